@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Set up rhoplan in `.venv` beside this file and run it: needs Python 3.10 or newer and nothing else.
+
+python3 run.py          sets up, then makes the exact score table of the paper's agents
+python3 run.py test     sets up, then runs the tests
+python3 run.py lint     sets up, then runs the linter and the type checker
+python3 run.py cli ...  sets up, then runs `rhoplan ...`
+
+Standard library only. A bare Debian refuses `pip install` outside a virtual environment and ships no
+ensurepip, so the environment is made without pip there and filled by the system's pip from outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE / ".venv"
+STAMP = VENV / "rhoplan-setup"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 10):
+        print(f"rhoplan needs Python 3.10 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
+        return 2
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    command = arguments[0] if arguments else "main"
+    if command not in ("main", "test", "lint", "cli"):
+        print(f"run.py knows test, lint and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
+        return 2
+    extras = {"main": "", "cli": "", "test": "dev", "lint": "dev"}[command]
+    if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
+        extras = "dev,validation"
+    set_up(extras)
+    rest = arguments[1:]
+    if command == "test":
+        return run(["-m", "pytest", "-n", "auto", *rest])
+    if command == "lint":
+        return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
+    if command == "cli":
+        return run(["-m", "rhoplan", *rest])
+    return run(["-m", "rhoplan", "reproduce", "core", "--out", "out"])
+
+
+def set_up(extras: str) -> None:
+    """Make `.venv` and install rhoplan with `extras`, unless a stamp says that this was done before."""
+    wanted = fingerprint()
+    stamp = STAMP.read_text().splitlines() if STAMP.exists() else []
+    done = set(stamp[1].split(",")) if len(stamp) > 1 and stamp[0] == wanted else set()
+    needed = set(filter(None, extras.split(",")))
+    if stamp and stamp[0] == wanted and needed <= done and PYTHON.exists():
+        return
+    installed = sorted(needed | done)
+    print(f"setting up .venv for Python {sys.version.split()[0]} ({', '.join(installed) or 'no extras'}) ...", flush=True)
+    if not PYTHON.exists() or (stamp and stamp[0] != wanted and stamp[-1:] != [sys.version]):
+        shutil.rmtree(VENV, ignore_errors=True)
+        make_environment()
+    target = f".[{','.join(installed)}]" if installed else "."
+    install(["--quiet", "-c", "constraints.txt", "-e", target])
+    STAMP.write_text(f"{wanted}\n{','.join(installed)}\n{sys.version}")
+
+
+def fingerprint() -> str:
+    parts = [(HERE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
+    return hashlib.sha256(b"\0".join([*parts, sys.version.encode(), str(VENV).encode()])).hexdigest()
+
+
+def make_environment() -> None:
+    try:
+        venv.create(VENV, with_pip=True, symlinks=os.name != "nt")
+    except (subprocess.CalledProcessError, ImportError, SystemExit):
+        shutil.rmtree(VENV, ignore_errors=True)
+        venv.create(VENV, with_pip=False, symlinks=os.name != "nt")
+
+
+def install(arguments: list[str]) -> None:
+    """`pip install` into the environment, with its own pip or, where it has none, with the system's."""
+    inside = subprocess.run([str(PYTHON), "-m", "pip", "--version"], capture_output=True).returncode == 0
+    pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    command = [*pip, "install", "--disable-pip-version-check", *arguments]
+    if subprocess.run(command, cwd=HERE).returncode:
+        print("setting up failed: pip could not install what pyproject.toml lists (its message is above)", file=sys.stderr)
+        raise SystemExit(1)
+
+
+def run(arguments: list[str]) -> int:
+    try:
+        return subprocess.run([str(PYTHON), *arguments], cwd=HERE).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

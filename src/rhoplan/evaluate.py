@@ -1,0 +1,290 @@
+"""The exact score of an agent: no episode is simulated, the whole distribution is pushed through the graph.
+
+At each step the probability mass at every node the agent can be in moves along the action it takes, to the nodes its
+outcomes lead to; what stops is scored. Beside the mass go the first two moments of what was paid so far, so that the
+spread of the reward is exact too. In the agent's own world one column of mass is enough (the belief at a node is the
+truth); where the world differs from the model there is one column per true state.
+
+Shapes: n nodes, C columns (1 in the agent's own world, else S), O outcomes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.agent import Agent
+from rhoplan.errors import ProblemError
+from rhoplan.planning.graph import Graph, shared_graph
+from rhoplan.planning.merging import grown
+from rhoplan.policy import Policy
+from rhoplan.problem import Array, Ids, Problem
+from rhoplan.situation import impossible
+
+NEGLIGIBLE = 1e-18
+"""Mass at one node at one step below which it is no longer followed; the sum of what was left is in `Score.dropped`."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good an agent is. `tests` counts steps, `success` the episodes that end with a best commit for the true state,
+    `truncated` those cut off at the cap (they are not successful and pay what they spent). `log_score` is the
+    expected log of the probability that the final belief gives the true state, in nats."""
+
+    reward: float
+    reward_sd: float
+    tests: float
+    success: float
+    truncated: float
+    log_score: float
+    tests_distribution: tuple[float, ...]
+    dropped: float
+    nodes: int
+
+
+def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, cap: int | None = None) -> Score:
+    """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default).
+
+    Not covered: problems with several hidden factors (simulate them).
+    """
+    if not problem.is_flat:
+        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: simulate it instead")
+    policy = Policy(shared_graph(problem), agent)
+    truth = OwnWorld(policy.graph) if world is None or world is problem else OtherWorld(policy.graph, world)
+    return score_policy(policy, truth, cap=problem.cap if cap is None else cap)
+
+
+class OwnWorld:
+    """The world is as the agent believes: one column, and the belief at a node is the distribution of the state."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        commits = graph.problem.flat.commits
+        self.rewards = np.stack([commit.reward for commit in commits])
+        self.best = best_commits(self.rewards)
+
+    @property
+    def start(self) -> Array:
+        return np.ones(1)
+
+    def outcomes(self, nodes: Ids, slots: Ids) -> Array:
+        """Probability (n, O, 1) of each outcome of the actions taken."""
+        result: Array = self.graph.probability[nodes, slots][..., None]
+        return result
+
+    def paid(self, nodes: Ids, slots: Ids) -> Array:
+        """Reward (n,) of the actions taken."""
+        result: Array = self.graph.reward[nodes, slots]
+        return result
+
+    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array, Array]:
+        """For commits taken with probability `ending` (n, E): reward, its square, success, and log score, each (n, 1)."""
+        beliefs = self.graph.beliefs(nodes)
+        table = self.graph.tables[0]
+        columns = [(ending * (beliefs @ part.T)).sum(axis=1) for part in (self.rewards, self.rewards**2, self.best)]
+        reward, square, success = (column[:, None] for column in columns)
+        return reward, square, success, -table.entropy[self.graph.belief[nodes, 0]][:, None]
+
+
+class OtherWorld:
+    """The world draws from its own model; one column per true state. States, tests, outcomes and commits share names."""
+
+    def __init__(self, graph: Graph, world: Problem) -> None:
+        problem = graph.problem
+        check_same_names(problem, world)
+        self.graph = graph
+        order = [world.states.index(state) for state in problem.states]
+        self.start: Array = world.prior[order]
+        commits = {commit.name: commit.reward[order] for commit in world.flat.commits}
+        self.rewards = np.stack([commits[commit.name] for commit in problem.flat.commits])
+        self.best = best_commits(self.rewards)
+        self._order = order
+        self._tests = {test.name: test for test in world.flat.tests}
+        self._cache: dict[int, tuple[Array, Array]] = {}
+
+    def outcomes(self, nodes: Ids, slots: Ids) -> Array:
+        """Probability (n, O, S) of each outcome of the actions taken, for each true state."""
+        result = np.empty((len(nodes), self.graph.next.shape[2], len(self.start)))
+        for visible, positions in self.graph.by_visible(nodes):
+            result[positions] = self._arrays(visible)[0][slots[positions]]
+        return result
+
+    def paid(self, nodes: Ids, slots: Ids) -> Array:
+        result = np.empty(len(nodes))
+        for visible, positions in self.graph.by_visible(nodes):
+            result[positions] = self._arrays(visible)[1][slots[positions]]
+        return result
+
+    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array, Array]:
+        beliefs = self.graph.beliefs(nodes)
+        with np.errstate(divide="ignore"):
+            logs = np.log(beliefs)
+        return ending @ self.rewards, ending @ self.rewards**2, ending @ self.best, logs
+
+    def _arrays(self, visible: int) -> tuple[Array, Array]:
+        """Likelihoods (M, O, S) and rewards (M,) of the world's tests in the slots of one visible state."""
+        if visible not in self._cache:
+            menu = self.graph.menus[visible].going
+            likelihood = np.zeros((self.graph.known.shape[1], self.graph.next.shape[2], len(self.start)))
+            cost = np.zeros(self.graph.known.shape[1])
+            for slot, action in enumerate(menu):
+                test = self._tests[action.name]
+                columns = [test.outcomes.index(outcome) for outcome in action.outcomes]
+                likelihood[slot, : len(columns)] = test.likelihood[self._order][:, columns].T
+                cost[slot] = -test.cost
+            self._cache[visible] = likelihood, cost
+        return self._cache[visible]
+
+
+def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> Score:
+    """Push the distribution of `truth` through the choices of `policy` for at most `cap` steps."""
+    graph, memory = policy.graph, Endings(policy, truth)
+    nodes = np.array([graph.root])
+    # Three rows per node and column: the mass, and the mass-weighted first and second moment of what was paid.
+    mass = np.zeros((3, 1, len(truth.start)))
+    mass[0, 0] = truth.start
+    total = {"reward": 0.0, "square": 0.0, "success": 0.0, "log_score": 0.0}
+    distribution, dropped, truncated = [], 0.0, 0.0
+    for step in range(cap + 1):
+        if step == cap:
+            truncated = float(mass[0].sum())
+            distribution.append(truncated)
+            total["reward"] += float(mass[1].sum())
+            total["square"] += float(mass[2].sum())
+            total["log_score"] += _weighted(memory.log_scores(nodes), mass[0])
+            break
+        memory.settle(nodes)
+        ends = mass * memory.stop[nodes]
+        reward, square, success = memory.reward[nodes], memory.square[nodes], memory.success[nodes]
+        distribution.append(float(ends[0].sum()))
+        total["reward"] += float((ends[1] + mass[0] * reward).sum())
+        total["square"] += float((ends[2] + 2 * mass[1] * reward + mass[0] * square).sum())
+        total["success"] += float((mass[0] * success).sum())
+        total["log_score"] += _weighted(memory.log_scores(nodes), ends[0])
+        nodes, mass, lost = advance(policy, truth, memory, nodes, mass)
+        dropped += lost
+        if not nodes.size:
+            break
+    spread = max(total["square"] - total["reward"] ** 2, 0.0)
+    return Score(
+        reward=total["reward"],
+        reward_sd=float(np.sqrt(spread)),
+        tests=float(np.dot(distribution, np.arange(len(distribution)))),
+        success=total["success"],
+        truncated=truncated,
+        log_score=total["log_score"],
+        tests_distribution=tuple(distribution),
+        dropped=dropped,
+        nodes=graph.size,
+    )
+
+
+class Endings:
+    """What stopping at a node contributes, kept per node: probability of stopping, and per column the expected reward,
+    squared reward and success on the part that stops; and the probabilities of the actions that go on."""
+
+    def __init__(self, policy: Policy, truth: OwnWorld | OtherWorld) -> None:
+        self.policy, self.truth = policy, truth
+        columns = len(truth.start)
+        self.settled: NDArray[np.bool_] = np.empty(0, dtype=bool)
+        self.stop = np.empty((0, 1))
+        self.reward, self.square, self.success = (np.empty((0, columns)) for _ in range(3))
+        self.going: Array = np.empty((0, 0))
+
+    def settle(self, nodes: Ids) -> None:
+        size = self.policy.graph.size
+        self.settled = grown(self.settled, size, False)  # type: ignore[assignment]
+        fresh = nodes[~self.settled[nodes]]
+        if not fresh.size:
+            return
+        ending, going = self.policy.probabilities(fresh)
+        size = self.policy.graph.size
+        if not len(self.going):
+            self.going = np.empty((0, going.shape[1]))
+        for name in ("stop", "reward", "square", "success", "going"):
+            setattr(self, name, grown(getattr(self, name), size, 0.0))
+        self.settled = grown(self.settled, size, False)  # type: ignore[assignment]
+        stops = np.flatnonzero(ending.any(axis=1))
+        self.stop[fresh] = ending.sum(axis=1, keepdims=True)
+        self.going[fresh, : going.shape[1]] = going
+        chosen = fresh[stops]
+        self.reward[chosen], self.square[chosen], self.success[chosen], _ = self.truth.endings(chosen, ending[stops])
+        self.settled[fresh] = True
+
+    def log_scores(self, nodes: Ids) -> Array:
+        """Log of the probability that the belief at `nodes` gives each column's truth, (n, C)."""
+        return self.truth.endings(nodes, np.zeros((len(nodes), len(self.truth.rewards))))[3]
+
+
+def advance(
+    policy: Policy, truth: OwnWorld | OtherWorld, memory: Endings, nodes: Ids, mass: Array
+) -> tuple[Ids, Array, float]:
+    """The nodes reached one step later, their mass (3, n, C), and the mass dropped as negligible."""
+    graph = policy.graph
+    rows, slots = np.nonzero(memory.going[nodes])
+    if not rows.size:
+        return nodes[:0], mass[:, :0], 0.0
+    sources = nodes[rows]
+    paid = truth.paid(sources, slots)[:, None]
+    moved = mass[:, rows] * memory.going[sources, slots][:, None]
+    moved[2] += 2 * paid * moved[1] + paid**2 * moved[0]
+    moved[1] += paid * moved[0]
+    chance = truth.outcomes(sources, slots)
+    targets = graph.next[sources, slots]
+    _refuse_impossible(policy, sources, slots, moved[0][:, None, :] * chance, targets)
+    flat = targets.ravel()
+    real = flat >= 0
+    gathered = np.stack(
+        [
+            np.bincount(flat[real], weights=(moved[m, :, None, c] * chance[:, :, c]).ravel()[real], minlength=graph.size)
+            for m in range(3)
+            for c in range(chance.shape[2])
+        ]
+    ).reshape(3, chance.shape[2], graph.size)
+    arrived = np.flatnonzero(gathered[0].any(axis=0))
+    heavy = gathered[0][:, arrived].sum(axis=0) > NEGLIGIBLE
+    lost = float(gathered[0][:, arrived[~heavy]].sum())
+    arrived = arrived[heavy]
+    return arrived, np.ascontiguousarray(gathered[:, :, arrived].transpose(0, 2, 1)), lost
+
+
+def best_commits(rewards: Array) -> Array:
+    """1 where a commit (row) is a best one for the state (column), else 0."""
+    return (rewards >= rewards.max(axis=0) - 1e-12 * max(1.0, float(np.abs(rewards).max()))).astype(float)
+
+
+def check_same_names(problem: Problem, world: Problem) -> None:
+    """Raise ProblemError unless `world` has the states, tests, outcomes and commits that the agent's model names."""
+    if not world.is_flat:
+        raise ProblemError(f"world '{world.name}' is not an observe-then-commit problem")
+    if sorted(problem.states) != sorted(world.states):
+        raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(problem.states)}")
+    tests = {test.name: sorted(test.outcomes) for test in world.flat.tests}
+    for test in problem.flat.tests:
+        if tests.get(test.name) != sorted(test.outcomes):
+            raise ProblemError(f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}")
+    commits = {commit.name for commit in world.flat.commits}
+    for commit in problem.flat.commits:
+        if commit.name not in commits:
+            raise ProblemError(f"world '{world.name}' must have commit '{commit.name}'")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+
+
+def _refuse_impossible(policy: Policy, sources: Ids, slots: Ids, flow: Array, targets: NDArray[np.int32]) -> None:
+    lost = (flow.sum(axis=2) > 0) & (targets < 0)
+    if lost.any():
+        row, outcome = (int(axis[0]) for axis in np.nonzero(lost))
+        graph = policy.graph
+        action = graph.menus[int(graph.visible[sources[row]])].going[int(slots[row])]
+        raise impossible(graph.problem, graph.beliefs(sources[row : row + 1])[0], action, action.outcomes[outcome])
+
+
+def _weighted(values: Array, mass: Array) -> float:
+    """Sum of mass * value, where value may be minus infinity only if its mass is not zero."""
+    counted = mass > 0
+    return float((values[counted] * mass[counted]).sum())

@@ -1,0 +1,74 @@
+"""The one Bayes update and the one information gain, on arrays with a leading batch axis.
+
+    posterior   b'_o(s) = P(o | s) b(s) / P(o | b)                     (then moved by the transition, if any)
+    information I(b)    = H(b) - sum_o P(o | b) H(b'_o)      in nats   (I_k(b) of Proposition 1)
+
+Shapes: n beliefs in the batch, S hidden states, O outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rhoplan.problem import Action, Array
+
+NATS_PER_BIT = math.log(2.0)
+
+
+def entropy(beliefs: Array) -> Array:
+    """Entropy in nats along the last axis; 0 ln 0 is 0."""
+    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=beliefs > 0)
+    result: Array = -(beliefs * logs).sum(axis=-1)
+    return result
+
+
+def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
+    """Probability (n, O) of each outcome and the belief (n, O, S) after it, for beliefs (n, S).
+
+    The belief after an outcome of probability zero is a row of zeros: nobody can hold it.
+    """
+    joint = beliefs[:, None, :] * action.likelihood.T
+    probability = joint.sum(axis=-1)
+    posterior = np.divide(joint, probability[..., None], out=np.zeros_like(joint), where=probability[..., None] > 0)
+    if action.transition is not None:
+        posterior = np.einsum("nos,ost->not", posterior, _per_outcome(action))
+    return probability, posterior
+
+
+def predict(beliefs: Array, action: Action) -> Array:
+    """Belief (n, S) about the state after `action`, before its outcome is seen."""
+    if action.transition is None:
+        return beliefs
+    kernel: Array = np.einsum("so,ost->st", action.likelihood, _per_outcome(action))
+    return beliefs @ kernel
+
+
+def information(beliefs: Array, action: Action) -> Array:
+    """Expected information (n,), in nats, that the outcome of `action` gives about the state after it."""
+    probability, posterior = update(beliefs, action)
+    return gain(entropy(predict(beliefs, action)), probability, entropy(posterior))
+
+
+def gain(before: Array, probability: Array, after: Array) -> Array:
+    """Information (n,) from entropies before (n,) and after each outcome (n, O). Never below zero."""
+    result: Array = np.maximum(before - (probability * after).sum(axis=-1), 0.0)
+    return result
+
+
+def per_nat(weight: float, unit: str) -> float:
+    """`weight` as reward per nat: 1 per bit is 1 / ln 2 = 1.44 per nat."""
+    if unit == "nats":
+        return weight
+    if unit == "bits":
+        return weight / NATS_PER_BIT
+    raise ValueError(f"unit of information must be nats or bits, not '{unit}'")
+
+
+def _per_outcome(action: Action) -> Array:
+    assert action.transition is not None
+    if action.transition.ndim == 3:
+        return action.transition
+    states = len(action.reward)
+    return np.broadcast_to(action.transition, (len(action.outcomes), states, states))

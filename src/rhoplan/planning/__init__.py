@@ -1,0 +1,1 @@
+"""Planners: the merged belief graph, exact look-ahead on it, and the certified optimum."""

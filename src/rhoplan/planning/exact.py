@@ -1,0 +1,121 @@
+"""Exact look-ahead on the merged belief graph: the paper's one recursion, whole layers of beliefs at a time.
+
+    V_0(b) = leaf(b)
+    V_d(b) = max( best commit, max_k [ r_k(b) + rho_k(b) + discount * sum_o P(o | b, k) V_{d-1}(b_o) ] )
+
+(Equations 4 and 5, with rho = w * I.) Myopic, Planning, Info Gain, Planning+IG and EFE are this with other data.
+Values are kept per depth and node, so a second question costs only what the first did not reach.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.planning.graph import Graph
+from rhoplan.planning.merging import grown
+from rhoplan.planning.ties import choose, tolerance
+from rhoplan.problem import Array, Ids
+from rhoplan.utility import Information, Utility
+
+
+class Plan:
+    """Values of a utility and a discount on a graph, for every horizon.
+
+    commits_count=False is the paper's Epistemic-only ablation: ending is worth nothing at every depth, the leaf
+    included; when it does end it takes the best ending action by expected reward.
+    Not covered: horizons without limit (see `solve`), and graphs too large to hold (LimitError says so).
+    """
+
+    def __init__(
+        self, graph: Graph, utility: Utility | None = None, *, discount: float = 1.0, commits_count: bool = True
+    ) -> None:
+        self.graph = graph
+        self.utility: Utility = Information(0.0) if utility is None else utility
+        self.discount = discount
+        self.commits_count = commits_count
+        self._values: list[Array] = []
+
+    @property
+    def tie(self) -> float:
+        return tolerance(max(self.graph.problem.reward_scale, self.utility.scale(self.graph)))
+
+    def values(self, nodes: Ids, depth: int) -> Array:
+        """V_depth (n,) at `nodes`."""
+        layers = self._missing_layers(nodes, depth)
+        for level, missing in sorted(layers.items()):
+            if level == 0:
+                self._values[0][missing] = self._leaf(missing)
+            else:
+                ending, going, _ = self._action_values(missing, level)
+                self._values[level][missing] = np.maximum(ending, going.max(axis=1, initial=-np.inf))
+        result: Array = self._values[depth][nodes]
+        return result
+
+    def action_values(self, nodes: Ids, horizon: int) -> tuple[Array, Array, Array]:
+        """Value (n,) of ending at once, and value and expected continuation (n, M) of each action that goes on."""
+        self.graph.expand(nodes)
+        self.values(self._children(nodes), horizon - 1)
+        return self._action_values(nodes, horizon)
+
+    def choices(self, nodes: Ids, horizon: int) -> Ids:
+        """What to do (n,) at `nodes`: -1 to end with `best_ending`, otherwise the slot of the action to take."""
+        ending, going, _ = self.action_values(nodes, horizon)
+        return choose(np.concatenate([ending[:, None], going], axis=1), self.tie) - 1
+
+    def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
+        """Value (n,) of ending at once, and the ending action (n,) to take."""
+        action, value = self.graph.stop_action[nodes].copy(), self.graph.stop_reward[nodes].copy()
+        for visible, positions in self.graph.by_visible(nodes):
+            bonus = self.utility.ending(self.graph, nodes[positions], visible)
+            if bonus is not None and bonus.size:
+                worth = self.graph.ending_rewards(nodes[positions], visible) + bonus
+                action[positions] = choose(worth, self.tie)
+                value[positions] = worth.max(axis=1)
+        if not self.commits_count:
+            value = np.where(np.isfinite(value), 0.0, value)
+        return value, action
+
+    def _action_values(self, nodes: Ids, depth: int) -> tuple[Array, Array, Array]:
+        graph = self.graph
+        arcs = graph.next[nodes]
+        following = np.where(arcs >= 0, self._values[depth - 1][arcs], 0.0)
+        continuation = self.discount * (graph.probability[nodes] * following).sum(axis=-1)
+        going = graph.reward[nodes] + self.utility.going(graph, nodes) + continuation
+        return self.best_ending(nodes)[0], going, continuation
+
+    def _leaf(self, nodes: Ids) -> Array:
+        leaf = self.graph.problem.leaf
+        if leaf is None:
+            value = self.best_ending(nodes)[0]
+            return np.where(np.isfinite(value), value, 0.0)
+        values = np.empty(len(nodes))
+        for visible, positions in self.graph.by_visible(nodes):
+            beliefs = tuple(self.graph.beliefs(nodes[positions], factor) for factor in range(len(self.graph.tables)))
+            values[positions] = leaf(self.graph.visibles[visible], beliefs)
+        return values
+
+    def _missing_layers(self, nodes: Ids, depth: int) -> dict[int, Ids]:
+        """For each level from `depth` down, the nodes whose value is needed and not there yet; their arcs are known."""
+        layers: dict[int, Ids] = {}
+        layer = nodes
+        for level in range(depth, -1, -1):
+            self._make_room(level)
+            missing = np.unique(layer[np.isnan(self._values[level][layer])])
+            if not missing.size:
+                break
+            layers[level] = missing
+            if level:
+                self.graph.expand(missing)
+                layer = self._children(missing)
+        for level in range(depth + 1):
+            self._make_room(level)
+        return layers
+
+    def _children(self, nodes: Ids) -> Ids:
+        arcs = self.graph.next[nodes]
+        return np.unique(arcs[arcs >= 0]).astype(np.int64)
+
+    def _make_room(self, level: int) -> None:
+        while len(self._values) <= level:
+            self._values.append(np.empty(0))
+        self._values[level] = grown(self._values[level], self.graph.size, np.nan)  # type: ignore[assignment]

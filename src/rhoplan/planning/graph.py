@@ -1,0 +1,249 @@
+"""The merged belief graph of a problem: every situation once, every arc once, whatever the agent.
+
+Nodes are situations (visible state and one merged belief per hidden factor). An arc is an action that does not end
+the episode: its reward, its information, and for each outcome a probability and the node it leads to. The graph knows
+nothing of weights, horizons or discounts, so one graph serves every agent. It grows on demand.
+
+Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.errors import LimitError
+from rhoplan.information import entropy, gain, predict, update
+from rhoplan.planning.merging import KeyIndex, belief_keys, grown, row_keys
+from rhoplan.planning.ties import choose, tolerance
+from rhoplan.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.situation import Situation
+
+UNKNOWN, ENDED = -2, -1
+"""What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
+
+CHUNK_NUMBERS = 4_000_000
+"""How many posterior probabilities are held at once while arcs are expanded: 32 MB."""
+
+DEFAULT_NODE_LIMIT = 6_000_000
+
+
+class BeliefTable:
+    """The distinct beliefs met about one factor, with their entropies. Ids are given in order of appearance."""
+
+    def __init__(self, permutations: Ids | None = None) -> None:
+        self.permutations = permutations
+        self.size = 0
+        self._index = KeyIndex()
+        self._beliefs: Array = np.empty((0, 0))
+        self._entropy: Array = np.empty(0)
+
+    @property
+    def beliefs(self) -> Array:
+        return self._beliefs[: self.size]
+
+    @property
+    def entropy(self) -> Array:
+        return self._entropy[: self.size]
+
+    def intern(self, beliefs: Array) -> Ids:
+        """Id (n,) of each belief (n, S)."""
+        ids, fresh = self._index.identify(belief_keys(beliefs, self.permutations))
+        if fresh.size:
+            if not self.size:
+                self._beliefs = np.empty((0, beliefs.shape[1]))
+            start, self.size = self.size, self.size + len(fresh)
+            self._beliefs = grown(self._beliefs, self.size, 0.0)  # type: ignore[assignment]
+            self._entropy = grown(self._entropy, self.size, 0.0)  # type: ignore[assignment]
+            self._beliefs[start : self.size] = beliefs[fresh]
+            self._entropy[start : self.size] = entropy(beliefs[fresh])
+        return ids
+
+
+class VisibleMenu:
+    """The actions of one visible state, split into those that end the episode and those that go on."""
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.ending = tuple(action for action in actions if action.ends_episode)
+        self.going = tuple(action for action in actions if not action.ends_episode)
+
+
+class Graph:
+    """Situations of `problem` and how actions connect them; see the module's text.
+
+    size: nodes so far. visible (N,), belief (N, F): ids of what each node consists of.
+    next, probability (N, M, O); reward, information (N, M); known (N, M): whether the arc is expanded.
+    stop_reward, stop_action (N,): the best ending action by expected reward; minus infinity and -1 where none ends.
+    """
+
+    def __init__(
+        self, problem: Problem, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
+    ) -> None:
+        self.problem = problem
+        self.node_limit = node_limit
+        self.tables = tuple(BeliefTable(permutations) for _ in problem.factors)
+        self.size = 0
+        self.visibles: list[Visible] = []
+        self.menus: list[VisibleMenu] = []
+        self._visible_ids: dict[Visible, int] = {}
+        self._index = KeyIndex()
+        self.visible: Ids = np.empty(0, dtype=np.int64)
+        self.belief: Ids = np.empty((0, len(problem.factors)), dtype=np.int64)
+        self.stop_reward: Array = np.empty(0)
+        self.stop_action: Ids = np.empty(0, dtype=np.int64)
+        self._allocate(0, 0)
+        self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
+
+    # -- situations -----------------------------------------------------------------------------------------------
+
+    def node(self, situation: Situation) -> int:
+        """The node of `situation`, made if it is new."""
+        ids = [table.intern(belief[None, :])[0] for table, belief in zip(self.tables, situation.beliefs, strict=True)]
+        row = np.array([[self._visible_id(situation.visible), *ids]], dtype=np.int64)
+        return int(self._intern(row)[0])
+
+    def situation(self, node: int) -> Situation:
+        """The situation that `node` stands for."""
+        beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
+        return Situation(self.visibles[self.visible[node]], beliefs)
+
+    def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
+        """Beliefs (n, S) about one factor at `nodes`."""
+        result: Array = self.tables[factor].beliefs[self.belief[nodes, factor]]
+        return result
+
+    def by_visible(self, nodes: Ids) -> list[tuple[int, Ids]]:
+        """Positions within `nodes` that share a visible state, one pair per visible state."""
+        if len(self.visibles) == 1:
+            return [(0, np.arange(len(nodes)))]
+        visible = self.visible[nodes]
+        return [(int(v), np.flatnonzero(visible == v)) for v in np.unique(visible)]
+
+    def ending_rewards(self, nodes: Ids, visible: int) -> Array:
+        """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
+        actions = self.menus[visible].ending
+        factors = {action.factor for action in actions}
+        if len(factors) == 1:
+            return self.beliefs(nodes, factors.pop()) @ np.stack([action.reward for action in actions], axis=1)
+        columns = [self.beliefs(nodes, action.factor) @ action.reward for action in actions]
+        return np.stack(columns, axis=1) if columns else np.empty((len(nodes), 0))
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def expand(self, nodes: Ids, slots: NDArray[np.bool_] | None = None) -> None:
+        """Make every arc of `nodes` known; with `slots` (n, M), only those marked."""
+        wanted = ~self.known[nodes] if slots is None else slots & ~self.known[nodes]
+        wanted &= np.arange(wanted.shape[1]) < self.going[self.visible[nodes]][:, None]
+        busy = np.flatnonzero(wanted.any(axis=1))
+        nodes, wanted = nodes[busy], wanted[busy]
+        for visible, positions in self.by_visible(nodes):
+            for slot, action in enumerate(self.menus[visible].going):
+                self._expand_slot(nodes[positions[wanted[positions, slot]]], slot, action)
+
+    def _expand_slot(self, nodes: Ids, slot: int, action: Action) -> None:
+        states, outcomes = action.likelihood.shape
+        step = max(1, CHUNK_NUMBERS // (states * outcomes))
+        for start in range(0, len(nodes), step):
+            self._expand_chunk(nodes[start : start + step], slot, action)
+
+    def _expand_chunk(self, nodes: Ids, slot: int, action: Action) -> None:
+        table, outcomes = self.tables[action.factor], len(action.outcomes)
+        ids = self.belief[nodes, action.factor]
+        distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
+        beliefs = table.beliefs[distinct]
+        probability, posterior = update(beliefs, action)
+        possible = probability > 0
+        after = np.zeros(probability.shape, dtype=np.int64)
+        after[possible] = table.intern(posterior[possible])
+        before = table.entropy[distinct] if action.transition is None else entropy(predict(beliefs, action))
+        self.information[nodes, slot] = gain(before, probability, table.entropy[after] * possible)[place]
+        self.reward[nodes, slot] = (beliefs @ action.reward)[place]
+        self.probability[nodes, slot, :outcomes] = probability[place]
+        targets = np.array([-1 if v is END else self._visible_id(v) for v in action.leads_to])
+        goes_on = possible[place] & (targets >= 0)
+        rows = np.empty((len(nodes), outcomes, 1 + len(self.tables)), dtype=np.int64)
+        rows[..., 0] = targets
+        rows[..., 1:] = self.belief[nodes][:, None, :]
+        rows[..., 1 + action.factor] = after[place]
+        leads_to = np.full((len(nodes), outcomes), ENDED, dtype=np.int32)
+        leads_to[goes_on] = self._intern(rows[goes_on])
+        self.next[nodes, slot, :outcomes] = leads_to
+        self.known[nodes, slot] = True
+
+    def _intern(self, rows: Ids) -> Ids:
+        ids, fresh = self._index.identify(row_keys(rows))
+        if fresh.size:
+            start, self.size = self.size, self.size + len(fresh)
+            if self.size > self.node_limit:
+                raise LimitError(
+                    f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this; "
+                    "shorten the horizon, or raise the limit on nodes"
+                )
+            self.visible = grown(self.visible, self.size, 0)  # type: ignore[assignment]
+            self.belief = grown(self.belief, self.size, 0)  # type: ignore[assignment]
+            self.visible[start : self.size] = rows[fresh, 0]
+            self.belief[start : self.size] = rows[fresh, 1:]
+            self._allocate(self.size, self.known.shape[1])
+            self._set_stops(np.arange(start, self.size))
+        return ids
+
+    def _set_stops(self, nodes: Ids) -> None:
+        self.stop_reward = grown(self.stop_reward, self.size, -np.inf)  # type: ignore[assignment]
+        self.stop_action = grown(self.stop_action, self.size, -1)  # type: ignore[assignment]
+        step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
+        for start in range(0, len(nodes), step):
+            part = nodes[start : start + step]
+            for visible, positions in self.by_visible(part):
+                if self.menus[visible].ending:
+                    chosen = part[positions]
+                    rewards = self.ending_rewards(chosen, visible)
+                    best = choose(rewards, tolerance(self.problem.reward_scale))
+                    self.stop_action[chosen] = best
+                    self.stop_reward[chosen] = rewards[np.arange(len(chosen)), best]
+
+    def _visible_id(self, visible: Visible) -> int:
+        if visible not in self._visible_ids:
+            menu = VisibleMenu(self.problem.menu(visible))
+            self._visible_ids[visible] = len(self.visibles)
+            self.visibles.append(visible)
+            self.menus.append(menu)
+            self.going = np.array([len(known.going) for known in self.menus])
+            outcomes = max([len(action.outcomes) for action in menu.going], default=0)
+            if len(menu.going) > self.known.shape[1] or outcomes > self.next.shape[2]:
+                self._widen(max(len(menu.going), self.known.shape[1]), max(outcomes, self.next.shape[2]))
+        return self._visible_ids[visible]
+
+    def _allocate(self, rows: int, slots: int) -> None:
+        if not hasattr(self, "known"):
+            self.next: NDArray[np.int32] = np.empty((0, slots, 0), dtype=np.int32)
+            self.probability: Array = np.empty((0, slots, 0))
+            self.reward: Array = np.empty((0, slots))
+            self.information: Array = np.empty((0, slots))
+            self.known: NDArray[np.bool_] = np.empty((0, slots), dtype=bool)
+            self.going: Ids = np.empty(0, dtype=np.int64)
+        self.next = grown(self.next, rows, UNKNOWN)  # type: ignore[assignment]
+        self.probability = grown(self.probability, rows, 0.0)  # type: ignore[assignment]
+        self.reward = grown(self.reward, rows, -np.inf)  # type: ignore[assignment]
+        self.information = grown(self.information, rows, 0.0)  # type: ignore[assignment]
+        self.known = grown(self.known, rows, False)  # type: ignore[assignment]
+
+    def _widen(self, slots: int, outcomes: int) -> None:
+        old = self.next, self.probability, self.reward, self.information, self.known
+        rows, had, wide = old[0].shape
+        self.next = np.full((rows, slots, outcomes), UNKNOWN, dtype=np.int32)
+        self.probability = np.zeros((rows, slots, outcomes))
+        self.reward = np.full((rows, slots), -np.inf)
+        self.information = np.zeros((rows, slots))
+        self.known = np.zeros((rows, slots), dtype=bool)
+        self.next[:, :had, :wide] = old[0]
+        self.probability[:, :had, :wide] = old[1]
+        self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
+
+
+def shared_graph(problem: Problem) -> Graph:
+    """The graph of `problem` that every planner and evaluation in this process uses and extends."""
+    graph = problem.__dict__.get("_graph")
+    if graph is None:
+        graph = problem.__dict__["_graph"] = Graph(problem)
+    assert isinstance(graph, Graph)
+    return graph

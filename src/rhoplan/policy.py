@@ -1,0 +1,163 @@
+"""An agent on a graph: what it does at each node, decided once per node and kept.
+
+`decide` opens one decision up into its parts, the record that the command line prints and figures plot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.agent import Agent
+from rhoplan.errors import EvidenceError
+from rhoplan.information import entropy
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.graph import Graph, shared_graph
+from rhoplan.planning.merging import grown
+from rhoplan.problem import END, Action, Array, Ids, Problem
+from rhoplan.situation import Situation, initial
+
+UNDECIDED = -9
+
+
+class Policy:
+    """The choices of `agent` on `graph`.
+
+    choice (N,): the slot taken at a node, -1 to end with ending action `ending` (N,); UNDECIDED where nobody asked.
+    """
+
+    def __init__(self, graph: Graph, agent: Agent) -> None:
+        self.graph, self.agent = graph, agent
+        self.plan = Plan(graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+        self.choice: Ids = np.empty(0, dtype=np.int64)
+        self.ending: Ids = np.empty(0, dtype=np.int64)
+
+    @property
+    def is_deterministic(self) -> bool:
+        return math.isinf(self.agent.precision)
+
+    def settle(self, nodes: Ids) -> None:
+        """Decide at `nodes`, unless that was done before."""
+        self._make_room()
+        fresh = nodes[self.choice[nodes] == UNDECIDED]
+        if fresh.size:
+            choices = self.plan.choices(fresh, self.agent.horizon)
+            ending = self.plan.best_ending(fresh)[1]
+            self._make_room()
+            self.choice[fresh], self.ending[fresh] = choices, ending
+
+    def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
+        """Probability of each ending action (n, E) and of each action that goes on (n, M).
+
+        For nodes that offer the same ending actions, as all nodes of a flat problem do.
+        """
+        visible = int(self.graph.visible[nodes[0]]) if len(nodes) else 0
+        ending = np.zeros((len(nodes), len(self.graph.menus[visible].ending)))
+        if self.is_deterministic:
+            self.settle(nodes)
+            going = np.zeros((len(nodes), self.graph.known.shape[1]))
+            stops = self.choice[nodes] < 0
+            ending[stops, self.ending[nodes[stops]]] = 1.0
+            going[~stops, self.choice[nodes[~stops]]] = 1.0
+            return ending, going
+        _, going_values, _ = self.plan.action_values(nodes, self.agent.horizon)
+        values = np.concatenate([self._ending_values(nodes, visible), going_values], axis=1)
+        weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights[:, : ending.shape[1]], weights[:, ending.shape[1] :]
+
+    def _ending_values(self, nodes: Ids, visible: int) -> Array:
+        values = self.graph.ending_rewards(nodes, visible)
+        if not self.agent.commits_count:
+            # Ending is worth 0 whatever the commit; as in the deterministic limit it is the best one that is taken.
+            best = self.plan.best_ending(nodes)[1]
+            return np.where(np.arange(values.shape[1]) == best[:, None], 0.0, -np.inf)
+        bonus = self.plan.utility.ending(self.graph, nodes, visible)
+        return values if bonus is None else values + bonus
+
+    def _make_room(self) -> None:
+        self.choice = grown(self.choice, self.graph.size, UNDECIDED)  # type: ignore[assignment]
+        self.ending = grown(self.ending, self.graph.size, -1)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class ActionValue:
+    """What one action is worth: reward + weighted_information + continuation = value.
+
+    information is in nats; weighted_information is what the utility adds, w * information by default.
+    """
+
+    name: str
+    kind: str
+    reward: float
+    information: float
+    weighted_information: float
+    continuation: float
+    value: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice in a situation, the value of every action, and by how much the choice beats the runner-up."""
+
+    belief: dict[str, float]
+    entropy: float
+    choice: str
+    margin: float
+    runner_up: str | None
+    actions: tuple[ActionValue, ...]
+
+
+def decide(problem: Problem, agent: Agent, situation: Situation | None = None) -> Decision:
+    """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
+
+    With a finite precision the choice is the most probable action.
+    """
+    graph = shared_graph(problem)
+    situation = situation or initial(problem)
+    if situation.visible is END:
+        raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
+    policy = Policy(graph, agent)
+    actions = action_values(policy, graph.node(situation))
+    chosen = max(actions, key=lambda action: action.probability)
+    runner_up = max((a for a in actions if a is not chosen), key=lambda action: action.value, default=None)
+    return Decision(
+        belief=dict(zip(problem.states, map(float, situation.belief), strict=True)),
+        entropy=float(sum(entropy(belief) for belief in situation.beliefs)),
+        choice=chosen.name,
+        margin=chosen.value - runner_up.value if runner_up else math.inf,
+        runner_up=runner_up.name if runner_up else None,
+        actions=actions,
+    )
+
+
+def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
+    """The parts of every action's value at `node`, in the order of the problem's menu: tests and moves, then commits."""
+    graph, plan, nodes = policy.graph, policy.plan, np.array([node])
+    visible = int(graph.visible[node])
+    menu = graph.menus[visible]
+    _, _, continuation = plan.action_values(nodes, policy.agent.horizon)
+    bonus = plan.utility.going(graph, nodes)[0]
+    rewards = graph.ending_rewards(nodes, visible)[0]
+    ending_bonus = plan.utility.ending(graph, nodes, visible)
+    extra = np.zeros(len(rewards)) if ending_bonus is None else ending_bonus[0]
+    if not policy.agent.commits_count:
+        rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
+    ending_probability, going_probability = policy.probabilities(nodes)
+
+    def row(action: Action, parts: tuple[float, float, float, float], probability: float) -> ActionValue:
+        reward, information, weighted, later = map(float, parts)
+        value = reward + weighted + later
+        return ActionValue(action.name, action.kind, reward, information, weighted, later, value, float(probability))
+
+    going = [
+        row(action, (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[0, k]), going_probability[0, k])
+        for k, action in enumerate(menu.going)
+    ]
+    ending = [
+        row(action, (rewards[i], 0.0, extra[i], 0.0), ending_probability[0, i]) for i, action in enumerate(menu.ending)
+    ]
+    return (*going, *ending)

@@ -1,0 +1,121 @@
+"""Belief-dependent utilities rho(b, a): what an agent values besides reward.
+
+The planner adds the utility of taking action a under belief b to the reward of a (Equation 1 of the paper, with the
+action-dependent rho of Proposition 1). A utility answers for a batch of graph nodes: once for the actions that go on,
+and, where it has something to say about them, for the actions that end the episode.
+
+A utility of your own is a function of beliefs and action:
+
+    def surprise(beliefs, action):          # beliefs (n, S) -> (n,)
+        return -np.log(beliefs.max(axis=1))
+
+    utility = OwnUtility(surprise)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rhoplan.planning.graph import Graph
+from rhoplan.problem import Action, Array, Ids
+
+
+class Utility(Protocol):
+    """What every utility offers. Weights are in reward units per nat."""
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        """Utility (n, M) of each action that goes on, at `nodes`."""
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+        """Utility (n, E) of each ending action at `nodes`, which share a visible state; None where it is zero."""
+
+    def scale(self, graph: Graph) -> float:
+        """Largest size the utility can reach, for the tie rule."""
+
+
+@dataclass(frozen=True)
+class Information:
+    """weight * expected information for actions that go on, nothing for commits: rho_EFE when the weight is 1."""
+
+    weight: float = 0.0
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        return self.weight * graph.information[nodes]
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+        return None
+
+    def scale(self, graph: Graph) -> float:
+        return abs(self.weight) * _largest_entropy(graph)
+
+
+@dataclass(frozen=True)
+class NegativeEntropy:
+    """-weight * H(b) at every action, commits included: being unsure costs, and so does deciding while unsure."""
+
+    weight: float = 1.0
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        return np.repeat(self._value(graph, nodes)[:, None], graph.known.shape[1], axis=1)
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+        return np.repeat(self._value(graph, nodes)[:, None], len(graph.menus[visible].ending), axis=1)
+
+    def scale(self, graph: Graph) -> float:
+        return abs(self.weight) * _largest_entropy(graph)
+
+    def _value(self, graph: Graph, nodes: Ids) -> Array:
+        total: Array = sum(  # type: ignore[assignment]
+            table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables)
+        )
+        return -self.weight * total
+
+
+class OwnUtility:
+    """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included."""
+
+    def __init__(self, function: Callable[[Array, Action], Array], *, scale: float = 1.0) -> None:
+        self.function = function
+        self._scale = scale
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        values = np.zeros((len(nodes), graph.known.shape[1]))
+        for visible, positions in graph.by_visible(nodes):
+            menu = graph.menus[visible].going
+            values[positions, : len(menu)] = self._columns(graph, nodes[positions], menu)
+        return values
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+        return self._columns(graph, nodes, graph.menus[visible].ending)
+
+    def scale(self, graph: Graph) -> float:
+        return self._scale
+
+    def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
+        columns = [np.asarray(self.function(graph.beliefs(nodes, action.factor), action)) for action in actions]
+        return np.stack([np.broadcast_to(column, (len(nodes),)) for column in columns], axis=1)
+
+
+class TargetBelief(OwnUtility):
+    """-weight * KL(b || target) at every action: the agent wants to end up believing `target` (S,), all positive."""
+
+    def __init__(self, target: Array, *, weight: float = 1.0) -> None:
+        target = np.asarray(target, dtype=float)
+        if np.any(target <= 0) or abs(float(target.sum()) - 1) > 1e-9:
+            raise ValueError("a target belief must be positive in every state and sum to 1")
+        self.target, self.weight = target, weight
+        super().__init__(self._divergence, scale=abs(weight) * float(-np.log(target.min())))
+
+    def _divergence(self, beliefs: Array, action: Action) -> Array:
+        ratio = np.log(beliefs / self.target, out=np.zeros_like(beliefs), where=beliefs > 0)
+        result: Array = -self.weight * (beliefs * ratio).sum(axis=1)
+        return result
+
+
+def _largest_entropy(graph: Graph) -> float:
+    return sum(math.log(len(factor.states)) for factor in graph.problem.factors)
