@@ -1,0 +1,104 @@
+"""Problems by name: `tiger`, `diagnosis:n=16,k=4`, `tileworld:n=8,partition=random,seed=42`, or a model file's path.
+
+The parameters of a problem are the keyword arguments of the function that builds it; their types come from its
+signature, so a new problem is one function and one line in `PROBLEMS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rhoplan.errors import ProblemError
+from rhoplan.problem import Problem
+from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
+from rhoplan.problems.tileworld import tileworld
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "tiger": tiger,
+    "testbed": testbed,
+    "diagnosis": diagnosis,
+    "bandit": bandit,
+    "tileworld": tileworld,
+}
+
+FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a registered problem: its type and what it is if nobody says."""
+
+    name: str
+    type: type
+    default: object
+
+
+def parameters(name: str) -> tuple[Parameter, ...]:
+    """The parameters of the registered problem `name`."""
+    hints = typing.get_type_hints(PROBLEMS[name])
+    found = inspect.signature(PROBLEMS[name]).parameters.values()
+    return tuple(Parameter(p.name, _plain(hints[p.name]), p.default) for p in found)
+
+
+def make(spec: str) -> Problem:
+    """The problem that `spec` names: a registered name with parameters, or the path of a model file."""
+    if spec.lower().endswith(FILE_ENDINGS):
+        from rhoplan.io.model_file import read_model
+
+        return read_model(Path(spec))
+    name, _, settings = spec.partition(":")
+    if name not in PROBLEMS:
+        raise ProblemError(
+            f"there is no problem '{name}'; there are {', '.join(PROBLEMS)}, and model files ({', '.join(FILE_ENDINGS)})"
+        )
+    problem = PROBLEMS[name](**_settings(name, settings))
+    return replace(problem, spec=spec)
+
+
+def with_parameter(spec: str, name: str, value: str) -> str:
+    """`spec` with one parameter set to `value`, whether or not it was set before."""
+    problem, _, settings = spec.partition(":")
+    kept = [item for item in settings.split(",") if item and item.partition("=")[0].strip() != name]
+    return f"{problem}:{','.join([*kept, f'{name}={value}'])}"
+
+
+def _settings(name: str, text: str) -> dict[str, object]:
+    known = {parameter.name: parameter for parameter in parameters(name)}
+    settings: dict[str, object] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not value:
+            raise ProblemError(f"a setting of '{name}' must read parameter=value; it reads '{item}'")
+        if key not in known:
+            raise ProblemError(f"'{name}' has no parameter '{key}'; it has {', '.join(known)}")
+        if key in settings:
+            raise ProblemError(f"parameter '{key}' of '{name}' is set twice")
+        settings[key] = _converted(name, known[key], value)
+    return settings
+
+
+def _converted(name: str, parameter: Parameter, value: str) -> object:
+    if parameter.type is str:
+        return value
+    word = "a whole number" if parameter.type is int else "a number"
+    try:
+        number = parameter.type(value)
+    except ValueError:
+        raise ProblemError(f"parameter '{parameter.name}' of '{name}' must be {word}; it is '{value}'") from None
+    if not math.isfinite(number):
+        raise ProblemError(f"parameter '{parameter.name}' of '{name}' must be finite; it is '{value}'")
+    return number
+
+
+def _plain(hint: object) -> type:
+    """The type of a parameter, with `| None` taken off."""
+    if isinstance(hint, types.UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    assert isinstance(hint, type)
+    return hint
