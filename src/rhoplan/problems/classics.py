@@ -84,7 +84,8 @@ def noisy_label(
     """A test that reports each state's label (0 or 1) and is right with probability `accuracy`."""
     if not 0 <= accuracy <= 1:
         raise ProblemError(f"accuracy must be a probability between 0 and 1; it is {accuracy:g}")
-    likelihood = np.where(labels[:, None] == np.arange(2), accuracy, 1 - accuracy)
+    error = float(f"{1 - accuracy:.15g}")  # 0.15 rather than 0.15000000000000002
+    likelihood = np.where(labels[:, None] == np.arange(2), accuracy, error)
     return Test(name, cost, outcomes, likelihood)
 
 

@@ -1,0 +1,121 @@
+"""Options and ways of printing that the commands share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhoplan.agent import Agent
+    from rhoplan.problem import Problem
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+problem_argument = click.argument("problem")
+
+
+def weight_options(command: Command) -> Command:
+    """--weight, --unit and --discount."""
+    command = click.option(
+        "--discount", type=float, default=1.0, show_default=True, help="What the next step's value counts for."
+    )(command)
+    command = click.option(
+        "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of information."
+    )(command)
+    return click.option("--weight", type=float, help="Reward per unit of information.  [default: see rhoplan list]")(
+        command
+    )
+
+
+def agent_options(command: Command) -> Command:
+    """The options that describe an agent."""
+    command = weight_options(command)
+    command = click.option(
+        "--precision", type=float, default=math.inf, help="Softmax over values with this precision.  [default: none]"
+    )(command)
+    command = click.option("--horizon", type=int, help="Actions to look ahead.  [default: the problem's own]")(command)
+    return click.option(
+        "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
+    )(command)
+
+
+def load_problem(spec: str) -> Problem:
+    from rhoplan.problems.registry import make
+
+    return make(spec)
+
+
+def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
+    """The agents that `names` lists, with their notes told on the error stream."""
+    from rhoplan.agent import AGENTS, make_agent
+
+    wanted = list(AGENTS) if names == "all" else [name.strip() for name in names.split(",")]
+    agents = [make_agent(name, problem, **settings) for name in wanted]
+    for agent in agents:
+        for note in agent.notes if names != "all" else ():
+            click.echo(f"note: {note}", err=True)
+    return agents
+
+
+def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of `agent_options` but the name out of a command's `options`."""
+    return {name: options.pop(name) for name in ("horizon", "weight", "unit", "discount", "precision")}
+
+
+def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
+    """The keys that say whose result a JSON object is."""
+    from rhoplan.version import __version__
+
+    return {
+        "problem": problem.spec,
+        "agent": agent.name,
+        "horizon": agent.horizon,
+        "weight": agent.weight,
+        "unit": agent.unit,
+        "discount": agent.discount,
+        "precision": None if math.isinf(agent.precision) else agent.precision,
+        "reward_unit": problem.unit,
+        "notes": list(agent.notes),
+        "version": __version__,
+    }
+
+
+def print_json(data: Any) -> None:
+    """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
+    click.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Where tables go: colours only on a terminal, full width when piped."""
+    import sys
+
+    from rich.console import Console
+
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=120, no_color=True)
+
+
+def number(value: float, digits: int = 4) -> str:
+    return f"{value:,.{digits}f}"
+
+
+def signed(value: float, digits: int = 4) -> str:
+    return f"{value:+,.{digits}f}"
+
+
+def percent(value: float, digits: int = 2) -> str:
+    return f"{100 * value:.{digits}f}%"
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -1,0 +1,231 @@
+"""`rhoplan decide`, `evaluate` and `solve`: what to do next, how good an agent is exactly, and the certified optimum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.cli.common import (
+    agent_options,
+    agent_settings,
+    console,
+    describe,
+    json_option,
+    load_agents,
+    load_problem,
+    number,
+    percent,
+    print_json,
+    problem_argument,
+    signed,
+    weight_options,
+)
+
+if TYPE_CHECKING:
+    from rhoplan.agent import Agent
+    from rhoplan.evaluate import Score
+    from rhoplan.policy import Decision
+    from rhoplan.problem import Problem
+
+MOST_ROWS = 10
+
+
+@click.command("decide")
+@problem_argument
+@click.option("--given", default="", help="Evidence so far, in order: test=outcome,test=outcome.")
+@agent_options
+@json_option
+def decide_command(problem: str, given: str, agent: str, as_json: bool, **options: Any) -> None:
+    """What to do next in PROBLEM, and why: every action's value in parts that add up."""
+    from rhoplan.policy import decide
+    from rhoplan.situation import observe_all
+
+    loaded = load_problem(problem)
+    chosen = _one_agent(agent, loaded, options)
+    evidence = parse_evidence(given)
+    decision = decide(loaded, chosen, observe_all(loaded, evidence))
+    if as_json:
+        record = {**describe(loaded, chosen), "kind": "exact", "given": [list(pair) for pair in evidence]}
+        print_json({**record, **asdict(decision)})
+    else:
+        print_decision(loaded, chosen, decision, evidence)
+
+
+def _one_agent(name: str, problem: Problem, options: dict[str, Any]) -> Agent:
+    agents = load_agents(name, problem, agent_settings(options))
+    if len(agents) != 1:
+        raise click.UsageError("this command takes one agent at a time")
+    return agents[0]
+
+
+def parse_evidence(text: str) -> list[tuple[str, str]]:
+    """Pairs of test and outcome from `test=outcome,test=outcome`."""
+    pairs = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        test, equals, outcome = (part.strip() for part in item.partition("="))
+        if not equals or not test or not outcome:
+            raise click.UsageError(f"evidence must read test=outcome; it reads '{item}'")
+        pairs.append((test, outcome))
+    return pairs
+
+
+def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = console()
+    seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
+    out.print(f"[bold]{escape(problem.name)}[/], {agent_line(agent, problem)}; seen: {escape(seen)}\n")
+    beliefs = sorted(decision.belief.items(), key=lambda pair: -pair[1])
+    for state, probability in beliefs[:MOST_ROWS]:
+        bar = "█" * round(30 * probability)
+        out.print(f"  {escape(state):<24} {bar:<30} {percent(probability)}")
+    if len(beliefs) > MOST_ROWS:
+        rest = sum(probability for _, probability in beliefs[MOST_ROWS:])
+        out.print(f"  {f'({len(beliefs) - MOST_ROWS} more states)':<24} {'':<30} {percent(rest)}")
+    bits = decision.entropy / math.log(2)
+    out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
+    margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
+    out.print(f"[bold]Do next: {escape(decision.choice)}[/]{escape(margin)}\n")
+    table = Table("action", "kind", "reward", "information", "x weight", "continuation", "value")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    if not math.isinf(agent.precision):
+        table.add_column("probability", justify="right")
+    ranked = sorted(decision.actions, key=lambda action: -action.value)
+    ranked.sort(key=lambda action: action.name != decision.choice)
+    for action in ranked[:MOST_ROWS]:
+        cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
+        cells += [signed(action.continuation), signed(action.value)]
+        if not math.isinf(agent.precision):
+            cells.append(percent(action.probability))
+        style = "bold" if action.name == decision.choice else None
+        table.add_row(escape(action.name), action.kind, *cells, style=style)
+    if len(ranked) > MOST_ROWS:
+        table.caption = f"... and {len(ranked) - MOST_ROWS} actions of lower value"
+    out.print(table)
+    out.print(f"reward + x weight + continuation = value, in {escape(problem.unit)}; information in nats")
+
+
+def agent_line(agent: Agent, problem: Problem) -> str:
+    """The agent and its settings in a few words."""
+    unit = "nat" if agent.unit == "nats" else "bit"
+    parts = [f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {problem.unit} per {unit}"]
+    if agent.discount != 1:
+        parts.append(f"discount {agent.discount:g}")
+    if not math.isinf(agent.precision):
+        parts.append(f"precision {agent.precision:g}")
+    return ", ".join(parts)
+
+
+@click.command("evaluate")
+@problem_argument
+@click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
+@click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
+@agent_options
+@json_option
+def evaluate_command(
+    problem: str, world: str | None, cap: int | None, agent: str, as_json: bool, **options: Any
+) -> None:
+    """Exact score of an agent in PROBLEM: no episode is simulated."""
+    from rhoplan.evaluate import evaluate
+
+    loaded = load_problem(problem)
+    agents = load_agents(agent, loaded, agent_settings(options))
+    truth = load_problem(world) if world else None
+    scores = [evaluate(loaded, chosen, world=truth, cap=cap) for chosen in agents]
+    if as_json:
+        records = [score_record(loaded, a, s, truth) for a, s in zip(agents, scores, strict=True)]
+        print_json(records[0] if len(records) == 1 else records)
+    else:
+        print_scores(loaded, agents, scores, truth)
+
+
+def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
+    return {**describe(problem, agent), "world": world.spec if world else None, "kind": "exact", **asdict(score)}
+
+
+def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
+    from rich.table import Table
+
+    out = console()
+    where = f" in the world of {world.spec}" if world else ""
+    table = Table("agent", title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}", title_justify="left")
+    for heading in ("H", "weight", "reward", "sd", "tests", "success", "cut off", "log score"):
+        table.add_column(heading, justify="right")
+    for agent, score in zip(agents, scores, strict=True):
+        table.add_row(
+            agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
+            signed(score.reward), number(score.reward_sd), number(score.tests), percent(score.success),
+            percent(score.truncated), number(score.log_score),
+        )  # fmt: skip
+    out.print(table)
+    if len(scores) == 1:
+        out.print("number of tests and how often:")
+        for tests, share in likeliest(scores[0].tests_distribution):
+            out.print(f"  {tests:>4}  {'█' * round(50 * share):<50} {percent(share)}")
+
+
+def likeliest(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[int, float]]:
+    """The most probable numbers of tests, in order of number."""
+    ranked = sorted(enumerate(distribution), key=lambda pair: -pair[1])[:rows]
+    return sorted((tests, share) for tests, share in ranked if share >= 5e-5)
+
+
+@click.command("solve")
+@problem_argument
+@weight_options
+@click.option("--gap", type=float, default=1e-3, show_default=True, help="How close the bounds must come.")
+@click.option("--time-limit", type=float, default=600.0, show_default=True, help="Seconds to work at most.")
+@click.option("--memory", type=float, default=4.0, show_default=True, help="GB the graph may take.")
+@json_option
+def solve_command(
+    problem: str,
+    weight: float | None,
+    unit: str,
+    discount: float,
+    gap: float,
+    time_limit: float,
+    memory: float,
+    as_json: bool,
+) -> None:
+    """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given."""
+    from rhoplan.information import per_nat
+    from rhoplan.planning.solve import solve
+    from rhoplan.version import __version__
+
+    loaded = load_problem(problem)
+    if not 0 < discount <= 1:
+        raise click.UsageError(f"discount must be above 0 and at most 1; it is {discount:g}")
+    if not (time_limit > 0 and memory > 0):
+        raise click.UsageError("--time-limit and --memory must be above 0")
+    weight = 0.0 if weight is None else weight
+    out = console()
+
+    def tell(lower: float, upper: float, nodes: int) -> None:
+        if not as_json and out.is_terminal:
+            out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
+
+    solution = solve(
+        loaded, weight=per_nat(weight, unit), discount=discount, gap=gap, seconds=time_limit,
+        memory=memory * 1e9, progress=tell,
+    )  # fmt: skip
+    if as_json:
+        settings = {"problem": loaded.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
+        record = {**asdict(solution), "converged": solution.converged, "reward_unit": loaded.unit, "version": __version__}
+        print_json({**settings, **record})
+        return
+    out.print(f"[bold]{loaded.spec}[/]: best plan with no horizon limit, weight {weight:g} {loaded.unit} per {unit[:-1]}")
+    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} (gap {solution.upper - solution.lower:.1e})")
+    if not solution.converged:
+        out.print(f"  [bold]the bounds did not meet within {gap:g}: {solution.stopped_by} ran out[/]")
+    out.print(
+        f"  the plan behind the lower bound: reward {signed(solution.reward)}, tests {number(solution.tests)}, "
+        f"success {percent(solution.success)}, first action {solution.first}"
+    )
+    out.print(
+        f"  {solution.nodes:,} nodes, {solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+    )

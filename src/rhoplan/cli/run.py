@@ -1,0 +1,194 @@
+"""`rhoplan simulate` and `rhoplan sweep`: episodes, and scores over a range of settings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.cli.common import (
+    agent_options,
+    agent_settings,
+    console,
+    describe,
+    json_option,
+    load_agents,
+    load_problem,
+    number,
+    percent,
+    print_json,
+    problem_argument,
+    signed,
+)
+
+if TYPE_CHECKING:
+    from rhoplan.agent import Agent
+    from rhoplan.problem import Problem
+    from rhoplan.simulate import Estimate
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    try:
+        seeds = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise click.UsageError(f"seeds must be whole numbers with commas between them; they read '{text}'") from None
+    if len(set(seeds)) < len(seeds):
+        raise click.UsageError(f"seeds must differ, or episodes would count twice; they read '{text}'")
+    return seeds
+
+
+@click.command("simulate")
+@problem_argument
+@click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
+@click.option("--seeds", default="42,123,456,789,1024", show_default=True, help="Seeds, with commas.")
+@click.option("--episodes", type=int, default=1000, show_default=True, help="Episodes for each seed.")
+@click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes to use.")
+@agent_options
+@json_option
+def simulate_command(
+    problem: str,
+    world: str | None,
+    seeds: str,
+    episodes: int,
+    cap: int | None,
+    jobs: int,
+    agent: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
+    from rich.progress import Progress
+
+    from rhoplan.simulate import simulate
+
+    loaded = load_problem(problem)
+    agents = load_agents(agent, loaded, agent_settings(options))
+    truth = load_problem(world) if world else None
+    numbers = parse_seeds(seeds)
+    estimates = []
+    with Progress(console=_error_console(), transient=True, disable=as_json) as bar:
+        for chosen in agents:
+            task = bar.add_task(chosen.name, total=episodes * len(numbers))
+            estimates.append(
+                simulate(
+                    loaded, chosen, world=truth, seeds=numbers, episodes=episodes, cap=cap, jobs=jobs,
+                    progress=lambda done, task=task: bar.advance(task, done),  # type: ignore[misc]
+                )
+            )  # fmt: skip
+    if as_json:
+        records = [estimate_record(loaded, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
+        print_json(records[0] if len(records) == 1 else records)
+    else:
+        print_estimates(loaded, agents, estimates, truth)
+
+
+def _error_console() -> Any:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
+    where = world.spec if world else None
+    per_seed = estimate.episodes // len(estimate.seeds)
+    return {
+        **describe(problem, agent),
+        "world": where,
+        "kind": "estimated",
+        "episodes_per_seed": per_seed,
+        **asdict(estimate),
+    }
+
+
+def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estimate], world: Problem | None) -> None:
+    from rich.table import Table
+
+    first = estimates[0]
+    where = f" in the world of {world.spec}" if world else ""
+    seeds = ", ".join(map(str, first.seeds))
+    title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; mean ± standard error, {problem.unit}"
+    table = Table("agent", title=title, title_justify="left")
+    for heading in ("H", "weight", "reward", "tests", "success", "cut off", "log score"):
+        table.add_column(heading, justify="right")
+    for agent, row in zip(agents, estimates, strict=True):
+        table.add_row(
+            agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
+            f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
+            f"{percent(row.success)} ± {100 * row.success_se:.2f}", percent(row.truncated),
+            f"{number(row.log_score, 3)} ± {row.log_score_se:.3f}",
+        )  # fmt: skip
+    console().print(table)
+
+
+@click.command("sweep")
+@problem_argument
+@click.option(
+    "--over",
+    required=True,
+    help="What to vary: NAME=1,2,5 or NAME=FROM:TO:STEP. NAME is weight, horizon, discount or a parameter of PROBLEM.",
+)
+@click.option("--out", type=click.Path(), help="Where to write OUT.csv and OUT.png.  [default: sweep-PROBLEM-NAME]")
+@agent_options
+@json_option
+def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json: bool, **options: Any) -> None:
+    """Exact scores of agents in PROBLEM over a range of one setting, as a table, a CSV file and a plot.
+
+    Sweeping the weight uses planning-ig unless an agent is named.
+    """
+    from rhoplan.experiments.sweep import sweep, write_sweep
+
+    settings = agent_settings(options)
+    name, values = parse_range(over)
+    source = click.get_current_context().get_parameter_source("agent")
+    if name == "weight" and source is not click.core.ParameterSource.COMMANDLINE:
+        agent = "planning-ig"
+    names = agent.split(",") if agent != "all" else ["myopic", "planning", "info-gain", "planning-ig", "efe"]
+    rows = sweep(problem, [part.strip() for part in names], name, values, settings)
+    stem = Path(problem.partition(":")[0]).stem
+    target = Path(out) if out else Path(f"sweep-{stem}-{name}")
+    files = write_sweep(rows, name, target, title=problem, command=f"rhoplan sweep {problem} --over {over}")
+    if as_json:
+        print_json({"problem": problem, "over": name, "kind": "exact", "files": [str(f) for f in files], "rows": rows})
+        return
+    print_sweep(problem, name, rows)
+    for file in files:
+        click.echo(f"wrote {file}")
+
+
+MOST_VALUES = 10_000
+
+
+def parse_range(text: str) -> tuple[str, list[str]]:
+    """Name and values of `name=1,2,5` or `name=from:to:step`."""
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if not equals or not values:
+        raise click.UsageError(f"--over must read NAME=VALUES; it reads '{text}'")
+    if ":" not in values:
+        return name, [value.strip() for value in values.split(",") if value.strip()]
+    try:
+        ends = [float(part) for part in values.split(":")]
+    except ValueError:
+        raise click.UsageError(f"a range must read FROM:TO or FROM:TO:STEP; it reads '{values}'") from None
+    start, stop, step = (*ends, 1.0)[:3] if len(ends) in (2, 3) else (0.0, -1.0, 1.0)
+    if not all(map(math.isfinite, ends)) or step <= 0 or stop < start or (stop - start) / step > MOST_VALUES:
+        raise click.UsageError(f"a range must run upwards from FROM to TO in steps above 0; it reads '{values}'")
+    count = math.floor((stop - start) / step + 1e-9) + 1
+    return name, [f"{start + i * step:.12g}" for i in range(count)]
+
+
+def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(name, "agent", title=f"{problem}: exact scores over {name}", title_justify="left")
+    for heading in ("H", "weight", "reward", "tests", "success", "cut off"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}",
+            signed(row["reward"]), number(row["tests"]), percent(row["success"]), percent(row["truncated"]),
+        )  # fmt: skip
+    console().print(table)

@@ -1,0 +1,1 @@
+"""Studies: scores of many problems, agents and settings as rows."""

@@ -1,0 +1,245 @@
+"""Any Problem as a gymnasium.Env: the world that draws the hidden state and the outcomes, without an agent.
+
+Importing this module registers every registered problem: `gymnasium.make("rhoplan/Diagnosis-v0", n=8)` after
+`import rhoplan.gym`, or `gymnasium.make("rhoplan.gym:rhoplan/Diagnosis-v0", n=8)` without it. (Gymnasium 1.0 and later
+read no entry points, so an import has to happen somewhere.)
+
+    action        a number; `action_names` says which action it stands for. Actions of every visible state have one, in
+                  the order of the problem's menus: tests, then commits, where the problem is observe-then-commit.
+    observation   of an observe-then-commit problem: the number of the outcome, 0 for "nothing yet"; `outcome_names`
+                  says which outcome it stands for. Of any other problem: a dict with that number under "outcome" and
+                  the number of the visible state under "visible"; `visible_states` says which it stands for.
+    reward        what the action pays in the true hidden state (minus the cost, for a test).
+    terminated    the action led to END. truncated: `cap` steps are over without that; never both.
+    info          outcome (name, None after reset), actions (names on the menu now), action_mask (int8, one per action),
+                  visible (the visible state itself). The hidden state is told only with reveal_state=True.
+
+The draws follow `rhoplan.draws`. The names of an episode's outcomes are what `rhoplan.observe` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from rhoplan.draws import draw_outcome, draw_state
+from rhoplan.problem import END, Action, Problem, Visible
+from rhoplan.problems.registry import PROBLEMS, make, with_parameter
+
+Observation: TypeAlias = np.int64 | dict[str, np.int64]
+
+NOTHING_YET = 0
+"""The observation before any action."""
+
+VISIBLE_LIMIT = 100_000
+"""Visible states that are listed at most when the spaces are built: seconds of work, and no table learner has more."""
+
+
+class ProblemEnv(gymnasium.Env[Observation, np.int64]):
+    """The world of `problem` (a Problem, or what `rhoplan.make` takes); see the module's text for what is what.
+
+    cap: steps after which an episode is truncated, the problem's own by default. An action that ends the episode on
+    that very step terminates it and does not truncate it.
+    reveal_state: puts the names of the hidden state, one per factor, into info["state"].
+    parameters: of the registered problem that `problem` names.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - gymnasium declares it per instance
+
+    def __init__(
+        self,
+        problem: Problem | str,
+        *,
+        cap: int | None = None,
+        reveal_state: bool = False,
+        render_mode: str | None = None,
+        **parameters: object,
+    ) -> None:
+        self.problem = _problem(problem, parameters)
+        self.cap = self.problem.cap if cap is None else cap
+        if self.cap < 1:
+            raise ValueError(f"cap must be at least 1 step; it is {self.cap}")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be None or 'ansi'; it is {render_mode!r}")
+        self.reveal_state = reveal_state
+        self.render_mode = render_mode
+        self.action_names, self.outcome_names, self.visible_states = _names(self.problem)
+        self._action_numbers = {name: number for number, name in enumerate(self.action_names)}
+        self._outcome_numbers = {name: number for number, name in enumerate(self.outcome_names, start=1)}
+        self._visible_numbers = {visible: number for number, visible in enumerate(self.visible_states)}
+        self.action_space = spaces.Discrete(len(self.action_names))
+        outcome_space = spaces.Discrete(1 + len(self.outcome_names))
+        self.observation_space: spaces.Space[Any] = (
+            outcome_space
+            if self.problem.is_flat
+            else spaces.Dict({"outcome": outcome_space, "visible": spaces.Discrete(len(self.visible_states))})
+        )
+        self._menus: dict[Visible, dict[str, Action]] = {}
+        self._visible: Visible = END
+        self._state: list[int] = []
+        self._steps: list[tuple[str, str, float]] = []
+        self._verdict = "not started"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode: draw the hidden state, one factor after the other.
+
+        options: {"state": name, or one name per factor} sets the hidden state instead of drawing it.
+        """
+        super().reset(seed=seed)
+        self._state = self._chosen_state(options or {})
+        self._visible = self.problem.start
+        self._steps = []
+        self._verdict = ""
+        return self._observation(None), self._info(None)
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Take an action; draws its outcome, then the change of the hidden state, each only where it is left open.
+
+        ValueError where the action is not on the menu of the present visible state, ResetNeeded where no episode runs.
+        """
+        if self._verdict:
+            raise ResetNeeded(f"the episode of '{self.problem.name}' is {self._verdict}: call reset() first")
+        taken = self._on_menu(action)
+        state = self._state[taken.factor]
+        reward = float(taken.reward[state])
+        outcome = draw_outcome(self.np_random, taken.likelihood[state])
+        if taken.transition is not None:
+            change = taken.transition if taken.transition.ndim == 2 else taken.transition[outcome]
+            self._state[taken.factor] = draw_outcome(self.np_random, change[state])
+        self._visible = taken.leads_to[outcome]
+        name = taken.outcomes[outcome]
+        self._steps.append((taken.name, name, reward))
+        terminated = self._visible is END
+        truncated = not terminated and len(self._steps) >= self.cap
+        self._verdict = "over" if terminated else "cut off" if truncated else ""
+        return self._observation(name), reward, terminated, truncated, self._info(name)
+
+    def render(self) -> str | None:
+        """The episode so far as text, with render_mode="ansi"."""
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() shows nothing without a render mode: make the environment with "ansi"')
+            return None
+        lines = [self.problem.spec or self.problem.name]
+        lines += [
+            f"{number:4d}  {action} -> {outcome}  ({reward:+g})"
+            for number, (action, outcome, reward) in enumerate(self._steps, start=1)
+        ]
+        total = sum(reward for _, _, reward in self._steps)
+        lines.append(f"      {total:+g} {self.problem.unit}{f', {self._verdict}' if self._verdict else ''}")
+        return "\n".join(lines)
+
+    def _chosen_state(self, options: dict[str, Any]) -> list[int]:
+        if unknown := options.keys() - {"state"}:
+            raise ValueError(f"reset knows the option 'state' only, not {', '.join(map(repr, sorted(unknown)))}")
+        factors = self.problem.factors
+        if "state" not in options:
+            return [draw_state(self.np_random, factor.prior) for factor in factors]
+        given = options["state"]
+        names: Sequence[str] = (given,) if isinstance(given, str) else tuple(given)
+        if len(names) != len(factors):
+            raise ValueError(f"option 'state' must name one state per factor ({len(factors)}); it names {len(names)}")
+        for factor, name in zip(factors, names, strict=True):
+            if name not in factor.states:
+                raise ValueError(f"factor '{factor.name}' has no state '{name}'; it has {', '.join(factor.states)}")
+        return [factor.states.index(name) for factor, name in zip(factors, names, strict=True)]
+
+    def _menu(self) -> dict[str, Action]:
+        if self._visible not in self._menus:
+            actions = () if self._visible is END else self.problem.menu(self._visible)
+            self._menus[self._visible] = {action.name: action for action in actions}
+        return self._menus[self._visible]
+
+    def _on_menu(self, action: np.int64 | int) -> Action:
+        menu, numbers = self._menu(), self._action_numbers
+        if self.action_space.contains(action) and self.action_names[action] in menu:
+            return menu[self.action_names[action]]
+        allowed = ", ".join(f"{name} ({numbers[name]})" for name in menu)
+        if not self.action_space.contains(action):
+            raise ValueError(
+                f"an action of '{self.problem.name}' must be a whole number from 0 to {len(numbers) - 1}; "
+                f"it is {action!r}; allowed now are {allowed}"
+            )
+        raise ValueError(
+            f"action '{self.action_names[action]}' ({action}) is not on the menu of '{self.problem.name}' now; "
+            f"allowed are {allowed}"
+        )
+
+    def _observation(self, outcome: str | None) -> Observation:
+        number = np.int64(NOTHING_YET if outcome is None else self._outcome_numbers[outcome])
+        if self.problem.is_flat:
+            return number
+        return {"outcome": number, "visible": np.int64(self._visible_numbers[self._visible])}
+
+    def _info(self, outcome: str | None) -> dict[str, Any]:
+        allowed = tuple(self._menu())
+        mask = np.zeros(len(self.action_names), dtype=np.int8)
+        mask[[self._action_numbers[name] for name in allowed]] = 1
+        info = {"outcome": outcome, "actions": allowed, "action_mask": mask, "visible": self._visible}
+        if self.reveal_state:
+            held = zip(self.problem.factors, self._state, strict=True)
+            info["state"] = tuple(factor.states[state] for factor, state in held)
+        return info
+
+
+def make_env(spec: str, *, cap: int | None = None, reveal_state: bool = False) -> ProblemEnv:
+    """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper."""
+    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state)
+
+
+def environment_id(name: str) -> str:
+    """The id under which the registered problem `name` is known to gymnasium: `rhoplan/Tiger-v0`."""
+    return f"rhoplan/{name.title().replace('-', '')}-v0"
+
+
+def register_environments() -> None:
+    """Make every registered problem known to gymnasium, unless it is already. No problem is built for that."""
+    for name in PROBLEMS:
+        if environment_id(name) not in gymnasium.registry:
+            gymnasium.register(environment_id(name), entry_point="rhoplan.gym:ProblemEnv", kwargs={"problem": name})
+
+
+def _problem(problem: Problem | str, parameters: dict[str, object]) -> Problem:
+    if isinstance(problem, str):
+        for name, value in parameters.items():
+            if value is not None:
+                problem = with_parameter(problem, name, str(value))
+        return make(problem)
+    if parameters:
+        raise ValueError(f"'{problem.name}' is built already and takes no parameters ({', '.join(parameters)})")
+    return problem
+
+
+def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Visible, ...]]:
+    """Names of all actions and of all outcomes, and the visible states that can be reached, END the last of them."""
+    if problem.is_flat:
+        # What a run-once test leaves on the menu is a subset of the first menu: no need to list the subsets.
+        menus, visibles = [problem.flat(frozenset())], [problem.start]
+    else:
+        menus, visibles = [], [problem.start]
+        known = {problem.start, END}
+        for visible in visibles:
+            menus.append(problem.menu(visible))
+            after = [v for action in menus[-1] for v in _reachable(action) if v not in known]
+            visibles += dict.fromkeys(after)
+            known.update(after)
+            if len(visibles) > VISIBLE_LIMIT:
+                raise ValueError(
+                    f"'{problem.name}' has more than {VISIBLE_LIMIT:,} visible states, too many for a table"
+                )
+    actions = [action for menu in menus for action in menu]
+    outcomes = dict.fromkeys(outcome for action in actions for outcome in action.outcomes)
+    return tuple(dict.fromkeys(action.name for action in actions)), tuple(outcomes), (*visibles, END)
+
+
+def _reachable(action: Action) -> list[Visible]:
+    return [visible for visible, column in zip(action.leads_to, action.likelihood.T, strict=True) if column.any()]
+
+
+register_environments()

@@ -1,0 +1,168 @@
+"""A YAML, JSON or TOML text as a tree that remembers the line of every value, so that errors can name it.
+
+The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from rhoplan.errors import ModelFileError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LARGEST_TREE = 1_000_000
+"""Values a file may hold once its aliases are written out."""
+
+DEEPEST_TREE = 20
+
+
+@dataclass
+class Tree:
+    """A value and the line it stands on (from 1; None where the format does not tell).
+
+    kind: map, list, number, text, truth or nothing. text: a scalar as written. items: the children of a map by key.
+    """
+
+    kind: str
+    line: int | None
+    text: str = ""
+    items: dict[str, Tree] = field(default_factory=dict)
+    list: tuple[Tree, ...] = ()
+
+
+def parse_tree(text: str, *, file: str, language: str) -> Tree:
+    """The tree of `text` in `language` (yaml, json or toml); ModelFileError where it does not parse."""
+    try:
+        if language == "toml":
+            return _toml_tree(text, file)
+        if language == "json":
+            return _json_tree(text, file)
+        return _yaml_tree(text, file)
+    except RecursionError:
+        raise ModelFileError("the file is nested too deeply to be a model", file=file) from None
+
+
+def _yaml_tree(text: str, file: str) -> Tree:
+    try:
+        node = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(str(error.problem or error.context or "it cannot be read").split())
+        line = mark.line + 1 if mark else None
+        raise ModelFileError(f"this is not valid YAML: {what}", file=file, line=line) from None
+    except (YAMLError, ValueError) as error:
+        what = " ".join(str(error).split()).partition(' in "')[0][:160]
+        raise ModelFileError(f"this is not valid YAML: {what}", file=file) from None
+    if node is None:
+        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
+    return _from_yaml(node, file, 0, iter(range(LARGEST_TREE)))
+
+
+def _from_yaml(node: Any, file: str, depth: int, budget: Iterator[int]) -> Tree:
+    line = node.start_mark.line + 1
+    if depth > DEEPEST_TREE:
+        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file, line=line)
+    if next(budget, None) is None:
+        raise ModelFileError(f"the file holds more than {LARGEST_TREE:,} values", file=file, line=line)
+    if isinstance(node, ScalarNode):
+        tag = str(node.tag).rsplit(":", 1)[-1]
+        kind = {"int": "number", "float": "number", "bool": "truth", "null": "nothing"}.get(tag, "text")
+        return Tree(kind, line, text=str(node.value))
+    if isinstance(node, SequenceNode):
+        return Tree("list", line, list=tuple(_from_yaml(child, file, depth + 1, budget) for child in node.value))
+    assert isinstance(node, MappingNode)
+    items: dict[str, Tree] = {}
+    for key, value in node.value:
+        key_line = key.start_mark.line + 1
+        if not isinstance(key, ScalarNode):
+            raise ModelFileError("a name must be plain text, not a list or a map", file=file, line=key_line)
+        if key.value in items:
+            raise ModelFileError(f"'{key.value}' stands twice in the same place", file=file, line=key_line)
+        items[str(key.value)] = _from_yaml(value, file, depth + 1, budget)
+        items[str(key.value)].line = key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
+    return Tree("map", line, items=items)
+
+
+def _json_tree(text: str, file: str) -> Tree:
+    """JSON is checked by the standard reader; line numbers come from reading it as YAML, of which it is a part."""
+    if not text.strip():
+        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
+    try:
+        data = json.loads(text, object_pairs_hook=_Pairs)
+    except json.JSONDecodeError as error:
+        raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
+    try:
+        return _yaml_tree(text.replace("\t", " "), file)
+    except ModelFileError as error:
+        if "YAML" not in str(error):
+            raise
+        return _from_data(data, file, {})
+
+
+class _Pairs(dict[str, Any]):
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        keys = [key for key, _ in pairs]
+        self.repeated = next((key for key in keys if keys.count(key) > 1), None) if len(self) < len(keys) else None
+
+
+def _toml_tree(text: str, file: str) -> Tree:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        what = re.sub(r"\s*\(at .*\)", "", str(error))
+        line = int(found.group(1)) if found else None
+        raise ModelFileError(f"this is not valid TOML: {what}", file=file, line=line) from None
+    if not data:
+        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
+    return _from_data(data, file, _toml_lines(text))
+
+
+def _toml_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Line of each key that stands at the start of a line, by its path from the top."""
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
+        entry = re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line)
+        if header:
+            table = _toml_path(header.group(1))
+            lines.setdefault(table, number)
+        elif entry:
+            lines.setdefault((*table, *_toml_path(entry.group(1))), number)
+    return lines
+
+
+def _toml_path(text: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", text))
+
+
+def _from_data(data: Any, file: str, lines: dict[tuple[str, ...], int], path: tuple[str, ...] = ()) -> Tree:
+    line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+    if isinstance(data, dict):
+        repeated = getattr(data, "repeated", None)
+        if repeated is not None:
+            raise ModelFileError(f"'{repeated}' stands twice in the same place", file=file, line=line)
+        items = {str(key): _from_data(value, file, lines, (*path, str(key))) for key, value in data.items()}
+        return Tree("map", line, items=items)
+    if isinstance(data, list):
+        return Tree("list", line, list=tuple(_from_data(value, file, lines, path) for value in data))
+    if isinstance(data, bool):
+        return Tree("truth", line, text=str(data).lower())
+    if data is None:
+        return Tree("nothing", line)
+    return Tree("number" if isinstance(data, int | float) else "text", line, text=str(data))

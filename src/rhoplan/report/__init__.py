@@ -1,0 +1,1 @@
+"""Rows turned into files and figures; nothing here sees live objects."""

@@ -1,0 +1,438 @@
+"""Problems as gymnasium environments: what an episode draws, pays and tells."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+import rhoplan
+from rhoplan.draws import draw_outcome, draw_state, outcome_for, outcome_order
+from rhoplan.gym import ProblemEnv, environment_id, make_env, register_environments
+from rhoplan.problem import END, Action, Factor, Problem, Test
+
+NAMES = sorted(rhoplan.PROBLEMS)
+
+
+def published_stream(seed: int, episode: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + episode)))
+
+
+def draws_left(env: gymnasium.Env) -> object:
+    """Where the stream of `env` stands: equal before and after what draws nothing."""
+    return copy.deepcopy(env.unwrapped.np_random.bit_generator.state)
+
+
+def test_every_registered_problem_has_an_environment() -> None:
+    assert {environment_id(name) for name in NAMES} == {name for name in gymnasium.registry if name[:8] == "rhoplan/"}
+    assert environment_id("rock-sample") == "rhoplan/RockSample-v0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_registered_environments_pass_the_checker(name: str) -> None:
+    check_env(gymnasium.make(environment_id(name)).unwrapped)
+
+
+def test_registering_again_changes_nothing() -> None:
+    before = dict(gymnasium.registry)
+    register_environments()
+    assert dict(gymnasium.registry) == before
+
+
+@pytest.mark.parametrize("first", ["rhoplan.gym", "gymnasium", "rhoplan"])
+def test_any_import_may_come_first(first: str) -> None:
+    code = f"import {first}; import gymnasium; print(gymnasium.make('rhoplan.gym:rhoplan/Tiger-v0').spec.id)"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "rhoplan/Tiger-v0"
+
+
+def test_parameters_pass_through_to_the_problem() -> None:
+    env = gymnasium.make("rhoplan/Diagnosis-v0", n=8, accuracy=0.9, cap=7).unwrapped
+    assert env.problem.spec == "diagnosis:n=8,accuracy=0.9"
+    assert env.cap == 7
+    assert env.action_names[:4] == ("test-0", "test-1", "test-2", "diagnose-0")
+    assert env.action_space.n == 3 + 8
+    with pytest.raises(rhoplan.ProblemError, match="'tiger' has no parameter 'doors'"):
+        gymnasium.make("rhoplan/Tiger-v0", doors=3)
+    with pytest.raises(ValueError, match="'tiger' is built already and takes no parameters"):
+        ProblemEnv(rhoplan.make("tiger"), accuracy=0.9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_episode(name: str) -> None:
+    def episode(seed: int) -> list[object]:
+        env = make_env(name, reveal_state=True)
+        observation, info = env.reset(seed=seed)
+        env.action_space.seed(seed)
+        told: list[object] = [observation, info["state"]]
+        terminated = truncated = False
+        while not (terminated or truncated):
+            action = env.action_space.sample(info["action_mask"])
+            observation, reward, terminated, truncated, info = env.step(action)
+            told += [action, observation, reward, info["outcome"], info["visible"]]
+        return told
+
+    episodes = [episode(seed) for seed in range(20)]
+    assert episodes == [episode(seed) for seed in range(20)]
+    assert len({str(told) for told in episodes}) > 1
+
+
+def test_a_test_costs_and_goes_on_and_a_commit_pays_and_ends() -> None:
+    env = make_env("tiger")
+    observation, info = env.reset(seed=0, options={"state": "tiger-left"})
+    assert observation == 0
+    assert info["outcome"] is None
+    assert env.step(0)[1:4] == (-1.0, False, False)
+    assert env.step(env.action_names.index("open-right"))[1:4] == (10.0, True, False)
+    env.reset(options={"state": "tiger-left"})
+    assert env.step(env.action_names.index("open-left"))[1:4] == (-100.0, True, False)
+
+
+def test_truncation_and_termination_are_apart() -> None:
+    env = make_env("tiger", cap=3)
+    env.reset(seed=0)
+    assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
+    with pytest.raises(ResetNeeded, match="the episode of 'tiger' is cut off"):
+        env.step(0)
+    env.reset()
+    assert [env.step(action)[2:4] for action in (0, 0, 1)] == [(False, False), (False, False), (True, False)]
+    with pytest.raises(ResetNeeded, match="the episode of 'tiger' is over"):
+        env.step(0)
+    assert make_env("tiger").cap == rhoplan.make("tiger").cap
+
+
+def test_info_tells_names_and_keeps_the_hidden_state() -> None:
+    env = make_env("tiger")
+    _, info = env.reset(seed=1)
+    assert info["actions"] == env.action_names == ("listen", "open-left", "open-right")
+    assert info["action_mask"].dtype == np.int8
+    assert info.keys() == {"outcome", "actions", "action_mask", "visible"}
+    observation, *_, info = env.step(0)
+    assert info["outcome"] == env.outcome_names[int(observation) - 1]
+    assert info["outcome"] in ("hear-left", "hear-right")
+    *_, info = env.step(1)
+    assert info["outcome"] == "done"
+    assert info["actions"] == ()
+    assert not info["action_mask"].any()
+    assert info["visible"] is END
+    assert make_env("tiger", reveal_state=True).reset(seed=1)[1]["state"][0] in ("tiger-left", "tiger-right")
+
+
+def test_the_option_state_sets_the_hidden_state_without_a_draw() -> None:
+    env = make_env("bandit", reveal_state=True)
+    env.reset(seed=5)
+    before = draws_left(env)
+    assert env.reset(options={"state": "best-2"})[1]["state"] == ("best-2",)
+    assert draws_left(env) == before
+    with pytest.raises(ValueError, match="factor 'state' has no state 'best-9'; it has best-0, best-1"):
+        env.reset(options={"state": "best-9"})
+    with pytest.raises(ValueError, match=r"must name one state per factor \(1\); it names 2"):
+        env.reset(options={"state": ("best-0", "best-1")})
+    with pytest.raises(ValueError, match="knows the option 'state' only, not 'goal'"):
+        env.reset(options={"goal": 3})
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="cap must be at least 1 step; it is 0"):
+        make_env("tiger", cap=0)
+    with pytest.raises(ValueError, match="render_mode must be None or 'ansi'; it is 'human'"):
+        ProblemEnv("tiger", render_mode="human")
+    with pytest.raises(ResetNeeded, match="not started"):
+        make_env("tiger").step(0)
+
+
+@pytest.mark.parametrize("action", [3, -1, 1.0, "listen"])
+def test_no_action_of_that_number(action: object) -> None:
+    env = make_env("tiger")
+    env.reset(seed=0)
+    with pytest.raises(
+        ValueError, match=r"whole number from 0 to 2; it is .*; allowed now are listen \(0\), open-left"
+    ):
+        env.step(action)  # type: ignore[arg-type]
+
+
+def test_rendering_is_the_episode_so_far() -> None:
+    env = ProblemEnv("tiger", render_mode="ansi")
+    env.reset(seed=0, options={"state": "tiger-left"})
+    *_, info = env.step(0)
+    env.step(2)
+    assert env.render() == (
+        f"tiger\n   1  listen -> {info['outcome']}  (-1)\n   2  open-right -> done  (+10)\n      +9 points, over"
+    )
+    with pytest.warns(UserWarning, match="shows nothing without a render mode"):
+        assert make_env("tiger").render() is None
+
+
+# -- draws ------------------------------------------------------------------------------------------------------------
+
+
+def tolerance(n: int, probability: np.ndarray | float) -> np.ndarray:
+    """How far a count of n draws may be from its mean; Bernstein's inequality says wrongly with probability < 1e-8."""
+    log = np.log(2 / 1e-8)
+    return log / 3 + np.sqrt(log**2 / 9 + 2 * n * probability * (1 - np.asarray(probability)) * log)
+
+
+def three_outcome_problem() -> Problem:
+    likelihood = np.array([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]])
+    return rhoplan.observe_then_commit(
+        "scale",
+        ("light", "heavy"),
+        tests=(Test("weigh", 1.0, ("low", "middle", "high"), likelihood),),
+        commits=(rhoplan.Commit("ship", np.array([1.0, -1.0])),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "state"),
+    [
+        (rhoplan.make("tiger"), 0),
+        (rhoplan.make("tiger"), 1),
+        (three_outcome_problem(), 0),
+        (three_outcome_problem(), 1),
+    ],
+    ids=["tiger-left", "tiger-right", "light", "heavy"],
+)
+def test_outcomes_are_as_frequent_as_the_likelihood_says(problem: Problem, state: int) -> None:
+    n = 10_000
+    env = ProblemEnv(problem, cap=n)
+    env.reset(seed=2024, options={"state": problem.states[state]})
+    seen = np.bincount([int(env.step(0)[0]) for _ in range(n)], minlength=1 + len(env.outcome_names))
+    row = problem.menu(problem.start)[0].likelihood[state]
+    assert np.all(np.abs(seen[1 : 1 + len(row)] - n * row) <= tolerance(n, row))
+    assert not seen[1 : 1 + len(row)][row == 0].any()
+
+
+def test_states_are_as_frequent_as_the_prior_says() -> None:
+    rng, n = np.random.default_rng(7), 20_000
+    for prior in (np.full(5, 0.2), np.array([0.7, 0.0, 0.3]), np.array([0.0, 0.5, 0.5, 0.0])):
+        seen = np.bincount([draw_state(rng, prior) for _ in range(n)], minlength=len(prior))
+        assert np.all(np.abs(seen - n * prior) <= tolerance(n, prior))
+        assert not seen[prior == 0].any()
+
+
+def test_a_uniform_state_is_the_published_draw() -> None:
+    """`choice([0, 1])` of Tiger and Testbed, and `integers(0, N)` of the others, are the one draw of `draw_state`."""
+    for episode in range(1000):
+        chosen, drawn = published_stream(42, episode), published_stream(42, episode)
+        assert chosen.choice([0, 1]) == draw_state(drawn, np.array([0.5, 0.5]))
+        assert chosen.random() == drawn.random()
+        assert published_stream(7, episode).integers(0, 36) == draw_state(
+            published_stream(7, episode), np.full(36, 1 / 36)
+        )
+
+
+def test_several_factors_are_the_published_vector_draw() -> None:
+    """`integers(0, 2, size=K)` of RockSample (third state: spent), `random(N) < 0.3` of Inspection (faulty first)."""
+    rock, component = np.array([0.5, 0.5, 0.0]), np.array([0.3, 0.7, 0.0])
+    for episode in range(300):
+        at_once, in_turn = published_stream(123, episode), published_stream(123, episode)
+        assert list(at_once.integers(0, 2, size=11)) == [draw_state(in_turn, rock) for _ in range(11)]
+        assert at_once.random() == in_turn.random()
+        at_once, in_turn = published_stream(123, episode), published_stream(123, episode)
+        assert list(at_once.random(8) < 0.3) == [draw_state(in_turn, component) == 0 for _ in range(8)]
+
+
+@pytest.mark.parametrize("accuracy", [0.55, 0.75, 0.85, 1.0])
+def test_the_right_label_comes_if_u_is_below_the_accuracy(accuracy: float) -> None:
+    rows = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
+    edges = [0.0, np.nextafter(accuracy, 0.0), min(accuracy, np.nextafter(1.0, 0.0)), np.nextafter(1.0, 0.0)]
+    for u in [*edges, *np.random.default_rng(3).random(500)]:
+        for label in (0, 1):
+            assert (outcome_for(u, rows[label]) == label) == (u < accuracy)
+
+
+def test_the_table_of_outcomes_says_what_single_draws_say() -> None:
+    rng = np.random.default_rng(11)
+    likelihood = rng.dirichlet(np.ones(4), size=6) * (rng.random((6, 4)) < 0.7)
+    likelihood[:, 0] += 1 - likelihood.sum(axis=1)
+    order, cumulative = outcome_order(likelihood)
+    assert np.all(np.diff(np.take_along_axis(likelihood, order, axis=1)) <= 0)
+    for u in [0.0, *rng.random(300), np.nextafter(1.0, 0.0)]:
+        chosen = order[np.arange(6), (cumulative <= u).sum(axis=1)]
+        assert list(chosen) == [outcome_for(u, row) for row in likelihood]
+        assert np.all(likelihood[np.arange(6), chosen] > 0)
+
+
+def test_equal_outcomes_keep_their_order_and_certain_ones_draw_nothing() -> None:
+    assert outcome_for(0.2, np.array([0.25, 0.25, 0.5])) == 2
+    assert outcome_for(0.6, np.array([0.25, 0.25, 0.5])) == 0
+    assert outcome_for(0.9, np.array([0.25, 0.25, 0.5])) == 1
+    rng = np.random.default_rng(0)
+    before = copy.deepcopy(rng.bit_generator.state)
+    assert draw_outcome(rng, np.array([0.0, 1.0])) == 1
+    assert draw_state(rng, np.array([0.0, 0.0, 1.0])) == 2
+    assert rng.bit_generator.state == before
+    draw_outcome(rng, np.array([0.1, 0.9]))
+    assert rng.bit_generator.state != before
+
+
+def test_a_seeded_episode_is_the_published_episode() -> None:
+    """Seed s * 10000 + i gives episode i of seed s: gymnasium makes the very generator that was published."""
+    env = make_env("tiger", reveal_state=True)
+    for episode in range(50):
+        rng = published_stream(42, episode)
+        state = int(rng.choice([0, 1]))
+        heard = [state if rng.random() < 0.85 else 1 - state for _ in range(6)]
+        assert env.reset(seed=42 * 10000 + episode)[1]["state"] == (env.problem.states[state],)
+        assert [int(env.step(0)[0]) - 1 for _ in range(6)] == heard
+
+
+# -- an agent in it ---------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
+    tiger = rhoplan.make("tiger")
+    agent, env, n = rhoplan.make_agent("efe", tiger), ProblemEnv(tiger), 400
+    rewards, opened = [], []
+    for episode in range(n):
+        env.reset(seed=42 * 10000 + episode)
+        situation, total, terminated = rhoplan.initial(tiger), 0.0, False
+        while not terminated:
+            choice = rhoplan.decide(tiger, agent, situation).choice
+            _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
+            assert not truncated
+            total += reward
+            if not terminated:
+                situation = rhoplan.observe(tiger, situation, choice, info["outcome"])
+        rewards.append(total)
+        opened.append(choice)
+    assert set(opened) == {"open-left", "open-right"}
+    score = rhoplan.evaluate(tiger, agent)
+    right = np.array(rewards) > -50
+    allowed = tolerance(n, score.success) / n
+    assert abs(right.mean() - score.success) <= allowed
+    # A right door is worth 110 more than a wrong one; the mean number of tests has a standard error near 0.1.
+    assert abs(np.mean(rewards) - score.reward) <= 110 * allowed + 1
+
+
+# -- positions, several factors, changing states ----------------------------------------------------------------------
+
+QUALITY = ("bad", "good", "spent")
+
+
+def two_rocks() -> Problem:
+    """A rock at each of two places. Check either from anywhere, sample where you stand, leave from the east only."""
+    spent = np.tile([0.0, 0.0, 1.0], (3, 1))
+    one, nothing = np.ones((3, 1)), np.zeros(3)
+
+    def menu(visible: object) -> tuple[Action, ...]:
+        here = ("west", "east").index(str(visible))
+        there = ("east", "west")[here]
+
+        def check(rock: int) -> Action:
+            accuracy = 0.9 if rock == here else 0.6
+            rows = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy], [0.5, 0.5]])
+            name = f"check-{('west', 'east')[rock]}"
+            return Action(name, np.full(3, -0.5), rows, ("looks-bad", "looks-good"), (visible, visible), factor=rock)
+
+        actions = [
+            Action(f"go-{there}", np.full(3, -1.0), one, ("done",), (there,)),
+            check(0),
+            check(1),
+            Action("sample", np.array([-10.0, 10.0, 0.0]), one, ("done",), (visible,), factor=here, transition=spent),
+        ]
+        leave = Action("leave", nothing + 5.0, one, ("done",), (END,))
+        return (*actions, leave) if visible == "east" else tuple(actions)
+
+    rock = np.array([0.5, 0.5, 0.0])
+    factors = (Factor("west-rock", QUALITY, rock), Factor("east-rock", QUALITY, rock))
+    return Problem("two-rocks", factors, "west", menu, cap=20)
+
+
+def test_positions_factors_and_samples_live_in_the_same_environment() -> None:
+    env = ProblemEnv(two_rocks(), reveal_state=True)
+    assert env.action_names == ("go-east", "check-west", "check-east", "sample", "go-west", "leave")
+    assert env.visible_states == ("west", "east", END)
+    number = env.action_names.index
+    observation, info = env.reset(seed=0, options={"state": ("good", "bad")})
+    assert observation == {"outcome": 0, "visible": 0}
+    assert observation in env.observation_space
+    assert list(info["action_mask"]) == [1, 1, 1, 1, 0, 0]
+    before = draws_left(env)
+    paid = []
+    for name, state in [
+        ("sample", ("spent", "bad")),
+        ("sample", ("spent", "bad")),
+        ("go-east", ("spent", "bad")),
+        ("sample", ("spent", "spent")),
+        ("leave", ("spent", "spent")),
+    ]:
+        observation, reward, terminated, _, info = env.step(number(name))
+        paid.append(reward)
+        assert observation in env.observation_space
+        assert info["state"] == state
+        assert terminated == (name == "leave")
+    assert paid == [10.0, 0.0, -1.0, -10.0, 5.0]
+    assert observation == {"outcome": 1 + env.outcome_names.index("done"), "visible": 2}
+    assert draws_left(env) == before
+
+
+def test_an_action_off_the_menu_is_refused_with_the_allowed_ones() -> None:
+    env = ProblemEnv(two_rocks())
+    env.reset(seed=0)
+    with pytest.raises(
+        ValueError,
+        match=r"action 'leave' \(5\) is not on the menu of 'two-rocks' now; "
+        r"allowed are go-east \(0\), check-west \(1\), check-east \(2\), sample \(3\)$",
+    ):
+        env.step(5)
+    assert env.step(0)[4]["actions"] == ("go-west", "check-west", "check-east", "sample", "leave")
+
+
+def test_a_test_that_runs_once_leaves_the_menu() -> None:
+    problem = rhoplan.observe_then_commit(
+        "biopsy",
+        ("well", "ill"),
+        tests=(Test("biopsy", 3.0, ("clear", "not-clear"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),),
+        commits=(rhoplan.Commit("treat", np.array([-1.0, 5.0])), rhoplan.Commit("wait", np.array([0.0, -20.0]))),
+    )
+    env = ProblemEnv(problem)
+    env.reset(seed=3)
+    *_, info = env.step(0)
+    assert info["actions"] == ("treat", "wait")
+    assert list(info["action_mask"]) == [0, 1, 1]
+    assert info["visible"] == {"biopsy"}
+    with pytest.raises(ValueError, match=r"'biopsy' \(0\) is not on the menu .* allowed are treat \(1\), wait \(2\)"):
+        env.step(0)
+
+
+def test_a_random_change_depends_on_the_outcome_and_takes_its_own_draw() -> None:
+    """The press opens the jammed lock with probability .8, but only where it clicked."""
+    stay = np.eye(2)
+    opens = np.array([[0.2, 0.8], [0.0, 1.0]])
+    press = Action(
+        "press",
+        np.array([-1.0, 0.0]),
+        np.array([[0.3, 0.7], [0.0, 1.0]]),
+        ("silence", "click"),
+        ("door", "door"),
+        transition=np.stack([stay, opens]),
+    )
+    go = Action("go", np.array([0.0, 1.0]), np.ones((2, 1)), ("done",), (END,))
+    lock = Factor("lock", ("jammed", "open"), np.array([1.0, 0.0]))
+    env = ProblemEnv(Problem("lock", (lock,), "door", lambda visible: (press, go)), reveal_state=True)
+    for seed in range(200):
+        env.reset(seed=seed)
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+        *_, info = env.step(0)
+        clicked = rng.random() < 0.7
+        assert info["outcome"] == ("click" if clicked else "silence")
+        opened = clicked and rng.random() < 0.8
+        assert info["state"] == (("open",) if opened else ("jammed",))
+        assert env.np_random.random() == rng.random()
+
+
+def test_too_many_visible_states_are_refused() -> None:
+    def menu(visible: object) -> tuple[Action, ...]:
+        assert isinstance(visible, int)
+        return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (visible + 1,)),)
+
+    endless = Problem("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
+    with pytest.raises(ValueError, match="'endless' has more than 100,000 visible states"):
+        ProblemEnv(endless)
