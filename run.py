@@ -60,7 +60,9 @@ def set_up(extras: str) -> None:
     if stamp and stamp[0] == wanted and needed <= done and PYTHON.exists():
         return
     installed = sorted(needed | done)
-    print(f"setting up .venv for Python {sys.version.split()[0]} ({', '.join(installed) or 'no extras'}) ...", flush=True)
+    print(
+        f"setting up .venv for Python {sys.version.split()[0]} ({', '.join(installed) or 'no extras'}) ...", flush=True
+    )
     if not PYTHON.exists() or (stamp and stamp[0] != wanted and stamp[-1:] != [sys.version]):
         shutil.rmtree(VENV, ignore_errors=True)
         make_environment()
@@ -88,7 +90,9 @@ def install(arguments: list[str]) -> None:
     pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     command = [*pip, "install", "--disable-pip-version-check", *arguments]
     if subprocess.run(command, cwd=HERE).returncode:
-        print("setting up failed: pip could not install what pyproject.toml lists (its message is above)", file=sys.stderr)
+        print(
+            "setting up failed: pip could not install what pyproject.toml lists (its message is above)", file=sys.stderr
+        )
         raise SystemExit(1)
 
 

@@ -1,12 +1,12 @@
 """rhoplan plans what to observe, when to stop and what to commit to, and says exactly how good that plan is.
 
-    >>> import rhoplan
-    >>> tiger = rhoplan.make("tiger")
-    >>> efe = rhoplan.make_agent("efe", tiger)
-    >>> rhoplan.decide(tiger, efe).choice
-    'listen'
-    >>> round(rhoplan.evaluate(tiger, efe).reward, 4)
-    5.1599
+>>> import rhoplan
+>>> tiger = rhoplan.make("tiger")
+>>> efe = rhoplan.make_agent("efe", tiger)
+>>> rhoplan.decide(tiger, efe).choice
+'listen'
+>>> round(rhoplan.evaluate(tiger, efe).reward, 4)
+5.1599
 """
 
 from rhoplan.agent import AGENTS, Agent, make_agent

@@ -88,7 +88,9 @@ def make_agent(
     if weight is not None and not (math.isfinite(weight) and weight >= 0):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
     if kind.weight is not None and weight is not None and weight != kind.weight:
-        notes.append(f"{name} has weight {kind.weight:g} by definition; weight {weight:g} is not used (see planning-ig)")
+        notes.append(
+            f"{name} has weight {kind.weight:g} by definition; weight {weight:g} is not used (see planning-ig)"
+        )
     chosen = kind.weight if kind.weight is not None else (1.0 if weight is None else weight)
     if unit not in ("nats", "bits"):
         raise AgentError(f"unit of information must be nats or bits, not '{unit}'")

@@ -19,19 +19,24 @@ from rhoplan.agent import Agent
 from rhoplan.errors import ProblemError
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.planning.merging import grown
+from rhoplan.planning.ties import tolerance
 from rhoplan.policy import Policy
 from rhoplan.problem import Array, Ids, Problem
 from rhoplan.situation import impossible
 
-NEGLIGIBLE = 1e-18
+NEGLIGIBLE = 1e-17
 """Mass at one node at one step below which it is no longer followed; the sum of what was left is in `Score.dropped`."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good an agent is. `tests` counts steps, `success` the episodes that end with a best commit for the true state,
-    `truncated` those cut off at the cap (they are not successful and pay what they spent). `log_score` is the
-    expected log of the probability that the final belief gives the true state, in nats."""
+    """How good an agent is.
+
+    tests: expected number of tests. success: share of episodes that end with a best commit for the true state.
+    truncated: share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in
+    nats, of the probability that the final belief gives the true state. tests_distribution: probability of each
+    number of tests from 0 on. dropped: mass too small to follow. nodes: size of the graph.
+    """
 
     reward: float
     reward_sd: float
@@ -79,17 +84,21 @@ class OwnWorld:
         result: Array = self.graph.reward[nodes, slots]
         return result
 
-    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array, Array]:
-        """For commits taken with probability `ending` (n, E): reward, its square, success, and log score, each (n, 1)."""
+    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
+        """Expected reward, squared reward and success, each (n, 1), of commits taken with probability `ending` (n, E)."""
         beliefs = self.graph.beliefs(nodes)
-        table = self.graph.tables[0]
-        columns = [(ending * (beliefs @ part.T)).sum(axis=1) for part in (self.rewards, self.rewards**2, self.best)]
-        reward, square, success = (column[:, None] for column in columns)
-        return reward, square, success, -table.entropy[self.graph.belief[nodes, 0]][:, None]
+        parts = (self.rewards, self.rewards**2, self.best)
+        reward, square, success = (np.einsum("ns,ns->n", beliefs, ending @ part)[:, None] for part in parts)
+        return reward, square, success
+
+    def log_scores(self, nodes: Ids) -> Array:
+        """Expected log (n, 1) of the probability that the belief at `nodes` gives the true state."""
+        result: Array = -self.graph.tables[0].entropy[self.graph.belief[nodes, 0]][:, None]
+        return result
 
 
 class OtherWorld:
-    """The world draws from its own model; one column per true state. States, tests, outcomes and commits share names."""
+    """The world draws from its own model, whose names are those of the agent's model; one column per true state."""
 
     def __init__(self, graph: Graph, world: Problem) -> None:
         problem = graph.problem
@@ -117,11 +126,12 @@ class OtherWorld:
             result[positions] = self._arrays(visible)[1][slots[positions]]
         return result
 
-    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array, Array]:
-        beliefs = self.graph.beliefs(nodes)
+    def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
+        return ending @ self.rewards, ending @ self.rewards**2, ending @ self.best
+
+    def log_scores(self, nodes: Ids) -> Array:
         with np.errstate(divide="ignore"):
-            logs = np.log(beliefs)
-        return ending @ self.rewards, ending @ self.rewards**2, ending @ self.best, logs
+            return np.log(self.graph.beliefs(nodes))
 
     def _arrays(self, visible: int) -> tuple[Array, Array]:
         """Likelihoods (M, O, S) and rewards (M,) of the world's tests in the slots of one visible state."""
@@ -153,7 +163,7 @@ def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> S
             distribution.append(truncated)
             total["reward"] += float(mass[1].sum())
             total["square"] += float(mass[2].sum())
-            total["log_score"] += _weighted(memory.log_scores(nodes), mass[0])
+            total["log_score"] += _weighted(truth.log_scores(nodes), mass[0])
             break
         memory.settle(nodes)
         ends = mass * memory.stop[nodes]
@@ -162,7 +172,7 @@ def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> S
         total["reward"] += float((ends[1] + mass[0] * reward).sum())
         total["square"] += float((ends[2] + 2 * mass[1] * reward + mass[0] * square).sum())
         total["success"] += float((mass[0] * success).sum())
-        total["log_score"] += _weighted(memory.log_scores(nodes), ends[0])
+        total["log_score"] += _weighted(truth.log_scores(nodes), ends[0])
         nodes, mass, lost = advance(policy, truth, memory, nodes, mass)
         dropped += lost
         if not nodes.size:
@@ -195,7 +205,7 @@ class Endings:
 
     def settle(self, nodes: Ids) -> None:
         size = self.policy.graph.size
-        self.settled = grown(self.settled, size, False)  # type: ignore[assignment]
+        self.settled = grown(self.settled, size, False)
         fresh = nodes[~self.settled[nodes]]
         if not fresh.size:
             return
@@ -205,17 +215,13 @@ class Endings:
             self.going = np.empty((0, going.shape[1]))
         for name in ("stop", "reward", "square", "success", "going"):
             setattr(self, name, grown(getattr(self, name), size, 0.0))
-        self.settled = grown(self.settled, size, False)  # type: ignore[assignment]
+        self.settled = grown(self.settled, size, False)
         stops = np.flatnonzero(ending.any(axis=1))
         self.stop[fresh] = ending.sum(axis=1, keepdims=True)
         self.going[fresh, : going.shape[1]] = going
         chosen = fresh[stops]
-        self.reward[chosen], self.square[chosen], self.success[chosen], _ = self.truth.endings(chosen, ending[stops])
+        self.reward[chosen], self.square[chosen], self.success[chosen] = self.truth.endings(chosen, ending[stops])
         self.settled[fresh] = True
-
-    def log_scores(self, nodes: Ids) -> Array:
-        """Log of the probability that the belief at `nodes` gives each column's truth, (n, C)."""
-        return self.truth.endings(nodes, np.zeros((len(nodes), len(self.truth.rewards))))[3]
 
 
 def advance(
@@ -238,7 +244,9 @@ def advance(
     real = flat >= 0
     gathered = np.stack(
         [
-            np.bincount(flat[real], weights=(moved[m, :, None, c] * chance[:, :, c]).ravel()[real], minlength=graph.size)
+            np.bincount(
+                flat[real], weights=(moved[m, :, None, c] * chance[:, :, c]).ravel()[real], minlength=graph.size
+            )
             for m in range(3)
             for c in range(chance.shape[2])
         ]
@@ -252,7 +260,8 @@ def advance(
 
 def best_commits(rewards: Array) -> Array:
     """1 where a commit (row) is a best one for the state (column), else 0."""
-    return (rewards >= rewards.max(axis=0) - 1e-12 * max(1.0, float(np.abs(rewards).max()))).astype(float)
+    best: Array = (rewards >= rewards.max(axis=0) - tolerance(float(np.abs(rewards).max()))).astype(float)
+    return best
 
 
 def check_same_names(problem: Problem, world: Problem) -> None:
@@ -264,7 +273,9 @@ def check_same_names(problem: Problem, world: Problem) -> None:
     tests = {test.name: sorted(test.outcomes) for test in world.flat.tests}
     for test in problem.flat.tests:
         if tests.get(test.name) != sorted(test.outcomes):
-            raise ProblemError(f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}")
+            raise ProblemError(
+                f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
+            )
     commits = {commit.name for commit in world.flat.commits}
     for commit in problem.flat.commits:
         if commit.name not in commits:

@@ -188,9 +188,11 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         return info
 
 
-def make_env(spec: str, *, cap: int | None = None, reveal_state: bool = False) -> ProblemEnv:
+def make_env(
+    spec: str, *, cap: int | None = None, reveal_state: bool = False, render_mode: str | None = None
+) -> ProblemEnv:
     """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper."""
-    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state)
+    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state, render_mode=render_mode)
 
 
 def environment_id(name: str) -> str:

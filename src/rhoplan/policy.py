@@ -78,8 +78,8 @@ class Policy:
         return values if bonus is None else values + bonus
 
     def _make_room(self) -> None:
-        self.choice = grown(self.choice, self.graph.size, UNDECIDED)  # type: ignore[assignment]
-        self.ending = grown(self.ending, self.graph.size, -1)  # type: ignore[assignment]
+        self.choice = grown(self.choice, self.graph.size, UNDECIDED)
+        self.ending = grown(self.ending, self.graph.size, -1)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None) -
 
 
 def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
-    """The parts of every action's value at `node`, in the order of the problem's menu: tests and moves, then commits."""
+    """The parts of every action's value at `node`: actions that go on, then those that end, in the menu's order."""
     graph, plan, nodes = policy.graph, policy.plan, np.array([node])
     visible = int(graph.visible[node])
     menu = graph.menus[visible]
@@ -154,7 +154,11 @@ def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
         return ActionValue(action.name, action.kind, reward, information, weighted, later, value, float(probability))
 
     going = [
-        row(action, (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[0, k]), going_probability[0, k])
+        row(
+            action,
+            (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[0, k]),
+            going_probability[0, k],
+        )
         for k, action in enumerate(menu.going)
     ]
     ending = [

@@ -214,7 +214,7 @@ def observe_then_commit(
     spec: str = "",
     details: dict[str, Any] | None = None,
 ) -> Problem:
-    """A checked flat problem: tests that leave the one hidden state alone, then one commit. Uniform prior by default."""
+    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
     belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
     problem = Problem(
         name=name,

@@ -1,9 +1,10 @@
 """Seeded episodes, with the published random streams, as a check on the exact score and for worlds beyond its reach.
 
 Episode i of seed s draws from PCG64(SeedSequence(s * 10000 + i)): first the hidden state, then one uniform number per
-outcome that is not certain (`draws` has the rules). Agents share the streams, so their episodes are paired, and two agents with one policy give identical rows.
-An agent's own randomness (finite precision) comes from a separate stream of the same seed. All episodes of a chunk
-walk the merged belief graph in step, so each belief is decided once, however many episodes meet there.
+outcome that is not certain (`draws` has the rules). Agents share the streams, so their episodes are paired, and two
+agents with one policy give identical rows. An agent's own randomness (finite precision) comes from a separate stream
+of the same seed. All episodes of a chunk walk the merged belief graph in step, so each belief is decided once, however
+many episodes meet there.
 
 The loop it agrees with, for one episode:
 
@@ -117,9 +118,7 @@ def simulate_episodes(
     if world is not None:
         check_same_names(problem, world)
     steps = problem.cap if cap is None else cap
-    chunks = [
-        (seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)
-    ]
+    chunks = [(seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []
     for (_, first, last), part in zip(chunks, _run(walker, chunks, jobs), strict=True):
@@ -163,9 +162,12 @@ def _run(walker: Walker, chunks: list[Chunk], jobs: int) -> Iterator[Episodes]:
         walk = _Walk(*walker)
         yield from (walk.chunk(*chunk) for chunk in chunks)
         return
-    with _single_threaded_children(), ProcessPoolExecutor(
-        min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_start_worker, initargs=(walker,)
-    ) as pool:
+    with (
+        _single_threaded_children(),
+        ProcessPoolExecutor(
+            min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_start_worker, initargs=(walker,)
+        ) as pool,
+    ):
         yield from pool.map(_work, chunks)
 
 

@@ -70,9 +70,7 @@ class NegativeEntropy:
         return abs(self.weight) * _largest_entropy(graph)
 
     def _value(self, graph: Graph, nodes: Ids) -> Array:
-        total: Array = sum(  # type: ignore[assignment]
-            table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables)
-        )
+        total: Array = sum(table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables))
         return -self.weight * total
 
 

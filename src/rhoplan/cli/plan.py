@@ -1,4 +1,4 @@
-"""`rhoplan decide`, `evaluate` and `solve`: what to do next, how good an agent is exactly, and the certified optimum."""
+"""`rhoplan decide`, `evaluate` and `solve`: what to do next, how good that is exactly, and the certified optimum."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
 
     out = console()
     where = f" in the world of {world.spec}" if world else ""
-    table = Table("agent", title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}", title_justify="left")
+    table = Table(
+        "agent", title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}", title_justify="left"
+    )
     for heading in ("H", "weight", "reward", "sd", "tests", "success", "cut off", "log score"):
         table.add_column(heading, justify="right")
     for agent, score in zip(agents, scores, strict=True):
@@ -215,17 +217,25 @@ def solve_command(
     )  # fmt: skip
     if as_json:
         settings = {"problem": loaded.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
-        record = {**asdict(solution), "converged": solution.converged, "reward_unit": loaded.unit, "version": __version__}
+        record = {
+            **asdict(solution),
+            "converged": solution.converged,
+            "reward_unit": loaded.unit,
+            "version": __version__,
+        }
         print_json({**settings, **record})
         return
-    out.print(f"[bold]{loaded.spec}[/]: best plan with no horizon limit, weight {weight:g} {loaded.unit} per {unit[:-1]}")
-    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} (gap {solution.upper - solution.lower:.1e})")
+    out.print(
+        f"[bold]{loaded.spec}[/]: best plan with no horizon limit, weight {weight:g} {loaded.unit} per {unit[:-1]}"
+    )
+    out.print(
+        f"  value    between {solution.lower:.6f} and {solution.upper:.6f} (gap {solution.upper - solution.lower:.1e})"
+    )
     if not solution.converged:
         out.print(f"  [bold]the bounds did not meet within {gap:g}: {solution.stopped_by} ran out[/]")
     out.print(
         f"  the plan behind the lower bound: reward {signed(solution.reward)}, tests {number(solution.tests)}, "
         f"success {percent(solution.success)}, first action {solution.first}"
     )
-    out.print(
-        f"  {solution.nodes:,} nodes, {solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
-    )
+    work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+    out.print(f"  {solution.nodes:,} nodes, {work}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,7 +152,8 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
     rows = sweep(problem, [part.strip() for part in names], name, values, settings)
     stem = Path(problem.partition(":")[0]).stem
     target = Path(out) if out else Path(f"sweep-{stem}-{name}")
-    files = write_sweep(rows, name, target, title=problem, command=f"rhoplan sweep {problem} --over {over}")
+    title = f"{problem}, weights per {settings['unit'][:-1]}"
+    files = write_sweep(rows, name, target, title=title, command=shlex.join(["rhoplan", *sys.argv[1:]]))
     if as_json:
         print_json({"problem": problem, "over": name, "kind": "exact", "files": [str(f) for f in files], "rows": rows})
         return

@@ -19,7 +19,7 @@ def list_command(as_json: bool) -> None:
     from rhoplan.agent import AGENTS
     from rhoplan.problems.registry import PROBLEMS, parameters
 
-    problems = [
+    problems: list[dict[str, Any]] = [
         {
             "name": name,
             "about": (build.__doc__ or "").split("\n")[0],
@@ -39,8 +39,8 @@ def list_command(as_json: bool) -> None:
     out = console()
     table = Table("problem", "what it is", "parameters (name=default)", title="Problems", title_justify="left")
     for row in problems:
-        settings = ", ".join(f"{key}={value}" for key, value in dict(row["parameters"]).items())  # type: ignore[call-overload]
-        table.add_row(str(row["name"]), str(row["about"]), settings)
+        settings = ", ".join(f"{k}={'auto' if v is None else v}" for k, v in row["parameters"].items())
+        table.add_row(row["name"], row["about"], settings)
     out.print(table)
     out.print("A model file (.yaml, .json, .toml) can stand wherever a problem is named.\n")
     table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
@@ -100,7 +100,8 @@ def print_problem(problem: Problem) -> None:
     out, menu = console(), problem.flat
     h0 = float(entropy(problem.prior))
     out.print(
-        f"[bold]{problem.name}[/]: {len(problem.states)} states, {len(menu.tests)} tests, {len(menu.commits)} commits; "
+        f"[bold]{problem.name}[/]: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
+        f"{_count(len(menu.commits), 'commit')}; "
         f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
     table = Table("state", "prior", title="States", title_justify="left")
@@ -127,3 +128,7 @@ def _finish(out: Any, table: Any, rows: int) -> None:
     if rows > MOST_ROWS:
         table.caption = f"... and {rows - MOST_ROWS} more"
     out.print(table)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -17,7 +17,9 @@ from rhoplan.report.files import write_rows
 AGENT_SETTINGS = ("weight", "horizon", "discount", "precision")
 
 
-def sweep(spec: str, agents: Sequence[str], name: str, values: Sequence[str], settings: dict[str, Any]) -> list[dict[str, Any]]:
+def sweep(
+    spec: str, agents: Sequence[str], name: str, values: Sequence[str], settings: dict[str, Any]
+) -> list[dict[str, Any]]:
     """A row with the exact score of each agent for each value of the setting `name`."""
     if not values:
         raise AgentError("there must be at least one value to sweep over")

@@ -1,20 +1,20 @@
 """Model files: an observe-then-commit problem as YAML, JSON or TOML, read with errors that name file, line and field.
 
-    name: tiger
-    unit: points
-    states: [tiger-left, tiger-right]
-    prior: [0.5, 0.5]                       # or {tiger-left: 50%, ...}; uniform if left out
-    tests:
-      listen:
-        cost: 1
-        outcomes: [hear-left, hear-right]
-        likelihood: {tiger-left: [0.85, 0.15], tiger-right: [0.15, 0.85]}
-        repeat: independent                 # or once, the default
-      # two states only:  pcr: {cost: 5, sensitivity: 0.9, specificity: 0.95}
-    commits:
-      open-left: {tiger-left: -100, tiger-right: 10}
-      open-right: {tiger-left: 10, tiger-right: -100}
-    horizon: 6                              # optional: the look-ahead used when nobody asks for another
+name: tiger
+unit: points
+states: [tiger-left, tiger-right]
+prior: [0.5, 0.5]                       # or {tiger-left: 50%, ...}; uniform if left out
+tests:
+  listen:
+    cost: 1
+    outcomes: [hear-left, hear-right]
+    likelihood: {tiger-left: [0.85, 0.15], tiger-right: [0.15, 0.85]}
+    repeat: independent                 # or once, the default
+  # two states only:  pcr: {cost: 5, sensitivity: 0.9, specificity: 0.95}
+commits:
+  open-left: {tiger-left: -100, tiger-right: 10}
+  open-right: {tiger-left: 10, tiger-right: -100}
+horizon: 6                              # optional: the look-ahead used when nobody asks for another
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ class _Reader:
             raise self.fault(f"{where}: sensitivity and specificity need two states; the model has {len(states)}", tree)
         sensitivity = self.probability(f"{where}.sensitivity", items["sensitivity"])
         specificity = self.probability(f"{where}.specificity", items["specificity"])
-        outcomes = self.names(f"{where}.outcomes", items["outcomes"]) if "outcomes" in items else ("negative", "positive")
+        outcomes = (
+            self.names(f"{where}.outcomes", items["outcomes"]) if "outcomes" in items else ("negative", "positive")
+        )
         if len(outcomes) != 2:
             raise self.fault(f"{where}.outcomes must be two: the negative, then the positive one", items["outcomes"])
         return outcomes, np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
@@ -171,7 +173,11 @@ class _Reader:
         values = self.per_name(label, tree, names, "a probability", "state" if row is None else "outcome")
         total = math.fsum(values)
         if abs(total - 1) > ROW_SUM_TOLERANCE:
-            rule = f"{where} must sum to 1; it sums" if row is None else f"{where} must have rows that sum to 1; row '{row}' sums"
+            rule = (
+                f"{where} must sum to 1; it sums"
+                if row is None
+                else f"{where} must have rows that sum to 1; row '{row}' sums"
+            )
             raise self.fault(f"{rule} to {total:.10g}", tree)
         return values
 
@@ -180,7 +186,9 @@ class _Reader:
         read = self.probability if what == "a probability" else self.number
         if tree.kind == "list":
             if len(tree.list) != len(names):
-                raise self.fault(f"{where} must have {what} for each of {len(names)} {of}s; it has {len(tree.list)}", tree)
+                raise self.fault(
+                    f"{where} must have {what} for each of {len(names)} {of}s; it has {len(tree.list)}", tree
+                )
             return np.array([read(f"{where}[{i + 1}]", value) for i, value in enumerate(tree.list)])
         self.check_names(where, tree, names, of, what)
         return np.array([read(f"{where}.{name}", tree.items[name]) for name in names])

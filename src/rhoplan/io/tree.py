@@ -92,7 +92,9 @@ def _from_yaml(node: Any, file: str, depth: int, budget: Iterator[int]) -> Tree:
         if key.value in items:
             raise ModelFileError(f"'{key.value}' stands twice in the same place", file=file, line=key_line)
         items[str(key.value)] = _from_yaml(value, file, depth + 1, budget)
-        items[str(key.value)].line = key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
+        items[str(key.value)].line = (
+            key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
+        )
     return Tree("map", line, items=items)
 
 

@@ -118,4 +118,4 @@ class Plan:
     def _make_room(self, level: int) -> None:
         while len(self._values) <= level:
             self._values.append(np.empty(0))
-        self._values[level] = grown(self._values[level], self.graph.size, np.nan)  # type: ignore[assignment]
+        self._values[level] = grown(self._values[level], self.graph.size, np.nan)

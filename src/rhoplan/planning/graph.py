@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError
-from rhoplan.information import entropy, gain, predict, update
-from rhoplan.planning.merging import KeyIndex, belief_keys, grown, row_keys
+from rhoplan.information import entropy, gain, predict
+from rhoplan.planning.merging import KeyIndex, grown, row_keys
+from rhoplan.planning.table import BeliefTable
 from rhoplan.planning.ties import choose, tolerance
 from rhoplan.problem import END, Action, Array, Ids, Problem, Visible
 from rhoplan.situation import Situation
@@ -28,44 +29,20 @@ CHUNK_NUMBERS = 4_000_000
 DEFAULT_NODE_LIMIT = 6_000_000
 
 
-class BeliefTable:
-    """The distinct beliefs met about one factor, with their entropies. Ids are given in order of appearance."""
-
-    def __init__(self, permutations: Ids | None = None) -> None:
-        self.permutations = permutations
-        self.size = 0
-        self._index = KeyIndex()
-        self._beliefs: Array = np.empty((0, 0))
-        self._entropy: Array = np.empty(0)
-
-    @property
-    def beliefs(self) -> Array:
-        return self._beliefs[: self.size]
-
-    @property
-    def entropy(self) -> Array:
-        return self._entropy[: self.size]
-
-    def intern(self, beliefs: Array) -> Ids:
-        """Id (n,) of each belief (n, S)."""
-        ids, fresh = self._index.identify(belief_keys(beliefs, self.permutations))
-        if fresh.size:
-            if not self.size:
-                self._beliefs = np.empty((0, beliefs.shape[1]))
-            start, self.size = self.size, self.size + len(fresh)
-            self._beliefs = grown(self._beliefs, self.size, 0.0)  # type: ignore[assignment]
-            self._entropy = grown(self._entropy, self.size, 0.0)  # type: ignore[assignment]
-            self._beliefs[start : self.size] = beliefs[fresh]
-            self._entropy[start : self.size] = entropy(beliefs[fresh])
-        return ids
-
-
 class VisibleMenu:
-    """The actions of one visible state, split into those that end the episode and those that go on."""
+    """The actions of one visible state, split into those that end the episode and those that go on.
+
+    ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
+    """
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         self.ending = tuple(action for action in actions if action.ends_episode)
         self.going = tuple(action for action in actions if not action.ends_episode)
+        self.ending_rewards: list[tuple[int, Ids, Array]] = []
+        for factor in sorted({action.factor for action in self.ending}):
+            columns = np.flatnonzero([action.factor == factor for action in self.ending])
+            rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
+            self.ending_rewards.append((factor, columns, rewards))
 
 
 class Graph:
@@ -85,6 +62,7 @@ class Graph:
         self.size = 0
         self.visibles: list[Visible] = []
         self.menus: list[VisibleMenu] = []
+        self.going: Ids = np.empty(0, dtype=np.int64)
         self._visible_ids: dict[Visible, int] = {}
         self._index = KeyIndex()
         self.visible: Ids = np.empty(0, dtype=np.int64)
@@ -121,12 +99,11 @@ class Graph:
 
     def ending_rewards(self, nodes: Ids, visible: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
-        actions = self.menus[visible].ending
-        factors = {action.factor for action in actions}
-        if len(factors) == 1:
-            return self.beliefs(nodes, factors.pop()) @ np.stack([action.reward for action in actions], axis=1)
-        columns = [self.beliefs(nodes, action.factor) @ action.reward for action in actions]
-        return np.stack(columns, axis=1) if columns else np.empty((len(nodes), 0))
+        menu = self.menus[visible]
+        result = np.empty((len(nodes), len(menu.ending)))
+        for factor, columns, rewards in menu.ending_rewards:
+            result[:, columns] = self.beliefs(nodes, factor) @ rewards
+        return result
 
     # -- growing --------------------------------------------------------------------------------------------------
 
@@ -141,8 +118,7 @@ class Graph:
                 self._expand_slot(nodes[positions[wanted[positions, slot]]], slot, action)
 
     def _expand_slot(self, nodes: Ids, slot: int, action: Action) -> None:
-        states, outcomes = action.likelihood.shape
-        step = max(1, CHUNK_NUMBERS // (states * outcomes))
+        step = max(1, CHUNK_NUMBERS // action.likelihood.size)
         for start in range(0, len(nodes), step):
             self._expand_chunk(nodes[start : start + step], slot, action)
 
@@ -150,11 +126,9 @@ class Graph:
         table, outcomes = self.tables[action.factor], len(action.outcomes)
         ids = self.belief[nodes, action.factor]
         distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
-        beliefs = table.beliefs[distinct]
-        probability, posterior = update(beliefs, action)
+        probability, after = table.follow(distinct, action)
         possible = probability > 0
-        after = np.zeros(probability.shape, dtype=np.int64)
-        after[possible] = table.intern(posterior[possible])
+        beliefs = table.beliefs[distinct]
         before = table.entropy[distinct] if action.transition is None else entropy(predict(beliefs, action))
         self.information[nodes, slot] = gain(before, probability, table.entropy[after] * possible)[place]
         self.reward[nodes, slot] = (beliefs @ action.reward)[place]
@@ -179,8 +153,8 @@ class Graph:
                     f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this; "
                     "shorten the horizon, or raise the limit on nodes"
                 )
-            self.visible = grown(self.visible, self.size, 0)  # type: ignore[assignment]
-            self.belief = grown(self.belief, self.size, 0)  # type: ignore[assignment]
+            self.visible = grown(self.visible, self.size, 0)
+            self.belief = grown(self.belief, self.size, 0)
             self.visible[start : self.size] = rows[fresh, 0]
             self.belief[start : self.size] = rows[fresh, 1:]
             self._allocate(self.size, self.known.shape[1])
@@ -188,8 +162,8 @@ class Graph:
         return ids
 
     def _set_stops(self, nodes: Ids) -> None:
-        self.stop_reward = grown(self.stop_reward, self.size, -np.inf)  # type: ignore[assignment]
-        self.stop_action = grown(self.stop_action, self.size, -1)  # type: ignore[assignment]
+        self.stop_reward = grown(self.stop_reward, self.size, -np.inf)
+        self.stop_action = grown(self.stop_action, self.size, -1)
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):
             part = nodes[start : start + step]
@@ -220,12 +194,11 @@ class Graph:
             self.reward: Array = np.empty((0, slots))
             self.information: Array = np.empty((0, slots))
             self.known: NDArray[np.bool_] = np.empty((0, slots), dtype=bool)
-            self.going: Ids = np.empty(0, dtype=np.int64)
-        self.next = grown(self.next, rows, UNKNOWN)  # type: ignore[assignment]
-        self.probability = grown(self.probability, rows, 0.0)  # type: ignore[assignment]
-        self.reward = grown(self.reward, rows, -np.inf)  # type: ignore[assignment]
-        self.information = grown(self.information, rows, 0.0)  # type: ignore[assignment]
-        self.known = grown(self.known, rows, False)  # type: ignore[assignment]
+        self.next = grown(self.next, rows, UNKNOWN)
+        self.probability = grown(self.probability, rows, 0.0)
+        self.reward = grown(self.reward, rows, -np.inf)
+        self.information = grown(self.information, rows, 0.0)
+        self.known = grown(self.known, rows, False)
 
     def _widen(self, slots: int, outcomes: int) -> None:
         old = self.next, self.probability, self.reward, self.information, self.known

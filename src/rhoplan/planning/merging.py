@@ -9,17 +9,22 @@ ids: that costs a node and changes no value.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TypeAlias, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.problem import Array, Ids
 
-Keys = NDArray[np.uint64]
+Keys: TypeAlias = NDArray[np.uint64]
+Number = TypeVar("Number", bound=np.generic)
 
 DROPPED_BITS = 20
 """Of the 52 bits of a float's fraction, those that do not count when beliefs are compared."""
 
 
+@cache
 def multipliers(width: int) -> Keys:
     """The fixed random odd numbers (width,) that keys are sums of products with."""
     draws = np.random.Generator(np.random.PCG64(20240607)).integers(0, 2**63, size=width, dtype=np.uint64)
@@ -33,7 +38,7 @@ def rounded(beliefs: Array) -> Keys:
 
 
 def belief_keys(beliefs: Array, permutations: Ids | None = None) -> Keys:
-    """Key (n,) of each belief (n, S); with `permutations` (G, S) of the states, a group, the same key for the whole orbit."""
+    """Key (n,) of each belief (n, S); the same for a whole orbit under `permutations` (G, S), a group, if given."""
     numbers = multipliers(beliefs.shape[1])
     if permutations is None:
         return mixed(rounded(beliefs) @ numbers)
@@ -79,10 +84,14 @@ class KeyIndex:
 
     def _find(self, keys: Keys) -> Ids:
         ids = np.full(len(keys), -1, dtype=np.int64)
+        if not self._runs:
+            return ids
+        order = np.argsort(keys)  # looked up in order, neighbours share cache lines
+        wanted = keys[order]
         for run_keys, run_ids in self._runs:
-            place = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
-            hit = run_keys[place] == keys
-            ids[hit] = run_ids[place[hit]]
+            place = np.minimum(np.searchsorted(run_keys, wanted), len(run_keys) - 1)
+            hit = run_keys[place] == wanted
+            ids[order[hit]] = run_ids[place[hit]]
         return ids
 
     def _add(self, keys: Keys, ids: Ids) -> None:
@@ -94,7 +103,7 @@ class KeyIndex:
         self._runs.append((keys, ids))
 
 
-def grown(array: NDArray[np.generic], needed: int, fill: float) -> NDArray[np.generic]:
+def grown(array: NDArray[Number], needed: int, fill: float) -> NDArray[Number]:
     """`array` with room for `needed` rows (capacity doubles), new rows filled with `fill`."""
     if needed <= len(array):
         return array

@@ -42,6 +42,7 @@ most probable likelihood row leaves this much doubt."""
 DOUBT_STEP, REACH_STEP = 2.0, 3.0
 """By how much the cut-off moves out each round. On Tileworld one more item of net evidence divides doubt by four."""
 
+
 @dataclass(frozen=True)
 class RevealingMenu:
     """The menu of `problem` with, after the tests, one revelation per test in the same order, at the same price."""
@@ -137,8 +138,19 @@ def solve(
     lower, upper = bounds.at_root
     reward, tests, success, truncated, first = bounds.score_plan(problem.cap)
     return Solution(
-        lower, upper, gap, "gap" if bounds.within(gap) else stopped_by, reward, tests, success, truncated, first,
-        bounds.size, len(bounds.symmetries), rounds, time.monotonic() - begin,
+        lower,
+        upper,
+        gap,
+        "gap" if bounds.within(gap) else stopped_by,
+        reward,
+        tests,
+        success,
+        truncated,
+        first,
+        bounds.size,
+        len(bounds.symmetries),
+        rounds,
+        time.monotonic() - begin,
     )
 
 
@@ -237,9 +249,10 @@ class Bounds:
         """Reward, tests, success and truncated share of the plan behind the lower bound, and its first action."""
         graph = self.graph
         commits = np.stack([commit.reward for commit in self.problem.flat.commits])
-        best = (commits >= commits.max(axis=0)).astype(float)
+        best = (commits >= commits.max(axis=0) - tolerance(self.problem.reward_scale)).astype(float)
         choice = self._plan(np.arange(self.size))
-        nodes, mass = np.array([graph.root]), np.ones(1)
+        nodes: Ids = np.array([graph.root])
+        mass: Array = np.ones(1)
         reward = tests = success = 0.0
         for step in range(cap):
             stops = choice[nodes] < 0
@@ -269,7 +282,8 @@ class Bounds:
 
     def _worth(self, nodes: Ids, values: Array) -> Array:
         """Value (n, M) of each test in its stage at `nodes`, given `values` of what follows."""
-        return self.reward[nodes] + (self.chance[nodes] * values[self.next[nodes]]).sum(axis=-1)
+        worth: Array = self.reward[nodes] + (self.chance[nodes] * values[self.next[nodes]]).sum(axis=-1)
+        return worth
 
     def _advance(self, nodes: Ids, slots: Ids, wanted: Ids) -> None:
         """Bring each pair of node and test to the stage wanted, growing the graph as needed."""
@@ -277,7 +291,9 @@ class Bounds:
         arc = np.where(wanted == TRUE, slots, slots + graph.going[graph.visible[nodes]] // 2)
         for slot in np.unique(arc):
             rows = nodes[arc == slot]
-            graph.expand(rows, np.broadcast_to(np.arange(graph.known.shape[1]) == slot, (len(rows), graph.known.shape[1])))
+            graph.expand(
+                rows, np.broadcast_to(np.arange(graph.known.shape[1]) == slot, (len(rows), graph.known.shape[1]))
+            )
         self._admit()
         targets = graph.next[nodes, arc]
         self.stage[nodes, slots] = wanted
@@ -308,8 +324,9 @@ class Bounds:
             self.upper[nodes] = np.maximum(graph.stop_reward[nodes], self.reward[nodes].max(axis=1, initial=-np.inf))
 
     def _perfect(self, nodes: Ids, beliefs: Array) -> Array:
-        """Value (n,) of knowing the state for nothing and gaining all its entropy; putting off a loss for ever is best."""
+        """Value (n,) of knowing the state for nothing and gaining all its entropy; a loss is put off for ever."""
         best = np.stack([commit.reward for commit in self.problem.flat.commits]).max(axis=0)
         if self.discount < 1:
             best = np.maximum(best, 0.0)
-        return beliefs @ best + self.weight * self.graph.tables[0].entropy[self.graph.belief[nodes, 0]]
+        result: Array = beliefs @ best + self.weight * self.graph.tables[0].entropy[self.graph.belief[nodes, 0]]
+        return result

@@ -50,7 +50,9 @@ def diagnosis(
     bits = math.ceil(math.log2(n))
     k = bits if k is None else k
     if not 1 <= k <= bits:
-        raise ProblemError(f"k must be between 1 and {bits}, the number of bits that tell {n} conditions apart; it is {k}")
+        raise ProblemError(
+            f"k must be between 1 and {bits}, the number of bits that tell {n} conditions apart; it is {k}"
+        )
     conditions = np.arange(n)
     return observe_then_commit(
         "diagnosis",
@@ -61,9 +63,7 @@ def diagnosis(
     )
 
 
-def bandit(
-    *, k: int = 4, accuracy: float = 0.8, cost: float = 0.5, right: float = 10.0, wrong: float = 1.0
-) -> Problem:
+def bandit(*, k: int = 4, accuracy: float = 0.8, cost: float = 0.5, right: float = 10.0, wrong: float = 1.0) -> Problem:
     """One of k arms is best; inspecting an arm says yes or no, and errs alike on both; then pull one."""
     at_least("k", k, 2)
     arms = np.arange(k)
@@ -78,9 +78,7 @@ def bandit(
     )
 
 
-def noisy_label(
-    name: str, labels: Ids, accuracy: float, cost: float, outcomes: tuple[str, str] = ("0", "1")
-) -> Test:
+def noisy_label(name: str, labels: Ids, accuracy: float, cost: float, outcomes: tuple[str, str] = ("0", "1")) -> Test:
     """A test that reports each state's label (0 or 1) and is right with probability `accuracy`."""
     if not 0 <= accuracy <= 1:
         raise ProblemError(f"accuracy must be a probability between 0 and 1; it is {accuracy:g}")

@@ -54,8 +54,9 @@ def make(spec: str) -> Problem:
         return read_model(Path(spec))
     name, _, settings = spec.partition(":")
     if name not in PROBLEMS:
+        endings = ", ".join(FILE_ENDINGS)
         raise ProblemError(
-            f"there is no problem '{name}'; there are {', '.join(PROBLEMS)}, and model files ({', '.join(FILE_ENDINGS)})"
+            f"there is no problem '{name}'; there are {', '.join(PROBLEMS)}, and model files ({endings})"
         )
     problem = PROBLEMS[name](**_settings(name, settings))
     return replace(problem, spec=spec)

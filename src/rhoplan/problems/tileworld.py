@@ -53,7 +53,7 @@ def scan_groups(n: int, k: int, partition: str, seed: int) -> tuple[list[str], l
         return [name for name, _ in scans[:k]], [group for _, group in scans[:k]]
     if partition not in PARTITIONS:
         raise ProblemError(f"partition must be one of {', '.join(PARTITIONS)}; it is '{partition}'")
-    draw = np.random.RandomState(seed)  # noqa: NPY002 - the published partitions come from this generator
+    draw = np.random.RandomState(seed)
     groups = []
     for _ in range(k):
         if partition == "random":

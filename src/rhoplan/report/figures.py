@@ -13,7 +13,7 @@ from rhoplan.report.files import replacing
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -68,5 +68,5 @@ def draw_sweep(path: Path, rows: Sequence[Mapping[str, Any]], name: str, title: 
             if wide:
                 axis.set_xscale("log")
         axes[0][0].legend(loc="best")
-        drawing.suptitle(f"{title}, exact scores over {name}", x=0.01, ha="left", fontsize=11)
+        drawing.suptitle(f"{title}: exact scores over {name}", x=0.01, ha="left", fontsize=11)
         drawing.supxlabel(command, x=0.01, ha="left", fontsize=6.5, color="#555555")
