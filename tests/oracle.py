@@ -2,7 +2,7 @@
 
 It follows the paper's equations word for word and is as slow as they are: no arrays, no merging, no memory. Every
 outcome sequence is a path of its own, and the agent plans anew at the end of each. Information is computed as mutual
-information, sum p(s, o) ln (p(s, o) / p(s) p(o)), not as a difference of entropies, so that the two ways check each other.
+information, sum p(s, o) ln (p(s, o) / p(s) p(o)), not as a difference of entropies: the two ways check each other.
 """
 
 import math

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from oracle import Model
 
 import rhoplan
+from oracle import Model
 
 Draw = Callable[[int, int], int]
 """A source of whole numbers between two limits, both included."""
@@ -79,7 +79,10 @@ def symmetric_case(draw: Draw) -> Case:
     """2 or 4 equally likely states, equal tests of the bits of their number, one matching commit each: all ties."""
     bits = draw(1, 2)
     accuracy, cost = draw(11, 19) / 20, draw(0, 12) / 8
-    rows = [[[accuracy, 1 - accuracy] if s >> bit & 1 else [1 - accuracy, accuracy] for s in range(2**bits)] for bit in range(bits)]
+    rows = [
+        [[accuracy, 1 - accuracy] if s >> bit & 1 else [1 - accuracy, accuracy] for s in range(2**bits)]
+        for bit in range(bits)
+    ]
     copies = [(cost, rows[bit], True) for bit in range(bits) for _ in range(draw(1, 2))]
     wrong = -draw(1, 100)
     rewards = [[10.0 if s == i else float(wrong) for s in range(2**bits)] for i in range(2**bits)]
@@ -106,7 +109,9 @@ def distribution(draw: Draw, size: int) -> list[float]:
     return [weight / total for weight in weights] if total else [1 / size] * size
 
 
-def likelihood(draw: Draw, states: int, most_outcomes: int, earlier: list[tuple[float, list[list[float]], bool]]) -> list[list[float]]:
+def likelihood(
+    draw: Draw, states: int, most_outcomes: int, earlier: list[tuple[float, list[list[float]], bool]]
+) -> list[list[float]]:
     kind = draw(0, 5)
     outcomes = draw(2, most_outcomes)
     if kind == 0:  # says nothing

@@ -8,12 +8,12 @@ import math
 import random
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
+import rhoplan
 from oracle import Goal, Model
 from strategies import Case, Limits, built, dice, other_world, random_case, symmetric_case
-
-import rhoplan
 
 CLOSE = 1e-9
 
@@ -37,7 +37,9 @@ def random_agent(case: Case, draw: random.Random, horizon: int) -> tuple[rhoplan
     return agent, Goal(horizon, per_nat, discount, name != "epistemic-only")
 
 
-def random_evidence(model: Model, draw: random.Random, steps: int) -> tuple[list[tuple[int, int]], list[float], frozenset[int]]:
+def random_evidence(
+    model: Model, draw: random.Random, steps: int
+) -> tuple[list[tuple[int, int]], list[float], frozenset[int]]:
     """Tests and outcomes that can happen in a row, the belief they lead to, and the run-once tests they used up."""
     evidence, belief, used = [], model.prior, frozenset()
     for _ in range(steps):

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import laws
 
 import rhoplan
 from rhoplan.information import information, predict
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import ENDED, Graph
 from rhoplan.utility import Information
+from strategies import laws
 
 CLOSE = 1e-9
 
@@ -43,7 +43,9 @@ def toy(leaf=None) -> rhoplan.Problem:
         )
 
     menus = {place: menu(place) for place in PLACES}
-    factors = tuple(rhoplan.Factor(f"rock-{place}", states, np.array(p)) for place, p in zip(PLACES, PRIORS, strict=True))
+    factors = tuple(
+        rhoplan.Factor(f"rock-{place}", states, np.array(p)) for place, p in zip(PLACES, PRIORS, strict=True)
+    )
     problem = rhoplan.Problem("toy", factors, "left", menus.__getitem__, leaf=leaf)
     rhoplan.check_problem(problem)
     return problem
@@ -114,7 +116,9 @@ def test_plan_is_that_of_plain_recursion(horizon, weight, discount, hopeful):
 
     found = plan.values(np.array([graph.root]), horizon)[0]
 
-    assert found == pytest.approx(max(plain_values("left", PRIORS, horizon, weight, discount, hopeful).values()), abs=CLOSE)
+    assert found == pytest.approx(
+        max(plain_values("left", PRIORS, horizon, weight, discount, hopeful).values()), abs=CLOSE
+    )
 
 
 SITUATIONS = [
@@ -144,12 +148,14 @@ def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, wei
     assert decision.choice == next(name for name in order if wanted[name] > top - CLOSE)
 
 
-def test_action_parts_add_up_to_its_value():
+def test_decision_shows_the_parts_of_a_value():
     problem = toy()
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=2, weight=3.0)
-    for action in rhoplan.decide(problem, agent).actions:
-        assert action.reward + action.weighted_information + action.continuation == action.value
-        assert action.weighted_information == pytest.approx(3.0 * action.information, abs=1e-15)
+    agent = rhoplan.make_agent("planning-ig", problem, horizon=1, weight=3.0)
+    check = rhoplan.decide(problem, agent).actions[1]
+    gained = math.log(2) + 0.8 * math.log(0.8) + 0.2 * math.log(0.2)
+    assert check.name == "check"
+    found = (check.reward, check.information, check.weighted_information, check.continuation)
+    assert found == pytest.approx((-CHECK, gained, 3 * gained, LEAVE), abs=1e-14)
 
 
 def test_kinds_are_derived_from_what_actions_do():
@@ -277,10 +283,7 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     )
 
     joint = [
-        [
-            sum(belief[s] * likelihood[s][o] * transition[o][s][t] for s in range(states))
-            for t in range(states)
-        ]
+        [sum(belief[s] * likelihood[s][o] * transition[o][s][t] for s in range(states)) for t in range(states)]
         for o in range(outcomes)
     ]
     chance = [sum(row) for row in joint]

@@ -142,7 +142,7 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="cap must be at least 1 step; it is 0"):
         make_env("tiger", cap=0)
     with pytest.raises(ValueError, match="render_mode must be None or 'ansi'; it is 'human'"):
-        ProblemEnv("tiger", render_mode="human")
+        make_env("tiger", render_mode="human")
     with pytest.raises(ResetNeeded, match="not started"):
         make_env("tiger").step(0)
 
@@ -158,7 +158,7 @@ def test_no_action_of_that_number(action: object) -> None:
 
 
 def test_rendering_is_the_episode_so_far() -> None:
-    env = ProblemEnv("tiger", render_mode="ansi")
+    env = make_env("tiger", render_mode="ansi")
     env.reset(seed=0, options={"state": "tiger-left"})
     *_, info = env.step(0)
     env.step(2)
@@ -428,11 +428,13 @@ def test_a_random_change_depends_on_the_outcome_and_takes_its_own_draw() -> None
         assert env.np_random.random() == rng.random()
 
 
-def test_too_many_visible_states_are_refused() -> None:
+def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 1000)
+
     def menu(visible: object) -> tuple[Action, ...]:
         assert isinstance(visible, int)
         return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (visible + 1,)),)
 
     endless = Problem("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
-    with pytest.raises(ValueError, match="'endless' has more than 100,000 visible states"):
+    with pytest.raises(ValueError, match="'endless' has more than 1,000 visible states"):
         ProblemEnv(endless)

@@ -3,20 +3,21 @@
 Numbers here are below 1000 in size, so 1e-9 leaves room for rounding and for nothing else.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import Model
-from strategies import Case, Limits, built, cases, laws
 
 import rhoplan
+from oracle import Model
 from rhoplan.information import NATS_PER_BIT, entropy, information, per_nat, predict, update
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
 from rhoplan.utility import Information
+from strategies import Case, Limits, built, cases, laws
 
 CLOSE = 1e-9
 
@@ -30,7 +31,7 @@ def root_value(problem: rhoplan.Problem, horizon: int, weight: float = 0.0, disc
     return float(Plan(graph, Information(weight), discount=discount).values(np.array([graph.root]), horizon)[0])
 
 
-def tests_of(case: Case) -> list[rhoplan.Action]:
+def observations(case: Case) -> list[rhoplan.Action]:
     return [action for action in case.problem.menu(case.problem.start) if action.kind == "test"]
 
 
@@ -44,7 +45,7 @@ def prior_of(case: Case) -> np.ndarray:
 @given(cases())
 @laws
 def test_posterior_is_a_distribution(case):
-    for action in tests_of(case):
+    for action in observations(case):
         probability, posterior = update(prior_of(case), action)
         assert probability.sum() == pytest.approx(1, abs=CLOSE)
         assert np.all(posterior >= 0)
@@ -54,7 +55,7 @@ def test_posterior_is_a_distribution(case):
 @given(cases())
 @laws
 def test_expected_posterior_is_the_prior(case):
-    for action in tests_of(case):
+    for action in observations(case):
         probability, posterior = update(prior_of(case), action)
         assert np.einsum("no,nos->ns", probability, posterior) == pytest.approx(prior_of(case), abs=CLOSE)
 
@@ -63,7 +64,7 @@ def test_expected_posterior_is_the_prior(case):
 @laws
 def test_information_lies_between_zero_and_what_is_unknown(case):
     unknown = entropy(prior_of(case))[0]
-    for action in tests_of(case):
+    for action in observations(case):
         gained = information(prior_of(case), action)[0]
         assert 0 <= gained <= unknown + CLOSE
         assert gained <= math.log(len(action.outcomes)) + CLOSE
@@ -88,7 +89,7 @@ def test_perfect_test_gains_all_that_is_unknown(case):
 @given(cases(), st.randoms(use_true_random=False))
 @laws
 def test_information_does_not_depend_on_the_names_of_outcomes(case, shuffle):
-    for action in tests_of(case):
+    for action in observations(case):
         order = list(range(len(action.outcomes)))
         shuffle.shuffle(order)
         renamed = rhoplan.Action(
@@ -133,6 +134,16 @@ def test_tiger_forty_deep_has_one_node_per_net_evidence():
     assert graph.size == 81  # -40 ... 40
 
 
+@pytest.mark.xfail(reason="nodes that did not fit keep their ids and lose their beliefs", strict=True)
+def test_graph_that_hit_its_limit_still_answers_what_fits():
+    graph = Graph(rhoplan.make("tiger"), node_limit=4)
+    plan, root = Plan(graph), np.array([graph.root])
+    with pytest.raises(rhoplan.LimitError):
+        plan.values(root, 6)
+    graph.node_limit = 100
+    assert plan.values(root, 6)[0] == pytest.approx(root_value(rhoplan.make("tiger"), 6), abs=CLOSE)
+
+
 def test_impossible_evidence_is_refused_by_name():
     case = built(Model([0.5, 0.5], [(1.0, [[1.0, 0.0], [1.0, 0.0]], True)], [[1.0, 0.0]]))
     with pytest.raises(rhoplan.ImpossibleEvidence, match=r"'outcome-1' of 'test-0' .*state-0 0\.5, state-1 0\.5"):
@@ -145,7 +156,8 @@ def test_impossible_evidence_is_refused_by_name():
 def free_energies(model: Model, belief: list[float], used: frozenset[int], depth: int) -> dict[str, float]:
     """Recursive expected free energy G of each action (Equation 3 of the paper), with the epistemic term as E[KL]."""
     energies = {
-        f"commit-{i}": -sum(b * r for b, r in zip(belief, rewards, strict=True)) for i, rewards in enumerate(model.commits)
+        f"commit-{i}": -sum(b * r for b, r in zip(belief, rewards, strict=True))
+        for i, rewards in enumerate(model.commits)
     }
     if depth == 0:
         return energies
@@ -230,7 +242,7 @@ def test_move_has_no_information_and_keeps_the_belief(case):
 @laws
 def test_transition_that_preserves_the_state_couples_nothing(case):
     eye = np.eye(len(case.problem.states))
-    for action in tests_of(case):
+    for action in observations(case):
         for transition in (eye, np.stack([eye] * len(action.outcomes))):
             fixed = rhoplan.Action(
                 action.name, action.reward, action.likelihood, action.outcomes, action.leads_to, transition=transition
@@ -281,7 +293,7 @@ def test_value_is_convex_in_the_weight(case, horizon, low, high, share, discount
 @laws
 def test_longer_look_ahead_never_lowers_the_value(case, weight, discount):
     values = [root_value(case.problem, horizon, weight, discount) for horizon in range(5)]
-    assert all(after >= before - CLOSE for before, after in zip(values, values[1:], strict=False))
+    assert all(after >= before - CLOSE for before, after in itertools.pairwise(values))
 
 
 @given(cases(SMALL), st.integers(1, 3), weights, st.sampled_from([0.125, 4.0, 1024.0]))

@@ -85,7 +85,7 @@ class OwnWorld:
         return result
 
     def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
-        """Expected reward, squared reward and success, each (n, 1), of commits taken with probability `ending` (n, E)."""
+        """Expected reward, squared reward and success, each (n, 1), of commits of probability `ending` (n, E)."""
         beliefs = self.graph.beliefs(nodes)
         parts = (self.rewards, self.rewards**2, self.best)
         reward, square, success = (np.einsum("ns,ns->n", beliefs, ending @ part)[:, None] for part in parts)

@@ -63,6 +63,7 @@ def simulate_command(
     **options: Any,
 ) -> None:
     """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
+    from rich.console import Console
     from rich.progress import Progress
 
     from rhoplan.simulate import simulate
@@ -72,7 +73,8 @@ def simulate_command(
     truth = load_problem(world) if world else None
     numbers = parse_seeds(seeds)
     estimates = []
-    with Progress(console=_error_console(), transient=True, disable=as_json) as bar:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
         for chosen in agents:
             task = bar.add_task(chosen.name, total=episodes * len(numbers))
             estimates.append(
@@ -86,12 +88,6 @@ def simulate_command(
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_estimates(loaded, agents, estimates, truth)
-
-
-def _error_console() -> Any:
-    from rich.console import Console
-
-    return Console(stderr=True)
 
 
 def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:

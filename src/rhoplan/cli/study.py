@@ -62,7 +62,7 @@ def print_core(rows: list[dict[str, Any]]) -> None:
             )  # fmt: skip
     out.print(table)
     out.print(
-        "(optimum): the certified best plan with no horizon limit, within 1e-4. exact: weights per bit. in nats: exact\n"
+        "(optimum): the certified best plan with no horizon limit, within 1e-4. exact: weight per bit. in nats: exact\n"
         "reward with weights per nat. SE off: the largest of the three differences between published and exact, in\n"
         "standard errors of the paper's own protocol. The paper states its weights per nat; its numbers follow bits."
     )

@@ -45,7 +45,8 @@ def belief_keys(beliefs: Array, permutations: Ids | None = None) -> Keys:
     table = np.empty((beliefs.shape[1], len(permutations)), dtype=np.uint64)
     for column, permutation in enumerate(permutations):
         table[permutation, column] = numbers
-    return mixed(rounded(beliefs) @ table).min(axis=1)
+    smallest: Keys = mixed(rounded(beliefs) @ table).min(axis=1)
+    return smallest
 
 
 def row_keys(rows: Ids) -> Keys:

@@ -265,7 +265,8 @@ class Bounds:
                 break
             reward += float(mass[~stops] @ graph.reward[going, slots])
             flow = mass[~stops][:, None] * self.chance[going, slots] / self.discount
-            total = np.bincount(self.next[going, slots].ravel(), weights=flow.ravel(), minlength=self.size)
+            targets = self.next[going, slots].ravel()
+            total = np.bincount(targets, weights=flow.ravel(), minlength=self.size).astype(float)
             nodes = np.flatnonzero(total > 1e-18)
             mass = total[nodes]
         tests += cap * float(mass.sum())

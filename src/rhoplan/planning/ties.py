@@ -22,4 +22,5 @@ def tolerance(scale: float) -> float:
 def choose(values: Array, tie: float) -> Ids:
     """Index (n,) of the winner in each row of values (n, A)."""
     best = values.max(axis=1, keepdims=True)
-    return np.argmax(values >= best - tie, axis=1)
+    winner: Ids = np.argmax(values >= best - tie, axis=1)
+    return winner

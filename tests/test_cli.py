@@ -1,0 +1,238 @@
+"""The command line as people and programs meet it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rhoplan
+from rhoplan.cli import COMMANDS, _guarded
+
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Result:
+        code = _guarded(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def run_json(run: Any) -> Any:
+    def call(*arguments: str) -> Any:
+        code, out, err = run(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return call
+
+
+def test_every_command_has_help(run: Any) -> None:
+    for command in COMMANDS:
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert out.startswith(f"Usage: rhoplan {command}")
+        assert command in run("--help")[1]
+
+
+def test_list_names_every_problem_and_agent(run: Any, run_json: Any) -> None:
+    _, out, _ = run("list")
+    record = run_json("list")
+    assert [row["name"] for row in record["problems"]] == list(rhoplan.PROBLEMS)
+    assert [row["name"] for row in record["agents"]] == list(rhoplan.AGENTS)
+    assert all(row["name"] in out for row in [*record["problems"], *record["agents"]])
+
+
+def test_evaluate_json_has_the_promised_keys(run_json: Any) -> None:
+    record = run_json("evaluate", "tiger", "--agent", "efe", "--horizon", "6", "--unit", "bits")
+    keys = "problem agent horizon weight unit discount kind reward tests success truncated tests_distribution"
+    assert set(keys.split()) <= set(record)
+    assert (record["kind"], record["agent"], record["horizon"], record["unit"]) == ("exact", "efe", 6, "bits")
+    assert record["reward"] == pytest.approx(5.159919, abs=1e-6)
+    assert math.fsum(record["tests_distribution"]) == pytest.approx(1, abs=1e-12)
+
+
+def test_evaluate_all_agents_gives_a_list(run: Any, run_json: Any) -> None:
+    records = run_json("evaluate", "testbed", "--agent", "all")
+    assert [record["agent"] for record in records] == list(rhoplan.AGENTS)
+    _, out, _ = run("evaluate", "testbed", "--agent", "all")
+    assert all(name in out for name in rhoplan.AGENTS)
+
+
+def test_decide_json_parts_add_up(run_json: Any) -> None:
+    record = run_json("decide", "diagnosis", "--given", "test-0=1,test-1=0", "--weight", "2", "--agent", "planning-ig")
+    assert record["belief"]["condition-1"] == pytest.approx(0.64)
+    assert record["entropy"] == pytest.approx(1.000805, abs=1e-6)
+    for action in record["actions"]:
+        parts = action["reward"] + action["weighted_information"] + action["continuation"]
+        assert parts == pytest.approx(action["value"], abs=1e-9)
+        assert action["weighted_information"] == pytest.approx(2 * action["information"], abs=1e-12)
+    values = sorted((action["value"] for action in record["actions"]), reverse=True)
+    assert record["margin"] == pytest.approx(values[0] - values[1], abs=1e-12)
+    assert {action["kind"] for action in record["actions"]} == {"test", "commit"}
+
+
+def test_decide_for_people_says_what_to_do(run: Any) -> None:
+    _, out, _ = run("decide", "tiger", "--given", "listen=hear-left,listen=hear-left,listen=hear-left")
+    assert "Do next: open-right" in out
+    assert "99.45%" in out
+
+
+def test_evidence_in_any_order_gives_the_same_decision(run_json: Any) -> None:
+    one = run_json("decide", "bandit", "--given", "inspect-0=yes,inspect-1=no")
+    other = run_json("decide", "bandit", "--given", "inspect-1=no,inspect-0=yes")
+    assert one["belief"] == pytest.approx(other["belief"], abs=1e-15)
+    assert one["choice"] == other["choice"]
+
+
+def test_solve_json_has_the_promised_keys(run_json: Any) -> None:
+    record = run_json("solve", "diagnosis", "--gap", "1e-4")
+    assert set("kind lower upper reward tests success nodes".split()) <= set(record)
+    assert record["kind"] == "bounded"
+    assert record["converged"]
+    assert record["lower"] <= record["reward"] + 1e-12
+    assert record["upper"] - record["lower"] <= 1e-4
+
+
+def test_simulate_json_has_the_promised_keys(run_json: Any) -> None:
+    record = run_json("simulate", "tiger", "--seeds", "42,123", "--episodes", "50")
+    assert set("kind reward reward_se tests success episodes seeds".split()) <= set(record)
+    assert (record["kind"], record["episodes"], record["seeds"]) == ("estimated", 100, [42, 123])
+    assert record["reward_se"] > 0
+
+
+def test_a_world_other_than_the_model(run_json: Any) -> None:
+    record = run_json("evaluate", "tiger:accuracy=0.95", "--world", "tiger", "--agent", "planning", "--horizon", "4")
+    assert record["world"] == "tiger"
+    own = run_json("evaluate", "tiger:accuracy=0.95", "--agent", "planning", "--horizon", "4")
+    assert own["success"] > record["success"] + 0.01
+
+
+def test_show_yaml_reads_back(run: Any, tmp_path: Path, run_json: Any) -> None:
+    _, text, _ = run("show", "diagnosis:n=8", "--yaml")
+    file = tmp_path / "diagnosis.yaml"
+    file.write_text(text)
+    assert run("show", str(file), "--yaml")[1] == text
+    mine, theirs = run_json("evaluate", str(file)), run_json("evaluate", "diagnosis:n=8")
+    assert (mine["reward"], mine["horizon"]) == (theirs["reward"], theirs["horizon"])
+
+
+def test_sweep_writes_a_table_and_a_plot(run: Any, run_json: Any, tmp_path: Path) -> None:
+    target = str(tmp_path / "weights")
+    record = run_json("sweep", "diagnosis", "--over", "weight=0,1,100", "--unit", "bits", "--out", target)
+    assert [row["setting"] for row in record["rows"]] == [0, 1, 100]
+    with open(target + ".csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["reward"]) for row in rows] == [row["reward"] for row in record["rows"]]
+    assert Path(target + ".png").read_bytes().startswith(b"\x89PNG")
+    assert {p.name for p in tmp_path.iterdir()} == {"weights.csv", "weights.png"}
+
+
+@pytest.mark.parametrize("over", ["horizon=1:3", "discount=0.9,1", "accuracy=0.7:0.9:0.1", "wrong=-100,-10"])
+def test_sweep_over_anything(run_json: Any, tmp_path: Path, over: str) -> None:
+    record = run_json("sweep", "tiger", "--over", over, "--agent", "planning,efe", "--out", str(tmp_path / "x"))
+    assert len(record["rows"]) == 2 * len({row["setting"] for row in record["rows"]}) >= 4
+
+
+def test_settings_that_an_agent_fixes_are_noted_and_not_used(run: Any) -> None:
+    code, out, err = run("evaluate", "tiger", "--agent", "myopic", "--horizon", "3", "--json")
+    assert code == 0
+    assert json.loads(out)["horizon"] == 1
+    assert err.startswith("note: myopic")
+    assert "weight 1 by definition" in run("evaluate", "tiger", "--agent", "efe", "--weight", "5")[2]
+
+
+BAD = [
+    ["evaluate", "nope"],
+    ["evaluate", "tiger:acc=1"],
+    ["evaluate", "tiger:accuracy=2"],
+    ["evaluate", "tiger:accuracy"],
+    ["evaluate", "diagnosis:n=4,n=8"],
+    ["evaluate", "missing.yaml"],
+    ["evaluate", "tiger", "--agent", "clever"],
+    ["evaluate", "tiger", "--horizon", "0"],
+    ["evaluate", "tiger", "--horizon", "x"],
+    ["evaluate", "tiger", "--agent", "planning-ig", "--weight", "-1"],
+    ["evaluate", "tiger", "--agent", "planning-ig", "--weight", "nan"],
+    ["evaluate", "tiger", "--discount", "0"],
+    ["evaluate", "tiger", "--discount", "1.5"],
+    ["evaluate", "tiger", "--unit", "bananas"],
+    ["evaluate", "tiger", "--precision", "0"],
+    ["evaluate", "tiger", "--world", "diagnosis"],
+    ["evaluate"],
+    ["evaluate", "tiger", "--no-such-option"],
+    ["decide", "tiger", "--given", "listen"],
+    ["decide", "tiger", "--given", "listen=purr"],
+    ["decide", "tiger", "--given", "open-left=done"],
+    ["decide", "tiger:accuracy=1", "--given", "listen=hear-left,listen=hear-right"],
+    ["decide", "tiger", "--agent", "all"],
+    ["simulate", "tiger", "--episodes", "0"],
+    ["simulate", "tiger", "--seeds", "1,x"],
+    ["simulate", "tiger", "--seeds", "1,1"],
+    ["simulate", "tiger", "--seeds", "-1"],
+    ["simulate", "tiger", "--jobs", "0"],
+    ["solve", "tiger", "--gap", "0"],
+    ["solve", "tiger", "--discount", "0"],
+    ["solve", "tiger", "--weight", "-2"],
+    ["sweep", "tiger", "--over", "weight"],
+    ["sweep", "tiger", "--over", "weight=x"],
+    ["sweep", "tiger", "--over", "colour=1"],
+    ["sweep", "tiger", "--over", "weight=1:0:1"],
+    ["sweep", "tiger", "--over", "weight=0:1:0"],
+    ["no-such-command"],
+]
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=" ".join)
+def test_bad_input_is_one_line_and_exit_2(run: Any, arguments: list[str]) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("rhoplan: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_a_plan_too_large_is_refused_with_its_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rhoplan.planning.graph as graph
+
+    monkeypatch.setattr(graph.Graph.__init__, "__kwdefaults__", {"permutations": None, "node_limit": 50})
+    code, _, err = run("evaluate", "bandit", "--horizon", "5")
+    assert code == 1
+    assert "more than 50 situations" in err
+
+
+def test_traceback_shows_where() -> None:
+    command = [sys.executable, "-m", "rhoplan", "--traceback", "evaluate", "nope"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "ProblemError" in done.stderr
+
+
+def test_output_is_plain_when_piped() -> None:
+    command = [sys.executable, "-m", "rhoplan", "evaluate", "tiger"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "\x1b" not in done.stdout
+    assert "+5.1599" in done.stdout
+
+
+def test_reproduce_core_confirms_the_published_rows_in_bits(run: Any, run_json: Any, tmp_path: Path) -> None:
+    record = run_json("reproduce", "core", "--out", str(tmp_path))
+    exact = [row for row in record["rows"] if row["kind"] == "exact"]
+    # The largest of 66 published figures lies 2.4 of its own standard errors away; 4 would be a contradiction.
+    assert max(row["distance"] for row in exact if row["unit"] == "bits") < 4
+    assert max(row["distance"] for row in exact if row["unit"] == "nats") > 4
+    assert {p.name for p in tmp_path.iterdir()} == {"core.csv", "core.png"}
+    assert "(optimum)" in run("reproduce", "core", "--out", str(tmp_path))[1]

@@ -1,0 +1,160 @@
+"""Simulation: the published streams, digit for digit, and agreement with the exact score."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.draws import draw_state, outcome_for
+from rhoplan.errors import AgentError, ImpossibleEvidence
+from rhoplan.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
+
+FALSE_ALARM_SE = 6.0
+"""A mean strays further than this many standard errors with probability 2e-9; a few dozen comparisons stay below 1e-6."""
+
+
+def close(estimate: float, error: float, exact: float) -> bool:
+    return abs(estimate - exact) <= FALSE_ALARM_SE * error + 1e-12
+
+
+@pytest.mark.parametrize("agent", rhoplan.AGENTS)
+@pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis", "bandit:k=3", "tileworld:n=3"])
+def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
+    problem = rhoplan.make(spec)
+    chosen = rhoplan.make_agent(agent, problem, weight=5, unit="bits")
+    exact = rhoplan.evaluate(problem, chosen)
+    estimate = simulate(problem, chosen, episodes=400)
+    for column in ("reward", "tests", "success", "truncated", "log_score"):
+        assert close(getattr(estimate, column), getattr(estimate, f"{column}_se"), getattr(exact, column)), column
+    longest = max(len(exact.tests_distribution), len(estimate.tests_distribution))
+    shares = np.zeros((2, longest))
+    shares[0, : len(exact.tests_distribution)] = exact.tests_distribution
+    shares[1, : len(estimate.tests_distribution)] = estimate.tests_distribution
+    error = np.sqrt(shares[0] * (1 - shares[0]) / estimate.episodes) + 1 / estimate.episodes
+    assert np.all(np.abs(shares[0] - shares[1]) <= FALSE_ALARM_SE * error)
+
+
+def test_agreement_in_another_world_and_with_a_finite_precision() -> None:
+    problem, world = rhoplan.make("diagnosis:accuracy=0.7"), rhoplan.make("diagnosis:accuracy=0.9,cost=0.5")
+    for precision in (math.inf, 0.3):
+        agent = rhoplan.make_agent("efe", problem, precision=precision)
+        exact = rhoplan.evaluate(problem, agent, world=world)
+        estimate = simulate(problem, agent, world=world, episodes=600)
+        for column in ("reward", "tests", "success", "log_score"):
+            assert close(getattr(estimate, column), getattr(estimate, f"{column}_se"), getattr(exact, column)), column
+
+
+def test_run_once_tests_and_skewed_prior() -> None:
+    rows = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]])
+    tests = (
+        rhoplan.Test("a", 0.2, ("x", "y", "z"), rows, repeatable=False),
+        rhoplan.Test("b", 0.1, ("n", "p"), np.array([[0.8, 0.2], [0.3, 0.7]]), repeatable=False),
+    )
+    commits = (rhoplan.Commit("go", np.array([5.0, -20.0])), rhoplan.Commit("stay", np.array([0.0, 1.0])))
+    problem = rhoplan.observe_then_commit(
+        "once", ("good", "bad"), tests=tests, commits=commits, prior=np.array([0.7, 0.3])
+    )
+    agent = rhoplan.make_agent("efe", problem)
+    exact, estimate = rhoplan.evaluate(problem, agent), simulate(problem, agent, episodes=2000)
+    assert len(exact.tests_distribution) <= 3
+    assert close(estimate.reward, estimate.reward_se, exact.reward)
+    assert close(estimate.success, estimate.success_se, exact.success)
+
+
+@pytest.mark.parametrize("spec", ["tiger", "bandit"])
+def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> None:
+    problem = rhoplan.make(spec)
+    agent = rhoplan.make_agent("efe", problem, unit="bits")
+    seeds = PUBLISHED_SEEDS[:2]
+    rows = simulate_episodes(problem, agent, seeds=seeds, episodes=20)
+    place = 0
+    for seed in seeds:
+        for number in range(20):
+            rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
+            state = draw_state(rng, problem.prior)
+            situation, paid, steps = rhoplan.initial(problem), 0.0, 0
+            while True:
+                actions = {action.name: action for action in problem.menu(situation.visible)}
+                action = actions[rhoplan.decide(problem, agent, situation).choice]
+                paid += float(action.reward[state])
+                if action.ends_episode:
+                    break
+                outcome = action.outcomes[outcome_for(rng.random(), action.likelihood[state])]
+                situation = rhoplan.observe(problem, situation, action.name, outcome)
+                steps += 1
+            assert (rows.reward[place], rows.tests[place]) == (pytest.approx(paid, abs=1e-9), steps)
+            assert rows.log_score[place] == pytest.approx(math.log(situation.belief[state]), abs=1e-9)
+            place += 1
+
+
+def test_first_tiger_episodes_follow_the_stated_draws() -> None:
+    """Hear correctly iff the uniform number is below the accuracy; open at a lead of three."""
+    problem = rhoplan.make("tiger")
+    rows = simulate_episodes(problem, rhoplan.make_agent("planning", problem), seeds=[42], episodes=50)
+    for number in range(50):
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(420000 + number)))
+        rng.choice([0, 1])
+        lead = steps = 0
+        while abs(lead) < 3:
+            lead += 1 if rng.random() < 0.85 else -1
+            steps += 1
+        assert rows.tests[number] == steps
+        assert rows.reward[number] == (10 if lead > 0 else -100) - steps
+
+
+def test_agents_with_one_policy_give_identical_rows() -> None:
+    problem = rhoplan.make("tiger")
+    planning, efe = (rhoplan.make_agent(name, problem) for name in ("planning", "efe"))
+    left = simulate_episodes(problem, planning, seeds=[7], episodes=300)
+    right = simulate_episodes(problem, efe, seeds=[7], episodes=300)
+    assert np.array_equal(left.reward, right.reward)
+    assert np.array_equal(left.tests, right.tests)
+
+
+def test_result_does_not_depend_on_the_number_of_processes() -> None:
+    problem = rhoplan.make("diagnosis")
+    agent = rhoplan.make_agent("efe", problem, precision=2.0)
+    told: list[int] = []
+    alone = simulate(problem, agent, seeds=[1, 2, 3], episodes=150, progress=told.append)
+    assert simulate(problem, agent, seeds=[1, 2, 3], episodes=150, jobs=2) == alone
+    assert sum(told) == 450
+
+
+def test_long_episodes_draw_on() -> None:
+    """More uniform numbers than the first block holds, and the cap: truncated episodes pay what they spent."""
+    problem = rhoplan.make("testbed:accuracy=0.5001")
+    agent = rhoplan.make_agent("planning-ig", problem, weight=1e9, horizon=1)
+    rows = simulate_episodes(problem, agent, seeds=[3], episodes=40, cap=150)
+    assert rows.truncated.all()
+    assert not rows.success.any()
+    assert rows.reward == pytest.approx(-15.0)
+    assert rhoplan.evaluate(problem, agent, cap=150).truncated == pytest.approx(1.0)
+
+
+def test_impossible_evidence_names_situation_action_and_outcome() -> None:
+    problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
+    agent = rhoplan.make_agent("planning-ig", problem, weight=1000, horizon=1)
+    surprised = rhoplan.make_agent("info-gain", rhoplan.make("tiger"), weight=1000)
+    assert simulate(world, surprised, episodes=10).episodes == 50
+    with pytest.raises(ImpossibleEvidence, match=r"'hear-(left|right)' of 'listen'.*belief is \(tiger"):
+        # Certain after one test, the agent still has to be asked again: a cap on precision makes it listen on.
+        simulate(
+            problem,
+            rhoplan.make_agent("planning-ig", problem, precision=1e-6),
+            world=world,
+            episodes=200,
+        )
+    with pytest.raises(ImpossibleEvidence, match="probability zero under the model of 'tiger'"):
+        rhoplan.evaluate(problem, rhoplan.make_agent("planning-ig", problem, precision=1e-6), world=world)
+    assert rhoplan.evaluate(problem, agent, world=world).success == pytest.approx(0.85)
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    problem = rhoplan.make("tiger")
+    agent = rhoplan.make_agent("efe", problem)
+    for settings in ({"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"jobs": 0}):
+        with pytest.raises(AgentError):
+            simulate(problem, agent, **settings)  # type: ignore[arg-type]
