@@ -205,14 +205,16 @@ def test_branch_agrees_with_the_graph():
         situation = graph.situation(node)
         menu = [action for action in problem.menu(situation.visible) if not action.ends_episode]
         for slot, action in enumerate(menu):
-            assert graph.reward[node, slot] == situation.beliefs[action.factor] @ action.reward
-            arcs = {
-                action.outcomes[o]: (graph.probability[node, slot, o], graph.next[node, slot, o])
-                for o in range(len(action.outcomes))
-                if graph.probability[node, slot, o] > 0
-            }
+            assert graph.reward[node, slot] == pytest.approx(
+                situation.beliefs[action.factor] @ action.reward, abs=1e-14
+            )
+            chance = dict(zip(action.outcomes, graph.probability[node, slot], strict=False))
+            after = dict(zip(action.outcomes, graph.next[node, slot], strict=False))
             branches = rhoplan.branch(problem, situation, action)
-            assert {b.outcome: (b.probability, graph.node(b.situation)) for b in branches} == arcs
+            assert {b.outcome for b in branches} == {outcome for outcome in chance if chance[outcome] > 0}
+            for seen in branches:
+                assert chance[seen.outcome] == pytest.approx(seen.probability, abs=1e-14)
+                assert after[seen.outcome] == graph.node(seen.situation)
 
 
 def test_outcome_that_ends_the_episode_has_no_continuation():

@@ -16,6 +16,7 @@ import rhoplan
 from rhoplan.draws import draw_outcome, draw_state, outcome_for, outcome_order
 from rhoplan.gym import ProblemEnv, environment_id, make_env, register_environments
 from rhoplan.problem import END, Action, Factor, Problem, Test
+from rhoplan.simulate import simulate_episodes
 
 NAMES = sorted(rhoplan.PROBLEMS)
 
@@ -286,29 +287,55 @@ def test_a_seeded_episode_is_the_published_episode() -> None:
 # -- an agent in it ---------------------------------------------------------------------------------------------------
 
 
-def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
-    tiger = rhoplan.make("tiger")
-    agent, env, n = rhoplan.make_agent("efe", tiger), ProblemEnv(tiger), 400
-    rewards, opened = [], []
-    for episode in range(n):
+def one_sided_problem() -> Problem:
+    """The swab, run once, never finds what is not there; the scan errs both ways. Prior not uniform."""
+    swab = Test("swab", 0.1, ("clear", "found"), np.array([[1.0, 0.0], [0.4, 0.6]]), repeatable=False)
+    scan = Test("scan", 0.5, ("clear", "found"), np.array([[0.8, 0.2], [0.1, 0.9]]))
+    return rhoplan.observe_then_commit(
+        "one-sided",
+        ("well", "ill"),
+        tests=(swab, scan),
+        commits=(rhoplan.Commit("treat", np.array([-8.0, 4.0])), rhoplan.Commit("wait", np.array([0.0, -16.0]))),
+        prior=np.array([0.7, 0.3]),
+    )
+
+
+def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[list[float], set[str]]:
+    """What `agent` earns in each episode of seed 42, decided step by step, and the actions that ended them."""
+    env, rewards, last = ProblemEnv(problem), [], set()
+    for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
-        situation, total, terminated = rhoplan.initial(tiger), 0.0, False
+        situation, total, terminated = rhoplan.initial(problem), 0.0, False
         while not terminated:
-            choice = rhoplan.decide(tiger, agent, situation).choice
+            choice = rhoplan.decide(problem, agent, situation).choice
             _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
             assert not truncated
             total += reward
             if not terminated:
-                situation = rhoplan.observe(tiger, situation, choice, info["outcome"])
+                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
         rewards.append(total)
-        opened.append(choice)
-    assert set(opened) == {"open-left", "open-right"}
+        last.add(choice)
+    return rewards, last
+
+
+def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
+    tiger, n = rhoplan.make("tiger"), 400
+    agent = rhoplan.make_agent("efe", tiger)
+    rewards, last = rewards_of(tiger, agent, n)
+    assert last == {"open-left", "open-right"}
     score = rhoplan.evaluate(tiger, agent)
-    right = np.array(rewards) > -50
     allowed = tolerance(n, score.success) / n
-    assert abs(right.mean() - score.success) <= allowed
+    assert abs(np.mean(np.array(rewards) > -50) - score.success) <= allowed
     # A right door is worth 110 more than a wrong one; the mean number of tests has a standard error near 0.1.
     assert abs(np.mean(rewards) - score.reward) <= 110 * allowed + 1
+
+
+@pytest.mark.parametrize("spec", ["tiger", "diagnosis", "one-sided"])
+def test_episodes_are_those_of_the_simulator(spec: str) -> None:
+    """Digit for digit, also where a test is certain in one state and then draws nothing."""
+    problem = one_sided_problem() if spec == "one-sided" else rhoplan.make(spec)
+    agent = rhoplan.make_agent("efe", problem)
+    assert rewards_of(problem, agent, 60)[0] == list(simulate_episodes(problem, agent, seeds=(42,), episodes=60).reward)
 
 
 # -- positions, several factors, changing states ----------------------------------------------------------------------

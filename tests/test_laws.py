@@ -128,6 +128,24 @@ def test_order_of_evidence_does_not_matter(case, data):
     assert graph.node(shuffled) == graph.node(situation)
 
 
+@given(cases(Limits(once="no")), st.randoms(use_true_random=False))
+@laws
+def test_long_walk_through_the_graph_is_bayes_rule(case, draw):
+    """Nodes are found by merged evidence; the belief there must still be the prior times all likelihoods seen."""
+    graph = Graph(case.problem)
+    node, logs = graph.root, np.log(np.maximum(case.problem.prior, 1e-300))
+    for _ in range(30):
+        graph.expand(np.array([node]))
+        slot = draw.randrange(len(case.model.tests))
+        outcome = draw.choice([o for o, p in enumerate(graph.probability[node, slot]) if p > 0])
+        node = int(graph.next[node, slot, outcome])
+        rows = np.array(case.model.tests[slot][1])
+        logs = logs + np.log(np.maximum(rows[:, outcome], 1e-300))
+    belief = np.exp(logs - logs.max())
+    # Beliefs are merged when 32 significant bits agree, which is 2.3e-10.
+    assert graph.situation(node).belief == pytest.approx(belief / belief.sum(), abs=CLOSE)
+
+
 def test_tiger_forty_deep_has_one_node_per_net_evidence():
     graph = Graph(rhoplan.make("tiger"))
     Plan(graph).values(np.array([graph.root]), 40)

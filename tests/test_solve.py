@@ -97,6 +97,8 @@ def test_bounds_overlap_what_look_ahead_proves(seed, weight, discount):
     assert solution.lower <= solution.upper + CLOSE
     assert solution.lower <= above + CLOSE
     assert below <= solution.upper + CLOSE
+    if (weight, discount) == (0.0, 1.0) and solution.truncated < 1e-12:
+        assert solution.lower - CLOSE <= solution.reward <= solution.upper + CLOSE
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 10.0])
