@@ -28,7 +28,9 @@ def page_with_output(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)):
         for name, body in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, flags=re.DOTALL):
             Path(name).write_text(body)
-        return re.sub(r"```console\n(.*?)```", lambda match: f"```console\n{refreshed(match.group(1))}```", text, flags=re.DOTALL)
+        return re.sub(
+            r"```console\n(.*?)```", lambda match: f"```console\n{refreshed(match.group(1))}```", text, flags=re.DOTALL
+        )
 
 
 def refreshed(block: str) -> str:

@@ -98,7 +98,7 @@ def test_evidence_in_any_order_gives_the_same_decision(run_json: Any) -> None:
 
 def test_solve_json_has_the_promised_keys(run_json: Any) -> None:
     record = run_json("solve", "diagnosis", "--gap", "1e-4")
-    assert set("kind lower upper reward tests success nodes".split()) <= set(record)
+    assert {"kind", "lower", "upper", "reward", "tests", "success", "nodes"} <= set(record)
     assert record["kind"] == "bounded"
     assert record["converged"]
     assert record["lower"] <= record["reward"] + 1e-12
@@ -107,7 +107,7 @@ def test_solve_json_has_the_promised_keys(run_json: Any) -> None:
 
 def test_simulate_json_has_the_promised_keys(run_json: Any) -> None:
     record = run_json("simulate", "tiger", "--seeds", "42,123", "--episodes", "50")
-    assert set("kind reward reward_se tests success episodes seeds".split()) <= set(record)
+    assert {"kind", "reward", "reward_se", "tests", "success", "episodes", "seeds"} <= set(record)
     assert (record["kind"], record["episodes"], record["seeds"]) == ("estimated", 100, [42, 123])
     assert record["reward_se"] > 0
 

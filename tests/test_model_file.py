@@ -167,7 +167,9 @@ def test_fault_is_told_in_one_line_with_its_place(fault: str) -> None:
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "# nothing but a comment\n", "---\n", "null", "5", "- 1\n- 2", "[", "{a"])
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "# nothing but a comment\n", "---\n", "null", "5", "- 1\n- 2", "[", "{a"]
+)
 @pytest.mark.parametrize("language", ["yaml", "json", "toml"])
 def test_text_that_is_no_model_is_refused(text: str, language: str) -> None:
     with pytest.raises(ModelFileError, match=r"model\.x"):
@@ -184,7 +186,7 @@ def test_huge_file_is_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "junk.yaml"
     with file.open("wb") as stream:
         stream.truncate(50_000_000)
-    with pytest.raises(ModelFileError, match="50.0 MB"):
+    with pytest.raises(ModelFileError, match=r"50\.0 MB"):
         read_model(file)
 
 
@@ -246,10 +248,10 @@ def test_mutated_file_is_read_or_refused_but_never_crashes(seed: int) -> None:
             del text[place : place + draw.randint(1, 12)]
         else:
             text.insert(place, draw.choice(["\n", "  ", "- ", ": ", "nan", "1e999", "&a ", "*a", "...", "---\n"]))
+    message = "mutant.yaml"
     try:
-        problem = parse_model("".join(text), file="mutant.yaml")
+        rhoplan.check_problem(parse_model("".join(text), file="mutant.yaml"))
     except ModelFileError as error:
-        assert "mutant.yaml" in str(error)  # noqa: PT017 - either way is fine, but the error must be ours
-        assert "\n" not in str(error)
-    else:
-        rhoplan.check_problem(problem)
+        message = str(error)
+    assert "mutant.yaml" in message
+    assert "\n" not in message

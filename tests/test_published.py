@@ -43,7 +43,9 @@ def table_rows(text: str, caption: str) -> dict[str, list[float]]:
     for line in filter(lambda part: "&" in part, body.split(r"\\")):
         cells = [re.sub(r"\\mathbf|\\textbf|[${}]|\\%|\\midrule", "", cell).strip() for cell in line.split("&")]
         agent = re.sub(r"\s*\(.*", "", cells[0]).strip()
-        rows[NAMES[agent]] = [float(number) for cell in cells[1:] for number in re.split(r"\\pm", cell.replace("+", ""))]
+        rows[NAMES[agent]] = [
+            float(number) for cell in cells[1:] for number in re.split(r"\\pm", cell.replace("+", ""))
+        ]
     return rows
 
 

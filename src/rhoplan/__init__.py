@@ -1,71 +1,78 @@
 """rhoplan plans what to observe, when to stop and what to commit to, and says exactly how good that plan is.
 
->>> import rhoplan
->>> tiger = rhoplan.make("tiger")
->>> efe = rhoplan.make_agent("efe", tiger)
->>> rhoplan.decide(tiger, efe).choice
-'listen'
->>> round(rhoplan.evaluate(tiger, efe).reward, 4)
-5.1599
+    >>> import rhoplan
+    >>> tiger = rhoplan.make("tiger")
+    >>> efe = rhoplan.make_agent("efe", tiger)
+    >>> rhoplan.decide(tiger, efe).choice
+    'listen'
+    >>> round(rhoplan.evaluate(tiger, efe).reward, 4)
+    5.1599
+
+The public names below are loaded when first used, so that importing rhoplan, or asking the command line for help, does
+not wait for the engine.
 """
 
-from rhoplan.agent import AGENTS, Agent, make_agent
-from rhoplan.errors import (
-    AgentError,
-    EvidenceError,
-    ImpossibleEvidence,
-    LimitError,
-    ModelFileError,
-    ProblemError,
-    RhoplanError,
-)
-from rhoplan.evaluate import Score, evaluate
-from rhoplan.planning.solve import Solution, solve
-from rhoplan.policy import ActionValue, Decision, decide
-from rhoplan.problem import END, Action, Commit, Factor, Problem, Test, check_problem, observe_then_commit
-from rhoplan.problems.registry import PROBLEMS, make
-from rhoplan.situation import Branch, Situation, branch, initial, observe, observe_all
-from rhoplan.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rhoplan.version import __version__
 
-__all__ = [
-    "AGENTS",
-    "END",
-    "PROBLEMS",
-    "Action",
-    "ActionValue",
-    "Agent",
-    "AgentError",
-    "Branch",
-    "Commit",
-    "Decision",
-    "EvidenceError",
-    "Factor",
-    "ImpossibleEvidence",
-    "Information",
-    "LimitError",
-    "ModelFileError",
-    "NegativeEntropy",
-    "OwnUtility",
-    "Problem",
-    "ProblemError",
-    "RhoplanError",
-    "Score",
-    "Situation",
-    "Solution",
-    "TargetBelief",
-    "Test",
-    "Utility",
-    "__version__",
-    "branch",
-    "check_problem",
-    "decide",
-    "evaluate",
-    "initial",
-    "make",
-    "make_agent",
-    "observe",
-    "observe_all",
-    "observe_then_commit",
-    "solve",
-]
+if TYPE_CHECKING:
+    from rhoplan.agent import AGENTS, Agent, make_agent
+    from rhoplan.episodes import Episodes, Estimate, simulate, simulate_episodes
+    from rhoplan.errors import (
+        AgentError,
+        EvidenceError,
+        ImpossibleEvidence,
+        LimitError,
+        ModelFileError,
+        ProblemError,
+        RhoplanError,
+    )
+    from rhoplan.io.model_file import parse_model, read_model, write_model
+    from rhoplan.planning.solve import Solution, solve
+    from rhoplan.policy import ActionValue, Decision, decide
+    from rhoplan.problem import END, Action, Commit, Factor, Problem, Test, check_problem, observe_then_commit
+    from rhoplan.problems.registry import PROBLEMS, make
+    from rhoplan.scoring import Score, evaluate
+    from rhoplan.situation import Branch, Situation, branch, initial, observe, observe_all
+    from rhoplan.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
+
+_NAMES = {
+    "agent": ("AGENTS", "Agent", "make_agent"),
+    "episodes": ("Episodes", "Estimate", "simulate", "simulate_episodes"),
+    "errors": (
+        "AgentError",
+        "EvidenceError",
+        "ImpossibleEvidence",
+        "LimitError",
+        "ModelFileError",
+        "ProblemError",
+        "RhoplanError",
+    ),
+    "io.model_file": ("parse_model", "read_model", "write_model"),
+    "planning.solve": ("Solution", "solve"),
+    "policy": ("ActionValue", "Decision", "decide"),
+    "problem": ("END", "Action", "Commit", "Factor", "Problem", "Test", "check_problem", "observe_then_commit"),
+    "problems.registry": ("PROBLEMS", "make"),
+    "scoring": ("Score", "evaluate"),
+    "situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),
+    "utility": ("Information", "NegativeEntropy", "OwnUtility", "TargetBelief", "Utility"),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rhoplan' has no attribute '{name}'")
+    value = getattr(import_module(f"rhoplan.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

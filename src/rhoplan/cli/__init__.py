@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -49,6 +50,8 @@ def group(traceback: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: one line and exit 2 for bad input, exit 1 for failure, `--traceback` shows the rest."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # the matrices are small: a second thread waits more than it works
     if "--traceback" in arguments:
         group.main(arguments, prog_name="rhoplan", standalone_mode=False)
         return

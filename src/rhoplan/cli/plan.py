@@ -26,9 +26,9 @@ from rhoplan.cli.common import (
 
 if TYPE_CHECKING:
     from rhoplan.agent import Agent
-    from rhoplan.evaluate import Score
     from rhoplan.policy import Decision
     from rhoplan.problem import Problem
+    from rhoplan.scoring import Score
 
 MOST_ROWS = 10
 
@@ -131,7 +131,7 @@ def evaluate_command(
     problem: str, world: str | None, cap: int | None, agent: str, as_json: bool, **options: Any
 ) -> None:
     """Exact score of an agent in PROBLEM: no episode is simulated."""
-    from rhoplan.evaluate import evaluate
+    from rhoplan.scoring import evaluate
 
     loaded = load_problem(problem)
     agents = load_agents(agent, loaded, agent_settings(options))

@@ -28,8 +28,8 @@ from rhoplan.cli.common import (
 
 if TYPE_CHECKING:
     from rhoplan.agent import Agent
+    from rhoplan.episodes import Estimate
     from rhoplan.problem import Problem
-    from rhoplan.simulate import Estimate
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ def simulate_command(
     from rich.console import Console
     from rich.progress import Progress
 
-    from rhoplan.simulate import simulate
+    from rhoplan.episodes import simulate
 
     loaded = load_problem(problem)
     agents = load_agents(agent, loaded, agent_settings(options))

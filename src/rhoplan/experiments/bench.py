@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agent import AGENTS, make_agent
-from rhoplan.evaluate import evaluate
+from rhoplan.episodes import simulate
 from rhoplan.information import entropy
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.solve import solve
 from rhoplan.problem import Array, Problem
 from rhoplan.problems.registry import make
-from rhoplan.simulate import simulate
+from rhoplan.scoring import evaluate
 from rhoplan.utility import Information
 
 SMALL = ("tiger", "testbed", "diagnosis", "bandit")

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agent import make_agent
-from rhoplan.evaluate import Score, evaluate
 from rhoplan.experiments.published import CORE, PublishedRow
 from rhoplan.planning.solve import solve
 from rhoplan.problem import Array
 from rhoplan.problems.registry import make
 from rhoplan.report.figures import COLOURS, figure
 from rhoplan.report.files import write_rows
+from rhoplan.scoring import Score, evaluate
 
 
 def core_rows() -> list[dict[str, Any]]:

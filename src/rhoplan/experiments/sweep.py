@@ -9,10 +9,10 @@ from typing import Any
 
 from rhoplan.agent import make_agent
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.evaluate import evaluate
 from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, with_parameter
 from rhoplan.report.figures import draw_sweep
 from rhoplan.report.files import write_rows
+from rhoplan.scoring import evaluate
 
 AGENT_SETTINGS = ("weight", "horizon", "discount", "precision")
 

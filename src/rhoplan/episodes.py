@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from rhoplan.agent import Agent
 from rhoplan.draws import draw_state, outcome_order
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.evaluate import best_commits, check_same_names
 from rhoplan.planning.graph import shared_graph
 from rhoplan.policy import Policy
 from rhoplan.problem import Array, Ids, Problem
+from rhoplan.scoring import best_commits, check_same_names
 from rhoplan.situation import impossible
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
