@@ -200,8 +200,6 @@ def solve_command(
     from rhoplan.version import __version__
 
     loaded = load_problem(problem)
-    if not 0 < discount <= 1:
-        raise click.UsageError(f"discount must be above 0 and at most 1; it is {discount:g}")
     if not (time_limit > 0 and memory > 0):
         raise click.UsageError("--time-limit and --memory must be above 0")
     weight = 0.0 if weight is None else weight

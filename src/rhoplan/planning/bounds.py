@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.planning.convex import Anchors
-from rhoplan.planning.follow import plan_vectors
+from rhoplan.planning.follow import first_actions, plan_vectors
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.symmetry import state_symmetries
@@ -195,7 +195,8 @@ class Bounds:
         assert self.anchors is not None
         ranked = np.argsort(-self.likely, kind="stable")[:MOST_PLANNED]
         ranked = ranked[self.likely[ranked] > 0]
-        self.anchors.add_plans(plan_vectors(self, ranked)[:MOST_ANCHORS])
+        plans = plan_vectors(self, ranked)[:MOST_ANCHORS]
+        self.anchors.add_plans(plans, first_actions(self, ranked[:MOST_ANCHORS]))
         points = ranked[np.unique(np.geomspace(1, len(ranked), MOST_ANCHORS).astype(int)) - 1]
         self.anchors.set_points(self.graph.beliefs(points), self.upper[points], self._entropy(points))
         self._borrow(self._focus(gap * 1e-3))

@@ -18,8 +18,9 @@ import numpy as np
 
 from rhoplan.problem import Array, Ids
 
-REWARD, SCORE, TESTS, SUCCESS = range(4)
-"""What is kept of a plan for each true state: reward, log score of its beliefs, number of tests, success."""
+VALUE, SCORE, REWARD, TESTS, SUCCESS = range(5)
+"""What is kept of a plan for each true state: discounted reward and log score of its beliefs, which bound; and reward,
+number of tests and success, which are reported."""
 
 CHUNK_NUMBERS = 4_000_000
 
@@ -27,13 +28,14 @@ CHUNK_NUMBERS = 4_000_000
 class Anchors:
     """Known upper values at some beliefs, and known plans.
 
-    corners (S,): upper value where the state is known. plans (A, 4, S): every plan ever kept; `newest` counts those
-    that `lower` still compares.
+    corners (S,): upper value where the state is known. plans (A, 5, S): every plan ever kept, and first (A,): the slot
+    of its first test, or -1 - i for commit i; `newest` counts the plans that `lower` still compares.
     """
 
     def __init__(self, corners: Array, weight: float) -> None:
         self.corners, self.weight = corners, weight
-        self.plans: Array = np.empty((0, 4, len(corners)))
+        self.plans: Array = np.empty((0, 5, len(corners)))
+        self.first: Ids = np.empty(0, dtype=np.int64)
         self.newest = 0
         self._points: Array = np.empty((0, len(corners)))
         self._drops: Array = np.empty(0)
@@ -44,11 +46,12 @@ class Anchors:
         useful = drops < 0
         self._points, self._drops = points[useful], drops[useful]
 
-    def add_plans(self, plans: Array) -> None:
-        """Keep `plans` (A, 4, S) and compare with these from now on; those without a finite value are left out."""
-        finite = plans[np.isfinite(self._values(plans)).all(axis=1)]
-        self.plans = np.concatenate([self.plans, finite])
-        self.newest = len(finite)
+    def add_plans(self, plans: Array, first: Ids) -> None:
+        """Keep `plans` (A, 5, S) and compare with these from now on; those without a finite value are left out."""
+        finite = np.isfinite(self._values(plans)).all(axis=1)
+        self.plans = np.concatenate([self.plans, plans[finite]])
+        self.first = np.concatenate([self.first, first[finite]])
+        self.newest = int(np.count_nonzero(finite))
 
     def upper(self, beliefs: Array, entropy: Array) -> Array:
         """Upper bound (n,) at beliefs (n, S) with entropies (n,)."""
@@ -82,6 +85,6 @@ class Anchors:
 
     def _values(self, plans: Array) -> Array:
         if not self.weight:
-            return plans[:, REWARD]
-        result: Array = plans[:, REWARD] + self.weight * plans[:, SCORE]
+            return plans[:, VALUE]
+        result: Array = plans[:, VALUE] + self.weight * plans[:, SCORE]
         return result

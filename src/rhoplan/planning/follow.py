@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.planning.convex import REWARD, SCORE, SUCCESS, TESTS
+from rhoplan.planning.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
 from rhoplan.planning.ties import choose, tolerance
 from rhoplan.problem import Array, Ids
 
@@ -25,6 +25,16 @@ def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:
     worth = np.where(bounds.stage[nodes] == TRUE, bounds.worth(nodes, bounds.lower), -np.inf)
     stop = bounds.fallback[nodes][:, None]
     return choose(np.concatenate([stop, worth], axis=1), tolerance(bounds.problem.reward_scale)) - 1
+
+
+def first_actions(bounds: Bounds, nodes: Ids) -> Ids:
+    """What the plan does first (n,) at `nodes`: the slot of a test, or -1 - i for commit i."""
+    choice = plan_choices(bounds, nodes)
+    alone = -1 - bounds.graph.stop_action[nodes]
+    borrowed = bounds.borrowed[nodes]
+    if bounds.anchors is not None and len(bounds.anchors.first):
+        alone = np.where(borrowed >= 0, bounds.anchors.first[borrowed], alone)
+    return np.where(choice >= 0, choice, alone)
 
 
 def score_plan(bounds: Bounds, cap: int) -> tuple[float, float, float, float, str]:
@@ -52,13 +62,13 @@ def score_plan(bounds: Bounds, cap: int) -> tuple[float, float, float, float, st
         mass = total[nodes]
     tests += cap * float(mass.sum())
     menu = graph.menus[graph.visible[graph.root]]
-    slot = int(choice[graph.root])
-    first = menu.going[slot] if slot >= 0 else menu.ending[int(graph.stop_action[graph.root])]
+    slot = int(first_actions(bounds, np.array([graph.root]))[0])
+    first = menu.going[slot] if slot >= 0 else menu.ending[-1 - slot]
     return reward, tests, success, float(mass.sum()), first.name
 
 
 def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
-    """What the plan behind the lower bound brings from each of `nodes`, per true state: (n, 4, S).
+    """What the plan behind the lower bound brings from each of `nodes`, per true state: (n, 5, S).
 
     Every sweep lets the plan run one test longer before it falls back on committing or on a borrowed plan, so
     what comes out is a real plan's, however few the sweeps.
@@ -76,14 +86,14 @@ def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
     for slot in np.unique(slots):
         rows = tests[slot].likelihood.T
         likelihood[slots == slot, : len(rows)] = rows
-    paid = np.zeros((len(going), 4, len(bounds.problem.states)))
-    paid[:, REWARD] = np.array([test.reward for test in tests])[slots]
+    paid = np.zeros((len(going), 5, len(bounds.problem.states)))
+    paid[:, VALUE] = paid[:, REWARD] = np.array([test.reward for test in tests])[slots]
     paid[:, TESTS] = 1.0
     if bounds.discount < 1:
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.where(likelihood > 0, likelihood * np.log(beliefs[after]), 0.0)
         paid[:, SCORE] = (1 - bounds.discount) * scores.sum(axis=1)
-    factors = np.array([bounds.discount, bounds.discount, 1.0, 1.0])[:, None]
+    factors = np.array([bounds.discount, bounds.discount, 1.0, 1.0, 1.0])[:, None]
     mine = np.searchsorted(around, nodes)
     for _ in range(sweeps):
         with np.errstate(invalid="ignore"):
@@ -96,10 +106,10 @@ def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
 
 
 def _endings(bounds: Bounds, nodes: Ids) -> Array:
-    """Expected reward, log score, tests and success (n, 4) of committing at `nodes` or of the plan borrowed there."""
+    """Expectations (n, 5), as in `convex`, of committing at `nodes` or of the plan borrowed there."""
     beliefs = bounds.graph.beliefs(nodes)
     stop = bounds.graph.stop_action[nodes]
-    result = np.zeros((len(nodes), 4))
+    result = np.zeros((len(nodes), 5))
     result[:, REWARD] = bounds.graph.stop_reward[nodes]
     result[:, SUCCESS] = (beliefs * bounds.best_commits[stop]).sum(axis=1)
     held = np.flatnonzero(bounds.borrowed[nodes] >= 0)
@@ -112,11 +122,12 @@ def _endings(bounds: Bounds, nodes: Ids) -> Array:
 
 
 def _fallback_vectors(bounds: Bounds, nodes: Ids) -> Array:
-    """Vectors (n, 4, S) of committing at once at `nodes`, or of the plan borrowed there."""
+    """Vectors (n, 5, S) of committing at once at `nodes`, or of the plan borrowed there."""
     assert bounds.anchors is not None
-    vectors = np.zeros((len(nodes), 4, len(bounds.problem.states)))
+    vectors = np.zeros((len(nodes), 5, len(bounds.problem.states)))
     stop = bounds.graph.stop_action[nodes]
-    vectors[:, REWARD], vectors[:, SUCCESS] = bounds.commits[stop], bounds.best_commits[stop]
+    vectors[:, VALUE] = vectors[:, REWARD] = bounds.commits[stop]
+    vectors[:, SUCCESS] = bounds.best_commits[stop]
     with np.errstate(divide="ignore"):
         vectors[:, SCORE] = np.log(bounds.graph.beliefs(nodes))
     borrowed = bounds.borrowed[nodes] >= 0

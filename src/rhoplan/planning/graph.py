@@ -145,14 +145,15 @@ class Graph:
         self.known[nodes, slot] = True
 
     def _intern(self, rows: Ids) -> Ids:
-        ids, fresh = self._index.identify(row_keys(rows))
+        self._index.limit = self.node_limit
+        try:
+            ids, fresh = self._index.identify(row_keys(rows))
+        except OverflowError:
+            raise LimitError(
+                f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: shorten the horizon"
+            ) from None
         if fresh.size:
             start, self.size = self.size, self.size + len(fresh)
-            if self.size > self.node_limit:
-                raise LimitError(
-                    f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this; "
-                    "shorten the horizon, or raise the limit on nodes"
-                )
             self.visible = grown(self.visible, self.size, 0)
             self.belief = grown(self.belief, self.size, 0)
             self.visible[start : self.size] = rows[fresh, 0]

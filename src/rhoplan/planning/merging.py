@@ -65,10 +65,14 @@ class KeyIndex:
 
     def __init__(self) -> None:
         self.size = 0
+        self.limit: float = np.inf
         self._runs: list[tuple[Keys, Ids]] = []
 
     def identify(self, keys: Keys) -> tuple[Ids, Ids]:
-        """Id (n,) of each key, and the positions whose key was new, in the order of their new ids."""
+        """Id (n,) of each key, and the positions whose key was new, in the order of their new ids.
+
+        OverflowError, with nothing changed, where there would be more than `limit` ids.
+        """
         ids = self._find(keys)
         missing = np.flatnonzero(ids < 0)
         if not missing.size:
@@ -79,6 +83,8 @@ class KeyIndex:
         rank[order] = np.arange(len(order))
         new_ids = self.size + rank
         ids[missing] = new_ids[inverse]
+        if self.size + len(unique) > self.limit:
+            raise OverflowError
         self.size += len(unique)
         self._add(unique, new_ids)
         return ids, missing[first[order]]

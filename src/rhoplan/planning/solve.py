@@ -81,6 +81,8 @@ def solve(
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: it cannot be solved without limit")
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
     if not gap > 0:
         raise AgentError(f"gap must be above 0; it is {gap:g}")
     begin = time.monotonic()

@@ -99,7 +99,7 @@ def _converted(name: str, parameter: Parameter, value: str) -> object:
 
 def _plain(hint: object) -> type:
     """The type of a parameter, with `| None` taken off."""
-    if isinstance(hint, types.UnionType):
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
     assert isinstance(hint, type)
     return hint
