@@ -51,11 +51,11 @@ def toy(leaf=None) -> rhoplan.Problem:
     return problem
 
 
-def hopeful_leaf(place, beliefs):
+def hopeful_leaf(places, beliefs):
     """Leaving, plus half of what sampling both rocks would pay, less the way to the other one."""
-    worth = [np.maximum(0.0, 10 * b[:, 0] - 10 * b[:, 1]) for b in beliefs]
-    away = worth[1 - PLACES.index(place)]
-    return LEAVE + 0.5 * worth[PLACES.index(place)] + np.maximum(0.0, 0.5 * away - MOVE)
+    worth = np.stack([np.maximum(0.0, 10 * b[:, 0] - 10 * b[:, 1]) for b in beliefs])
+    rows, here = np.arange(len(places)), np.array([PLACES.index(place) for place in places])
+    return LEAVE + 0.5 * worth[here, rows] + np.maximum(0.0, 0.5 * worth[1 - here, rows] - MOVE)
 
 
 def plain_leaf(place, rocks, hopeful):

@@ -74,8 +74,7 @@ class Policy:
             # Ending is worth 0 whatever the commit; as in the deterministic limit it is the best one that is taken.
             best = self.plan.best_ending(nodes)[1]
             return np.where(np.arange(values.shape[1]) == best[:, None], 0.0, -np.inf)
-        bonus = self.plan.utility.ending(self.graph, nodes, visible)
-        return values if bonus is None else values + bonus
+        return values + self.plan.utility.ending(self.graph, nodes, visible)
 
     def _make_room(self) -> None:
         self.choice = grown(self.choice, self.graph.size, UNDECIDED)
@@ -142,8 +141,7 @@ def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
     _, _, continuation = plan.action_values(nodes, policy.agent.horizon)
     bonus = plan.utility.going(graph, nodes)[0]
     rewards = graph.ending_rewards(nodes, visible)[0]
-    ending_bonus = plan.utility.ending(graph, nodes, visible)
-    extra = np.zeros(len(rewards)) if ending_bonus is None else ending_bonus[0]
+    extra = plan.utility.ending(graph, nodes, visible)[0]
     if not policy.agent.commits_count:
         rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
     ending_probability, going_probability = policy.probabilities(nodes)

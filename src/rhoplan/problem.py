@@ -12,7 +12,7 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -89,7 +89,7 @@ class Action:
 
 
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
-Leaf: TypeAlias = Callable[[Visible, tuple[Array, ...]], Array]
+Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Problem:
     """A decision problem under partial observability whose tests can be planned.
 
     menu: the actions available in a visible state, always the same tuple for the same state.
-    leaf: value of stopping the look-ahead, given the visible state and one belief array (n, S) per factor;
+    leaf: value (n,) of stopping the look-ahead, given n visible states and one belief array (n, S) per factor;
         None means the best ending action.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
     """

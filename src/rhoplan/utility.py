@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -28,11 +28,15 @@ from rhoplan.problem import Action, Array, Ids
 class Utility(Protocol):
     """What every utility offers. Weights are in reward units per nat."""
 
+    @property
+    def rates_endings(self) -> bool:
+        """Whether the utility has something to say about ending actions."""
+
     def going(self, graph: Graph, nodes: Ids) -> Array:
         """Utility (n, M) of each action that goes on, at `nodes`."""
 
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
-        """Utility (n, E) of each ending action at `nodes`, which share a visible state; None where it is zero."""
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        """Utility (n, E) of each ending action at `nodes`, which share a visible state."""
 
     def scale(self, graph: Graph) -> float:
         """Largest size the utility can reach, for the tie rule."""
@@ -43,12 +47,13 @@ class Information:
     """weight * expected information for actions that go on, nothing for commits: rho_EFE when the weight is 1."""
 
     weight: float = 0.0
+    rates_endings: ClassVar[bool] = False
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         return self.weight * graph.information[nodes]
 
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
-        return None
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        return np.zeros((len(nodes), len(graph.menus[visible].ending)))
 
     def scale(self, graph: Graph) -> float:
         return abs(self.weight) * _largest_entropy(graph)
@@ -59,11 +64,12 @@ class NegativeEntropy:
     """-weight * H(b) at every action, commits included: being unsure costs, and so does deciding while unsure."""
 
     weight: float = 1.0
+    rates_endings: ClassVar[bool] = True
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         return np.repeat(self._value(graph, nodes)[:, None], graph.known.shape[1], axis=1)
 
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         return np.repeat(self._value(graph, nodes)[:, None], len(graph.menus[visible].ending), axis=1)
 
     def scale(self, graph: Graph) -> float:
@@ -77,6 +83,8 @@ class NegativeEntropy:
 class OwnUtility:
     """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included."""
 
+    rates_endings = True
+
     def __init__(self, function: Callable[[Array, Action], Array], *, scale: float = 1.0) -> None:
         self.function = function
         self._scale = scale
@@ -88,7 +96,7 @@ class OwnUtility:
             values[positions, : len(menu)] = self._columns(graph, nodes[positions], menu)
         return values
 
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array | None:
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         return self._columns(graph, nodes, graph.menus[visible].ending)
 
     def scale(self, graph: Graph) -> float:

@@ -65,9 +65,9 @@ class Plan:
     def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
         """Value (n,) of ending at once, and the ending action (n,) to take."""
         action, value = self.graph.stop_action[nodes].copy(), self.graph.stop_reward[nodes].copy()
-        for visible, positions in self.graph.by_visible(nodes):
-            bonus = self.utility.ending(self.graph, nodes[positions], visible)
-            if bonus is not None and bonus.size:
+        for visible, positions in self.graph.by_visible(nodes) if self.utility.rates_endings else ():
+            if self.graph.menus[visible].ending:
+                bonus = self.utility.ending(self.graph, nodes[positions], visible)
                 worth = self.graph.ending_rewards(nodes[positions], visible) + bonus
                 action[positions] = choose(worth, self.tie)
                 value[positions] = worth.max(axis=1)
@@ -88,11 +88,8 @@ class Plan:
         if leaf is None:
             value = self.best_ending(nodes)[0]
             return np.where(np.isfinite(value), value, 0.0)
-        values = np.empty(len(nodes))
-        for visible, positions in self.graph.by_visible(nodes):
-            beliefs = tuple(self.graph.beliefs(nodes[positions], factor) for factor in range(len(self.graph.tables)))
-            values[positions] = leaf(self.graph.visibles[visible], beliefs)
-        return values
+        visibles = [self.graph.visibles[visible] for visible in self.graph.visible[nodes]]
+        return leaf(visibles, tuple(self.graph.beliefs(nodes, factor) for factor in range(len(self.graph.tables))))
 
     def _missing_layers(self, nodes: Ids, depth: int) -> dict[int, Ids]:
         """For each level from `depth` down, the nodes whose value is needed and not there yet; their arcs are known."""

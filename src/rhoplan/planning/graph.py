@@ -58,11 +58,22 @@ class Graph:
     ) -> None:
         self.problem = problem
         self.node_limit = node_limit
-        self.tables = tuple(BeliefTable(permutations) for _ in problem.factors)
+        # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
+        shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
+        self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)
         self.size = 0
         self.visibles: list[Visible] = []
         self.menus: list[VisibleMenu] = []
         self.going: Ids = np.empty(0, dtype=np.int64)
+        self._alike: Ids = np.empty(0, dtype=np.int64)
+        self._first_alike: dict[tuple[tuple[int, bytes], ...], int] = {}
+        self._actions: list[Action] = []
+        self._kernels: list[Action] = []
+        self._kernel_ids: dict[tuple[bytes, ...], int] = {}
+        self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
+        self._action_kernel: Ids = np.empty(0, dtype=np.int64)
+        self._action_factor: Ids = np.empty(0, dtype=np.int64)
+        self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
         self._visible_ids: dict[Visible, int] = {}
         self._index = KeyIndex()
         self.visible: Ids = np.empty(0, dtype=np.int64)
@@ -97,6 +108,13 @@ class Graph:
         visible = self.visible[nodes]
         return [(int(v), np.flatnonzero(visible == v)) for v in np.unique(visible)]
 
+    def by_endings(self, nodes: Ids) -> list[tuple[int, Ids]]:
+        """Positions within `nodes` whose ending actions are alike, each with one visible state that offers them."""
+        if len(self.visibles) == 1:
+            return [(0, np.arange(len(nodes)))]
+        alike = self._alike[self.visible[nodes]]
+        return [(int(v), np.flatnonzero(alike == v)) for v in np.unique(alike)]
+
     def ending_rewards(self, nodes: Ids, visible: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
         menu = self.menus[visible]
@@ -111,38 +129,51 @@ class Graph:
         """Make every arc of `nodes` known; with `slots` (n, M), only those marked."""
         wanted = ~self.known[nodes] if slots is None else slots & ~self.known[nodes]
         wanted &= np.arange(wanted.shape[1]) < self.going[self.visible[nodes]][:, None]
-        busy = np.flatnonzero(wanted.any(axis=1))
-        nodes, wanted = nodes[busy], wanted[busy]
-        for visible, positions in self.by_visible(nodes):
-            for slot, action in enumerate(self.menus[visible].going):
-                self._expand_slot(nodes[positions[wanted[positions, slot]]], slot, action)
+        rows, columns = np.nonzero(wanted)
+        if not rows.size:
+            return
+        sources = nodes[rows]
+        actions = self._menu_actions[self.visible[sources], columns]
+        kernels = self._action_kernel[actions]
+        order = np.argsort(kernels, kind="stable")
+        starts = np.flatnonzero(np.diff(kernels[order], prepend=-1))
+        for part in np.split(order, starts[1:]):
+            kernel = self._kernels[kernels[part[0]]]
+            step = max(1, CHUNK_NUMBERS // kernel.likelihood.size)
+            for start in range(0, len(part), step):
+                chunk = part[start : start + step]
+                self._expand_chunk(kernel, sources[chunk], columns[chunk], actions[chunk])
 
-    def _expand_slot(self, nodes: Ids, slot: int, action: Action) -> None:
-        step = max(1, CHUNK_NUMBERS // action.likelihood.size)
-        for start in range(0, len(nodes), step):
-            self._expand_chunk(nodes[start : start + step], slot, action)
-
-    def _expand_chunk(self, nodes: Ids, slot: int, action: Action) -> None:
-        table, outcomes = self.tables[action.factor], len(action.outcomes)
-        ids = self.belief[nodes, action.factor]
+    def _expand_chunk(self, kernel: Action, nodes: Ids, slots: Ids, actions: Ids) -> None:
+        """Fill arcs whose actions have the numbers of `kernel`, whatever factor they concern and wherever they lead."""
+        table, outcomes = self.tables[kernel.factor], len(kernel.outcomes)
+        factors = self._action_factor[actions]
+        ids = self.belief[nodes, factors]
         distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
-        probability, after = table.follow(distinct, action)
+        probability, after = table.follow(distinct, kernel)
         possible = probability > 0
         beliefs = table.beliefs[distinct]
-        before = table.entropy[distinct] if action.transition is None else entropy(predict(beliefs, action))
-        self.information[nodes, slot] = gain(before, probability, table.entropy[after] * possible)[place]
-        self.reward[nodes, slot] = (beliefs @ action.reward)[place]
-        self.probability[nodes, slot, :outcomes] = probability[place]
-        targets = np.array([-1 if v is END else self._visible_id(v) for v in action.leads_to])
+        before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
+        targets = self._targets(actions, outcomes)
+        self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
+        self.reward[nodes, slots] = (beliefs @ kernel.reward)[place]
+        self.probability[nodes, slots, :outcomes] = probability[place]
         goes_on = possible[place] & (targets >= 0)
         rows = np.empty((len(nodes), outcomes, 1 + len(self.tables)), dtype=np.int64)
         rows[..., 0] = targets
         rows[..., 1:] = self.belief[nodes][:, None, :]
-        rows[..., 1 + action.factor] = after[place]
+        rows[np.arange(len(nodes))[:, None], np.arange(outcomes), 1 + factors[:, None]] = after[place]
         leads_to = np.full((len(nodes), outcomes), ENDED, dtype=np.int32)
         leads_to[goes_on] = self._intern(rows[goes_on])
-        self.next[nodes, slot, :outcomes] = leads_to
-        self.known[nodes, slot] = True
+        self.next[nodes, slots, :outcomes] = leads_to
+        self.known[nodes, slots] = True
+
+    def _targets(self, actions: Ids, outcomes: int) -> Ids:
+        """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
+        for action in np.unique(actions[self._action_target[actions, 0] == UNKNOWN]):
+            leads_to = self._actions[action].leads_to
+            self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
+        return self._action_target[actions, :outcomes]
 
     def _intern(self, rows: Ids) -> Ids:
         self._index.limit = self.node_limit
@@ -168,7 +199,7 @@ class Graph:
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):
             part = nodes[start : start + step]
-            for visible, positions in self.by_visible(part):
+            for visible, positions in self.by_endings(part):
                 if self.menus[visible].ending:
                     chosen = part[positions]
                     rewards = self.ending_rewards(chosen, visible)
@@ -179,14 +210,34 @@ class Graph:
     def _visible_id(self, visible: Visible) -> int:
         if visible not in self._visible_ids:
             menu = VisibleMenu(self.problem.menu(visible))
-            self._visible_ids[visible] = len(self.visibles)
+            number = self._visible_ids[visible] = len(self.visibles)
             self.visibles.append(visible)
             self.menus.append(menu)
-            self.going = np.array([len(known.going) for known in self.menus])
             outcomes = max([len(action.outcomes) for action in menu.going], default=0)
             if len(menu.going) > self.known.shape[1] or outcomes > self.next.shape[2]:
                 self._widen(max(len(menu.going), self.known.shape[1]), max(outcomes, self.next.shape[2]))
+            self.going = grown(self.going, number + 1, 0)
+            self._menu_actions = grown(self._menu_actions, number + 1, -1)
+            self.going[number] = len(menu.going)
+            self._menu_actions[number, : len(menu.going)] = [self._action_id(action) for action in menu.going]
+            endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
+            self._alike = grown(self._alike, number + 1, -1)
+            self._alike[number] = self._first_alike.setdefault(endings, number)
         return self._visible_ids[visible]
+
+    def _action_id(self, action: Action) -> int:
+        number = len(self._actions)
+        self._actions.append(action)
+        for name, fill in (("_action_kernel", 0), ("_action_factor", 0), ("_action_target", UNKNOWN)):
+            setattr(self, name, grown(getattr(self, name), number + 1, fill))
+        parts = (action.likelihood, action.reward, action.transition)
+        key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
+        if key not in self._kernel_ids:
+            self._kernel_ids[key] = len(self._kernels)
+            self._kernels.append(action)
+        self._action_kernel[number] = self._kernel_ids[key]
+        self._action_factor[number] = action.factor
+        return number
 
     def _allocate(self, rows: int, slots: int) -> None:
         if not hasattr(self, "known"):
@@ -209,9 +260,17 @@ class Graph:
         self.reward = np.full((rows, slots), -np.inf)
         self.information = np.zeros((rows, slots))
         self.known = np.zeros((rows, slots), dtype=bool)
+        self._menu_actions = _wider(self._menu_actions, slots, -1)
+        self._action_target = _wider(self._action_target, outcomes, UNKNOWN)
         self.next[:, :had, :wide] = old[0]
         self.probability[:, :had, :wide] = old[1]
         self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
+
+
+def _wider(array: Ids, columns: int, fill: int) -> Ids:
+    larger = np.full((len(array), columns), fill, dtype=array.dtype)
+    larger[:, : array.shape[1]] = array
+    return larger
 
 
 def shared_graph(problem: Problem) -> Graph:

@@ -62,6 +62,8 @@ class BeliefTable:
 
         An outcome of probability zero leads to id 0, which means nothing.
         """
+        if action.transition is None and len(action.outcomes) == 1:
+            return np.ones((len(ids), 1)), ids[:, None]
         beliefs = self.beliefs[ids]
         if action.transition is not None:
             probability, posterior = update(beliefs, action)

@@ -1,0 +1,60 @@
+"""Navigation: find a hidden goal on a grid by walking; each step that does not find it feels warm or cold.
+
+Hidden: the goal's cell. Visible: the agent's cell. Every move is also a test, and entering the goal ends the episode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.problem import END, Action, Factor, Problem, Visible, check_problem
+from rhoplan.problems.classics import at_least
+from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
+
+
+def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
+    """A goal hidden in one of n x n cells; each move costs, and tells warm or cold by the distance that is left."""
+    at_least("n", n, 2)
+    cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
+    problem = Problem(
+        name="navigation",
+        factors=(Factor("goal", cells, np.full(n * n, 1 / (n * n))),),
+        start=(0, 0),
+        menu=Field(n, cost, goal),
+        horizon=2,
+        cap=3 * n * n,
+        details={"grid": n},
+    )
+    check_problem(problem)
+    return problem
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The menu: four moves from each cell, each with the outcomes found, warm and cold."""
+
+    size: int
+    cost: float
+    goal: float
+
+    @cached_property
+    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
+        return {}
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        if visible not in self._menus:
+            assert isinstance(visible, tuple)
+            self._menus[visible] = tuple(self._move(name, moved(visible, MOVES[name], self.size)) for name in MOVES)
+        return self._menus[visible]
+
+    def _move(self, name: str, target: Cell) -> Action:
+        places = [divmod(cell, self.size) for cell in range(self.size**2)]
+        found = np.array([place == target for place in places])
+        apart = np.array([manhattan(target, place) for place in places])
+        warm = 0.55 + 0.35 * (1 - apart / (2 * (self.size - 1)))
+        likelihood = np.stack([found, np.where(found, 0.0, warm), np.where(found, 0.0, 1 - warm)], axis=1).astype(float)
+        reward = np.where(found, self.goal, -self.cost)
+        return Action(name, reward, likelihood, ("found", "warm", "cold"), (END, target, target))
