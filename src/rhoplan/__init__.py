@@ -21,7 +21,7 @@ from rhoplan.version import __version__
 
 if TYPE_CHECKING:
     from rhoplan.agent import AGENTS, Agent, make_agent
-    from rhoplan.episodes import Episodes, Estimate, simulate, simulate_episodes
+    from rhoplan.episodes import Estimate, simulate, simulate_episodes
     from rhoplan.errors import (
         AgentError,
         EvidenceError,
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from rhoplan.scoring import Score, evaluate
     from rhoplan.situation import Branch, Situation, branch, initial, observe, observe_all
     from rhoplan.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
+    from rhoplan.walk import Episodes
 
 _NAMES = {
     "agent": ("AGENTS", "Agent", "make_agent"),
-    "episodes": ("Episodes", "Estimate", "simulate", "simulate_episodes"),
+    "episodes": ("Estimate", "simulate", "simulate_episodes"),
     "errors": (
         "AgentError",
         "EvidenceError",
@@ -60,6 +61,7 @@ _NAMES = {
     "scoring": ("Score", "evaluate"),
     "situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),
     "utility": ("Information", "NegativeEntropy", "OwnUtility", "TargetBelief", "Utility"),
+    "walk": ("Episodes",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

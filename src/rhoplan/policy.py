@@ -127,7 +127,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None) -
         belief=dict(zip(problem.states, map(float, situation.belief), strict=True)),
         entropy=float(sum(entropy(belief) for belief in situation.beliefs)),
         choice=chosen.name,
-        margin=chosen.value - runner_up.value if runner_up else math.inf,
+        margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
         runner_up=runner_up.name if runner_up else None,
         actions=actions,
     )

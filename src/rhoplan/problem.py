@@ -12,7 +12,7 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -88,6 +88,26 @@ class Action:
         return "move" if self.preserves_hidden_state else "sample"
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+
+    An action is named, or meant by its kind; an empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted
+
+
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
 Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
 
@@ -112,6 +132,7 @@ class Problem:
     cap: int = 200
     note: str = ""
     spec: str = ""
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -55,7 +55,7 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     Not covered: problems with several hidden factors (simulate them).
     """
     if not problem.is_flat:
-        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: simulate it instead")
+        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: score it by `rhoplan simulate`")
     policy = Policy(shared_graph(problem), agent)
     truth = OwnWorld(policy.graph) if world is None or world is problem else OtherWorld(policy.graph, world)
     return score_policy(policy, truth, cap=problem.cap if cap is None else cap)

@@ -110,14 +110,17 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     seeds = ", ".join(map(str, first.seeds))
     title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; mean ± standard error, {problem.unit}"
     table = Table("agent", title=title, title_justify="left")
-    for heading in ("H", "weight", "reward", "tests", "success", "cut off", "log score"):
-        table.add_column(heading, justify="right")
+    factored = math.isnan(first.log_score)
+    last = ["steps", *first.tallies] if factored else ["log score"]
+    for heading in ("H", "weight", "reward", "tests", "success", "cut off", *last):
+        table.add_column(heading.replace("_", " "), justify="right")
     for agent, row in zip(agents, estimates, strict=True):
+        success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
+        more = [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
         table.add_row(
             agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
             f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
-            f"{percent(row.success)} ± {100 * row.success_se:.2f}", percent(row.truncated),
-            f"{number(row.log_score, 3)} ± {row.log_score_se:.3f}",
+            success, percent(row.truncated), *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
         )  # fmt: skip
     console().print(table)
 

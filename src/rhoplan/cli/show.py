@@ -9,7 +9,7 @@ import click
 from rhoplan.cli.common import console, json_option, load_problem, number, percent, print_json, problem_argument, signed
 
 if TYPE_CHECKING:
-    from rhoplan.problem import Problem
+    from rhoplan.problem import Action, Problem
 
 
 @click.command("list")
@@ -63,12 +63,25 @@ def show_command(problem: str, as_yaml: bool, as_json: bool) -> None:
         click.echo(write_model(loaded), nl=False)
     elif as_json:
         print_json(as_record(loaded))
-    else:
+    elif loaded.is_flat:
         print_problem(loaded)
+    else:
+        print_factored(loaded)
 
 
 def as_record(problem: Problem) -> dict[str, Any]:
-    """A flat problem as plain data, in the shape of a model file."""
+    """A problem as plain data; a flat one in the shape of a model file."""
+    if not problem.is_flat:
+        return {
+            "name": problem.name,
+            "unit": problem.unit,
+            "horizon": problem.horizon,
+            "cap": problem.cap,
+            "start": problem.start,
+            "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
+            "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
+            **problem.details,
+        }
     menu, states = problem.flat, problem.states
     return {
         "name": problem.name,
@@ -86,6 +99,23 @@ def as_record(problem: Problem) -> dict[str, Any]:
             for test in menu.tests
         },
         "commits": {c.name: dict(zip(states, c.reward.tolist(), strict=True)) for c in menu.commits},
+    }
+
+
+def action_record(problem: Problem, action: Action) -> dict[str, Any]:
+    """An action as plain data."""
+    from rhoplan.problem import END
+
+    factor = problem.factors[action.factor]
+    return {
+        "name": action.name,
+        "kind": action.kind,
+        "factor": factor.name,
+        "preserves_hidden_state": action.preserves_hidden_state,
+        "reward": dict(zip(factor.states, action.reward.tolist(), strict=True)),
+        "likelihood": {s: row.tolist() for s, row in zip(factor.states, action.likelihood, strict=True)},
+        "outcomes": list(action.outcomes),
+        "leads_to": [None if visible is END else visible for visible in action.leads_to],
     }
 
 
@@ -122,6 +152,35 @@ def print_problem(problem: Problem) -> None:
         best, worst = float(commit.reward.max()), float(commit.reward.min())
         table.add_row(commit.name, signed(best, 2), signed(worst, 2), signed(float(commit.reward @ problem.prior), 2))
     _finish(out, table, len(menu.commits))
+
+
+def print_factored(problem: Problem) -> None:
+    from rich.table import Table
+
+    from rhoplan.information import information
+
+    out = console()
+    factors = _count(len(problem.factors), "hidden factor")
+    out.print(f"[bold]{problem.name}[/]: {factors}; rewards in {problem.unit}; starts at {problem.start};")
+    out.print(f"look-ahead {problem.horizon} unless asked otherwise; cut off after {problem.cap} steps\n")
+    table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
+    for factor in problem.factors[:MOST_ROWS]:
+        shares = list(zip(factor.states, factor.prior, strict=True))
+        more = f", ... ({len(shares)} states)" if len(shares) > MOST_ROWS else ""
+        table.add_row(factor.name, ", ".join(f"{s} {percent(p, 1)}" for s, p in shares[:MOST_ROWS]) + more)
+    _finish(out, table, len(problem.factors))
+    table = Table("action", "kind", "concerns", "rewards", "information (nats)", title="Actions at the start")
+    table.title_justify = "left"
+    actions = problem.menu(problem.start)
+    for action in actions:
+        factor = problem.factors[action.factor]
+        rewards = " / ".join(f"{value:g}" for value in dict.fromkeys(action.reward.tolist()))
+        gain = float(information(factor.prior[None, :], action)[0])
+        concerns = "" if action.kind == "move" else factor.name
+        table.add_row(action.name, action.kind, concerns, rewards, number(gain))
+    out.print(table)
+    for name in problem.details:
+        out.print(f"{name}: {problem.details[name]}")
 
 
 def _finish(out: Any, table: Any, rows: int) -> None:

@@ -123,6 +123,13 @@ class Graph:
             result[:, columns] = self.beliefs(nodes, factor) @ rewards
         return result
 
+    def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
+        """A new graph that holds only `nodes` (and the root), and their numbers there."""
+        fresh = Graph(self.problem, node_limit=self.node_limit)
+        visible = np.array([fresh._visible_id(self.visibles[v]) for v in self.visible[nodes]])
+        ids = [fresh.tables[f].intern(self.beliefs(nodes, f)) for f in range(len(self.tables))]
+        return fresh, fresh._intern(np.stack([visible, *ids], axis=1))
+
     # -- growing --------------------------------------------------------------------------------------------------
 
     def expand(self, nodes: Ids, slots: NDArray[np.bool_] | None = None) -> None:

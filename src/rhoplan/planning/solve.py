@@ -78,7 +78,7 @@ def solve(
     the loss for ever can be optimal; no cut-off reaches that, and the bounds then stay apart.
     """
     if not problem.is_flat:
-        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: it cannot be solved without limit")
+        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: `solve` does not cover it")
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
     if not 0 < discount <= 1:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.information import entropy, update
-from rhoplan.planning.merging import KeyIndex, Keys, belief_keys, grown, mixed
+from rhoplan.planning.merging import KeyIndex, Keys, belief_keys, grown
 from rhoplan.problem import Action, Array, Ids
 
 LOG_DIGITS = 12
@@ -32,6 +32,8 @@ class BeliefTable:
         self._memo_ids: Ids = np.empty(0, dtype=np.int64)
         self._tokens: dict[int, tuple[Action, Keys]] = {}
         self._token_of: dict[bytes, int] = {}
+        # Tokens are added up, so they must be random: mixed counters had sums that met (twice one was another).
+        self._random = np.random.Generator(np.random.PCG64(20240608))
 
     @property
     def beliefs(self) -> Array:
@@ -53,8 +55,7 @@ class BeliefTable:
             new = slice(start, self.size)
             self._beliefs[new] = beliefs[fresh]
             self._entropy[new] = entropy(beliefs[fresh])
-            own = mixed(np.arange(start + 1, self.size + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-            self._evidence[new] = own if evidence is None else evidence[fresh]
+            self._evidence[new] = self._draw(len(fresh)) if evidence is None else evidence[fresh]
         return ids
 
     def follow(self, ids: Ids, action: Action) -> tuple[Array, Ids]:
@@ -84,6 +85,9 @@ class BeliefTable:
         after[possible] = self._memo_ids[places]
         return probability, after
 
+    def _draw(self, count: int) -> Keys:
+        return self._random.integers(0, 2**64, size=count, dtype=np.uint64)
+
     def _tokens_of(self, action: Action) -> Keys:
         """The token (O,) that each outcome of `action` adds to the key of evidence."""
         known = self._tokens.get(id(action))
@@ -103,7 +107,7 @@ class BeliefTable:
             return 0
         key = ratios.tobytes()
         if key not in self._token_of:
-            token = int(mixed(np.array([len(self._token_of) + 1], dtype=np.uint64) * np.uint64(0xD6E8FEB86659FD93))[0])
+            token = int(self._draw(1)[0])
             self._token_of[key] = token
             if possible.all():
                 self._token_of[(-ratios + 0.0).tobytes()] = (2**64 - token) % 2**64

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.problem import END, Action, Array, Factor, Problem, Visible, check_problem
+from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
 
@@ -73,6 +73,12 @@ def inspection(
         leaf=structure.walk_in_order,
         horizon=PUBLISHED_DEPTH.get(n, 2),
         cap=PUBLISHED_CAP.get(n, 25 * n),
+        tallies={
+            "right_nominal": Tally(("declare-nominal",), ("nominal",)),
+            "right_faulty": Tally(("declare-faulty",), ("faulty",)),
+            "missed": Tally(("declare-nominal",), ("faulty",)),
+            "false_alarms": Tally(("declare-faulty",), ("nominal",)),
+        },
         details={"grid": size, "places": cells},
     )
     check_problem(problem)

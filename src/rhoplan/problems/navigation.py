@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.problem import END, Action, Factor, Problem, Visible, check_problem
+from rhoplan.problem import END, Action, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 
@@ -26,6 +26,7 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
         menu=Field(n, cost, goal),
         horizon=2,
         cap=3 * n * n,
+        tallies={"success": Tally(outcomes=("found",))},
         details={"grid": n},
     )
     check_problem(problem)
@@ -47,12 +48,14 @@ class Field:
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
         if visible not in self._menus:
             assert isinstance(visible, tuple)
-            self._menus[visible] = tuple(self._move(name, moved(visible, MOVES[name], self.size)) for name in MOVES)
+            self._menus[visible] = tuple(self._move(name, visible) for name in MOVES)
         return self._menus[visible]
 
-    def _move(self, name: str, target: Cell) -> Action:
-        places = [divmod(cell, self.size) for cell in range(self.size**2)]
-        found = np.array([place == target for place in places])
+    def _move(self, name: str, cell: Cell) -> Action:
+        """Bumping into a wall is not entering: a goal where one stands must be left and entered again."""
+        target = moved(cell, MOVES[name], self.size)
+        places = [divmod(place, self.size) for place in range(self.size**2)]
+        found = np.array([place == target != cell for place in places])
         apart = np.array([manhattan(target, place) for place in places])
         warm = 0.55 + 0.35 * (1 - apart / (2 * (self.size - 1)))
         likelihood = np.stack([found, np.where(found, 0.0, warm), np.where(found, 0.0, 1 - warm)], axis=1).astype(float)

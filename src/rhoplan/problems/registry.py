@@ -17,6 +17,9 @@ from pathlib import Path
 from rhoplan.errors import ProblemError
 from rhoplan.problem import Problem
 from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
+from rhoplan.problems.inspection import inspection
+from rhoplan.problems.navigation import navigation
+from rhoplan.problems.rocksample import rocksample
 from rhoplan.problems.tileworld import tileworld
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
@@ -25,6 +28,9 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "diagnosis": diagnosis,
     "bandit": bandit,
     "tileworld": tileworld,
+    "rocksample": rocksample,
+    "inspection": inspection,
+    "navigation": navigation,
 }
 
 FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml")

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.problem import END, Action, Array, Factor, Problem, Visible, check_problem
+from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 
@@ -65,6 +65,10 @@ def rocksample(
         leaf=site.greedy_walk,
         horizon=LAYOUTS.get((n, k), ((), 3))[1],
         cap=n * n + 10 * k,
+        tallies={
+            "good": Tally(("sample",), ("good",)),
+            "bad": Tally(("sample",), ("bad",)),
+        },
         details={"grid": n, "places": places},
     )
     check_problem(problem)

@@ -1,0 +1,277 @@
+"""Many episodes at once: an agent walks its graph in step with a world that draws states and outcomes.
+
+The agent decides at graph nodes, once per node. The world holds the hidden state of every factor, pays rewards, draws
+outcomes and changes states; it may be another problem than the agent's model, as long as names agree. Visible states
+are seen by both.
+
+Shapes: n episodes, F factors, M slots, S states (the most any factor has), O outcomes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.agent import Agent
+from rhoplan.draws import draw_state, outcome_order
+from rhoplan.errors import ProblemError
+from rhoplan.planning.graph import Graph, shared_graph
+from rhoplan.policy import Policy
+from rhoplan.problem import Action, Array, Ids, Problem
+from rhoplan.scoring import best_commits
+from rhoplan.situation import impossible
+
+LARGEST_GRAPH = 400_000
+"""Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
+
+BLOCK = 32
+"""Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One row per episode, in order of seed and number; each array (n,).
+
+    tests counts actions with outcomes, steps all actions but the last one that ends. success: in a flat problem whether
+    the commit was a best one for the true state, elsewhere what the problem tallies as success (NaN if nothing).
+    log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
+    """
+
+    reward: Array
+    tests: Ids
+    steps: Ids
+    success: Array
+    truncated: NDArray[np.bool_]
+    log_score: Array
+    tallies: dict[str, Array] = field(default_factory=dict)
+
+
+class Walk:
+    """An agent walking its graph while a world draws the outcomes."""
+
+    def __init__(self, problem: Problem, agent: Agent, world: Problem, cap: int) -> None:
+        self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
+        self._use(shared_graph(problem))
+        places = zip(world.factors, problem.factors, strict=True)
+        self.state_places = [np.array([mine.states.index(s) for s in theirs.states]) for theirs, mine in places]
+
+    def chunk(self, seed: int, first: int, last: int) -> Episodes:
+        """Episodes `first` to `last` (not included) of `seed`."""
+        priors = tuple(factor.prior for factor in self.world.factors)
+        streams = Streams(priors, seed, first, last, own=not self.policy.is_deterministic)
+        count = last - first
+        log = Log(count, self.world)
+        states, drawn = streams.states.copy(), np.zeros(count, dtype=np.int64)
+        nodes = np.full(count, self.graph.root)
+        active = np.arange(count)
+        for step in range(self.cap):
+            if self.graph.size > LARGEST_GRAPH and len(self.graph.visibles) > 1:
+                fresh, nodes = self.graph.continued(nodes)
+                self._use(fresh)
+            slots, commits = self._act(nodes[active], streams, active, step)
+            uniforms = streams.uniforms(active, drawn[active])
+            still = np.ones(len(active), dtype=bool)
+            for visible, positions in self.graph.by_visible(nodes[active]):
+                menu = self._menu(visible)
+                ends = positions[slots[positions] < 0]
+                self._commit(log, menu, active[ends], commits[ends], states)
+                still[ends] = False
+                going = positions[slots[positions] >= 0]
+                ended = self._step(log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn)
+                still[going[ended]] = False
+            active = active[still]
+            if not active.size:
+                break
+        log.truncated[active] = True
+        return log.episodes(self._log_scores(nodes, states))
+
+    def _use(self, graph: Graph) -> None:
+        self.graph, self.policy = graph, Policy(graph, self.agent)
+        self._menus: dict[int, WorldMenu] = {}
+
+    def _act(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
+        """Slot taken (n,), -1 to end, and the ending action (n,) it would be."""
+        if self.policy.is_deterministic:
+            self.policy.settle(np.unique(nodes))
+            return self.policy.choice[nodes], self.policy.ending[nodes]
+        slots, endings = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
+        uniforms = streams.own_uniforms(walkers, step)
+        for _, positions in self.graph.by_endings(nodes):
+            distinct, place = np.unique(nodes[positions], return_inverse=True)
+            ending, going = self.policy.probabilities(distinct)
+            cumulative = np.cumsum(np.concatenate([ending, going], axis=1), axis=1)[place]
+            drawn = (uniforms[positions, None] >= cumulative / cumulative[:, -1:]).sum(axis=1)
+            commits = ending.shape[1]
+            slots[positions] = np.where(drawn < commits, -1, drawn - commits)
+            endings[positions] = np.minimum(drawn, commits - 1)
+        return slots, endings
+
+    def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, states: Ids) -> None:
+        if walkers.size:
+            held = states[walkers, menu.ending_factor[commits]]
+            log.reward[walkers] += menu.ending_reward[commits, held]
+            log.count(walkers, menu.ending_tallies[:, commits, held])
+            if self.world.is_flat:
+                log.success[walkers] = menu.ending_best[commits, held]
+
+    def _step(
+        self,
+        log: Log,
+        menu: WorldMenu,
+        walkers: Ids,
+        slots: Ids,
+        uniforms: Array,
+        nodes: Ids,
+        states: Ids,
+        drawn: Ids,
+    ) -> Ids:
+        """Take `slots`; positions within `walkers` of those whose outcome ended the episode."""
+        factors = menu.factor[slots]
+        held = states[walkers, factors]
+        row = menu.cumulative[slots, held]
+        outcomes = menu.order[slots, held, (uniforms[:, None] >= row).sum(axis=1)]
+        drawn[walkers] += row[:, 0] < 1.0
+        log.reward[walkers] += menu.reward[slots, held]
+        log.steps[walkers] += 1
+        log.tests[walkers] += menu.is_test[slots]
+        log.count(walkers, menu.tallies[:, slots, held, outcomes])
+        states[walkers, factors] = menu.after[slots, held]
+        targets = self.graph.next[nodes[walkers], slots, outcomes]
+        impossibles = np.flatnonzero((targets < 0) & (self.graph.probability[nodes[walkers], slots, outcomes] <= 0))
+        if impossibles.size:
+            first = impossibles[0]
+            node, action = int(nodes[walkers[first]]), menu.going[slots[first]]
+            belief = self.graph.situation(node).beliefs[action.factor]
+            raise impossible(self.problem, belief, action, action.outcomes[outcomes[first]])
+        nodes[walkers[targets >= 0]] = targets[targets >= 0]
+        return np.flatnonzero(targets < 0)
+
+    def _log_scores(self, nodes: Ids, states: Ids) -> Array:
+        if not self.problem.is_flat:
+            return np.full(len(nodes), np.nan)
+        with np.errstate(divide="ignore"):
+            held = self.graph.beliefs(nodes)[np.arange(len(nodes)), self.state_places[0][states[:, 0]]]
+            scores: Array = np.log(held)
+        return scores
+
+    def _menu(self, visible: int) -> WorldMenu:
+        if visible not in self._menus:
+            mine = self.graph.menus[visible]
+            theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
+            self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)
+        return self._menus[visible]
+
+
+class WorldMenu:
+    """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
+
+    factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
+    which `draws` takes them. after (M, S): the state after the action. tallies (T, M, S, O). For ending actions:
+    ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
+    """
+
+    def __init__(
+        self, world: Problem, going: tuple[Action, ...], ending: tuple[Action, ...], theirs: dict[str, Action]
+    ) -> None:
+        states = max(len(factor.states) for factor in world.factors)
+        outcomes = max([len(action.outcomes) for action in going], default=1)
+        self.going = going
+        self.factor = np.array([theirs[action.name].factor for action in going], dtype=np.int64)
+        self.reward = np.zeros((len(going), states))
+        self.cumulative = np.ones((len(going), states, outcomes))
+        self.order = np.zeros((len(going), states, outcomes), dtype=np.int64)
+        self.after = np.tile(np.arange(states), (len(going), 1))
+        self.is_test = np.array([action.kind == "test" for action in going], dtype=np.int64)
+        self.tallies = np.zeros((len(world.tallies), len(going), states, outcomes))
+        for slot, action in enumerate(going):
+            self._fill(slot, action, theirs[action.name], world)
+        self.ending_factor = np.array([theirs[action.name].factor for action in ending], dtype=np.int64)
+        self.ending_reward = np.full((len(ending), states), -np.inf)
+        self.ending_tallies = np.zeros((len(world.tallies), len(ending), states))
+        for place, action in enumerate(ending):
+            reward = theirs[action.name].reward
+            self.ending_reward[place, : len(reward)] = reward
+            for row, tally in enumerate(world.tallies.values()):
+                names = world.factors[action.factor].states
+                self.ending_tallies[row, place, : len(names)] = tally.counts(theirs[action.name], names)[:, 0]
+        self.ending_best = best_commits(self.ending_reward) if len(ending) else self.ending_reward
+
+    def _fill(self, slot: int, mine: Action, theirs: Action, world: Problem) -> None:
+        states, outcomes = theirs.likelihood.shape
+        names = world.factors[theirs.factor].states
+        place = np.array([mine.outcomes.index(outcome) for outcome in theirs.outcomes])
+        order, cumulative = outcome_order(theirs.likelihood)
+        self.reward[slot, :states] = theirs.reward
+        self.cumulative[slot, :states, :outcomes] = cumulative
+        self.order[slot, :states, :outcomes] = place[order]
+        if theirs.transition is not None:
+            if theirs.transition.ndim != 2 or not np.all(np.isin(theirs.transition, (0.0, 1.0))):
+                raise ProblemError(f"'{theirs.name}' changes the hidden state by chance: that cannot be simulated yet")
+            self.after[slot, :states] = theirs.transition.argmax(axis=1)
+        for row, tally in enumerate(world.tallies.values()):
+            counts = tally.counts(theirs, names)
+            self.tallies[row, slot, :states, place] = counts.T
+
+
+class Log:
+    """What has happened so far in each episode."""
+
+    def __init__(self, count: int, world: Problem) -> None:
+        self.world = world
+        self.reward = np.zeros(count)
+        self.tests = np.zeros(count, dtype=np.int64)
+        self.steps = np.zeros(count, dtype=np.int64)
+        self.success = np.zeros(count)
+        self.truncated = np.zeros(count, dtype=bool)
+        self.tallies = np.zeros((len(world.tallies), count))
+
+    def count(self, walkers: Ids, tallies: Array) -> None:
+        self.tallies[:, walkers] += tallies
+
+    def episodes(self, log_score: Array) -> Episodes:
+        tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
+        if not self.world.is_flat:
+            nothing = np.full(len(self.reward), np.nan)
+            self.success = (tallies.pop("success") > 0).astype(float) if "success" in tallies else nothing
+        return Episodes(self.reward, self.tests, self.steps, self.success, self.truncated, log_score, tallies)
+
+
+class Streams:
+    """The published random stream of each episode of a chunk."""
+
+    def __init__(self, priors: tuple[Array, ...], seed: int, first: int, last: int, *, own: bool) -> None:
+        self.priors = priors
+        self.entropy = seed * 10000 + np.arange(first, last)
+        self.states = np.empty((last - first, len(priors)), dtype=np.int64)
+        self._drawn = np.empty((last - first, BLOCK))
+        for row, entropy in enumerate(self.entropy.tolist()):
+            generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+            self.states[row] = [draw_state(generator, prior) for prior in priors]
+            self._drawn[row] = generator.random(BLOCK)
+        self._own = np.empty((last - first, 0)) if own else None
+
+    def uniforms(self, walkers: Ids, places: Ids) -> Array:
+        """The uniform number (n,) at `places` in the streams of the episodes `walkers`, all that are still going on."""
+        if places.max() >= self._drawn.shape[1]:
+            longer = np.empty((len(self._drawn), 2 * self._drawn.shape[1]))
+            for row in walkers.tolist():
+                generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
+                for prior in self.priors:
+                    draw_state(generator, prior)
+                longer[row] = generator.random(longer.shape[1])
+            self._drawn = longer
+        result: Array = self._drawn[walkers, places]
+        return result
+
+    def own_uniforms(self, walkers: Ids, step: int) -> Array:
+        """The `step`-th number (n,) of the agent's own stream in the episodes `walkers`."""
+        assert self._own is not None
+        if step >= self._own.shape[1]:
+            self._own = np.empty((len(self._own), max(BLOCK, 2 * self._own.shape[1])))
+            for row in walkers.tolist():
+                sequence = np.random.SeedSequence(int(self.entropy[row]), spawn_key=(1,))
+                self._own[row] = np.random.Generator(np.random.PCG64(sequence)).random(self._own.shape[1])
+        result: Array = self._own[walkers, step]
+        return result

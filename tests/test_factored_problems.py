@@ -1,0 +1,189 @@
+"""RockSample, Inspection and Navigation: the published rows digit for digit, and a plain recursion to agree with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.errors import ProblemError
+from rhoplan.problem import END, Problem
+from rhoplan.situation import Situation, available, branch
+
+# Agent, weight -> reward, and tallies, as the paper prints them.
+ROCKSAMPLE = {
+    # The paper's caption says 500 episodes for each of 5 seeds; its numbers are those of 50 and 20 episodes of seed 42.
+    ("rocksample:n=5,k=3", 50, (42,)): {
+        "planning": (14.00, 1.06, 0.08),
+        "planning-ig": (15.67, 1.34, 0.02),
+        "efe": (15.67, 1.34, 0.02),
+    },
+    ("rocksample:n=7,k=4", 50, (42,)): {
+        "planning": (14.39, 0.98, 0.04),
+        "planning-ig": (13.47, 1.50, 0.02),
+        "efe": (15.47, 1.38, 0.00),
+    },
+    ("rocksample:n=7,k=8", 20, (42,)): {
+        "planning": (11.75, 0.45, 0.05),
+        "planning-ig": (20.82, 2.55, 0.05),
+        "efe": (19.57, 2.15, 0.05),
+    },
+    ("rocksample:n=11,k=11", 50, (42, 123)): {
+        "planning": (13.64, 0.50, 0.01),
+        "planning-ig": (13.66, 0.53, 0.01),
+        "efe": (13.64, 0.50, 0.01),
+    },
+}
+INSPECTION = {
+    # reward, its standard error, tests, missed faults, accuracy in percent
+    ("inspection:n=8", 500): {
+        "planning": (-17.85, 0.34, 12.7, 0.07, 73.0),
+        "planning-ig": (-22.82, 0.35, 18.7, 0.10, 94.9),
+        "efe": (-20.60, 0.34, 18.0, 0.08, 87.9),
+    },
+    ("inspection:n=16", 200): {
+        "planning": (-46.09, 0.94, 22.3, 0.26, 78.2),
+        "planning-ig": (-43.51, 0.85, 28.1, 0.24, 91.4),
+        "efe": (-45.71, 0.94, 32.8, 0.27, 86.1),
+    },
+}
+
+
+def weight_of(agent: str) -> float | None:
+    return 5.0 if agent == "planning-ig" else None
+
+
+@pytest.mark.parametrize("case", ROCKSAMPLE, ids=lambda case: case[0])
+def test_rocksample_rows_are_the_published_ones(case: tuple[str, int, tuple[int, ...]]) -> None:
+    spec, episodes, seeds = case
+    problem = rhoplan.make(spec)
+    for name, printed in ROCKSAMPLE[case].items():
+        agent = rhoplan.make_agent(name, problem, weight=weight_of(name))
+        found = rhoplan.simulate(problem, agent, seeds=seeds, episodes=episodes)
+        assert (found.reward, found.tallies["good"][0], found.tallies["bad"][0]) == pytest.approx(printed, abs=0.00501)
+
+
+@pytest.mark.parametrize("case", INSPECTION, ids=lambda case: case[0])
+def test_inspection_rows_are_the_published_ones(case: tuple[str, int]) -> None:
+    spec, episodes = case
+    problem = rhoplan.make(spec)
+    for name, (reward, error, tests, missed, accuracy) in INSPECTION[case].items():
+        agent = rhoplan.make_agent(name, problem, weight=weight_of(name))
+        found = rhoplan.simulate(problem, agent, episodes=episodes)
+        right = found.tallies["right_nominal"][0] + found.tallies["right_faulty"][0]
+        assert (found.reward, found.reward_se) == pytest.approx((reward, error), abs=0.00501)
+        assert found.tests == pytest.approx(tests, abs=0.0501)
+        assert found.tallies["missed"][0] == pytest.approx(missed, abs=0.00501)
+        assert 100 * right / len(problem.factors) == pytest.approx(accuracy, abs=0.0501)
+
+
+def plain_value(problem: Problem, situation: Situation, depth: int, weight: float) -> float:
+    """The recursion as one would write it down: no graph, no merging, one situation at a time."""
+    if situation.visible is END:
+        return 0.0
+    ending = [
+        float(s.beliefs[a.factor] @ a.reward) for s in [situation] for a in available(problem, s) if a.ends_episode
+    ]
+    if depth == 0:
+        if problem.leaf is None:
+            return max(ending, default=0.0)
+        return float(problem.leaf([situation.visible], tuple(b[None, :] for b in situation.beliefs))[0])
+    best = max(ending, default=-math.inf)
+    for action in available(problem, situation):
+        if action.ends_episode:
+            continue
+        belief = situation.beliefs[action.factor]
+        value, after, mixture = float(belief @ action.reward), 0.0, np.zeros_like(belief)
+        for outcome in branch(problem, situation, action):
+            posterior = outcome.situation.beliefs[action.factor]
+            mixture = mixture + outcome.probability * posterior
+            after += outcome.probability * plain_entropy(posterior)
+            value += outcome.probability * plain_value(problem, outcome.situation, depth - 1, weight)
+        best = max(best, value + weight * (plain_entropy(mixture) - after))
+    return best
+
+
+def plain_entropy(belief: np.ndarray) -> float:
+    return -sum(p * math.log(p) for p in belief.tolist() if p > 0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "depth"),
+    [("rocksample:n=3,k=2,layout=random,seed=1", 3), ("rocksample", 2), ("inspection:n=2", 3), ("navigation:n=3", 3)],
+)
+@pytest.mark.parametrize("weight", [0.0, 1.0, 5.0])
+def test_planner_agrees_with_the_plain_recursion(spec: str, depth: int, weight: float) -> None:
+    problem = rhoplan.make(spec)
+    agent = rhoplan.Agent("mine", horizon=depth, weight=weight)
+    decision = rhoplan.decide(problem, agent)
+    best = max(action.value for action in decision.actions)
+    assert best == pytest.approx(plain_value(problem, rhoplan.initial(problem), depth, weight), abs=1e-9)
+
+
+def test_moves_tell_nothing_and_only_sampling_changes_a_rock() -> None:
+    problem = rhoplan.make("rocksample")
+    for cell in [(row, column) for row in range(5) for column in range(5)]:
+        for action in problem.menu(cell):
+            assert action.preserves_hidden_state == (action.kind != "sample")
+            assert (action.kind == "sample") == (action.name == "sample" and cell in problem.details["places"])
+    decision = rhoplan.decide(problem, rhoplan.make_agent("efe", problem))
+    assert all(action.information == 0 for action in decision.actions if action.kind == "move")
+
+
+def test_checking_is_surest_from_the_rock_itself() -> None:
+    problem = rhoplan.make("rocksample")
+    checks = {cell: problem.menu(cell)[4].likelihood[1, 1] for cell in [(1, 2), (1, 1), (0, 0)]}
+    assert checks[(1, 2)] == 0.95
+    assert checks[(1, 1)] == pytest.approx(0.95 * 0.5**0.25)
+    assert checks[(0, 0)] == pytest.approx(0.95 * 0.5 ** (math.sqrt(5) / 4))
+
+
+def test_bumping_into_a_wall_does_not_enter_the_goal() -> None:
+    problem = rhoplan.make("navigation:n=3")
+    north = problem.menu((0, 0))[0]
+    assert north.likelihood[0] == pytest.approx([0.0, 0.9, 0.1])
+    south = problem.menu((0, 0))[1]
+    assert south.likelihood[3].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_inspection_ends_with_the_last_declaration() -> None:
+    problem = rhoplan.make("inspection:n=2")
+    (row, column), _ = problem.details["places"]
+    menu = {action.name: action for action in problem.menu((row, column, 0b10))}
+    assert menu["declare-faulty"].ends_episode
+    assert "visual" not in {action.name for action in problem.menu((row, column, 0b01))}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "rocksample:n=3,k=10",
+        "rocksample:n=1",
+        "rocksample:k=0",
+        "rocksample:layout=other",
+        "rocksample:n=9,k=2,layout=appendix",
+        "rocksample:rocks=1.1/1.1/2.2",
+        "rocksample:rocks=1.1/9.9/2.2",
+        "rocksample:rocks=1.1/2.2",
+        "rocksample:rocks=a.b",
+        "rocksample:prior=2",
+        "inspection:n=0",
+        "inspection:n=2,places=0.0/0.0",
+        "inspection:n=2,places=0.0",
+        "inspection:visual=1.2",
+        "inspection:detailed=-0.1",
+        "navigation:n=1",
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(spec: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        rhoplan.make(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_large_inspection_is_planned_without_a_flat_state() -> None:
+    problem = rhoplan.make("inspection:n=16")
+    assert math.prod(len(factor.states) - 1 for factor in problem.factors) == 65_536
+    assert rhoplan.decide(problem, rhoplan.make_agent("efe", problem)).choice in {"south", "east"}
