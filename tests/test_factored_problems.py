@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Problem
 from rhoplan.situation import Situation, available, branch
@@ -49,6 +50,67 @@ INSPECTION = {
         "efe": (-45.71, 0.94, 32.8, 0.27, 86.1),
     },
 }
+
+
+# Layout, agent, weight -> reward, its standard deviation, steps, good and bad rocks; 5 seeds of 500 episodes.
+HEURISTICS = {
+    ("n=5,k=3", "greedy", 1.0): (4.03, 17.24, 12.0, 1.50, 1.50),
+    ("n=5,k=3", "heuristic", 1.0): (8.63, 10.63, 19.4, 1.16, 0.33),
+    ("n=7,k=4", "greedy", 1.0): (-0.58, 20.12, 21.0, 2.00, 2.00),
+    ("n=7,k=4", "heuristic", 1.0): (8.20, 12.35, 29.3, 1.71, 0.43),
+}
+# Problem, agent, episodes for each seed, seeds -> reward and its standard error.
+RULES = {
+    ("inspection:n=8", "greedy", 500, 5): (-114.33, 1.33),
+    ("inspection:n=16", "greedy", 200, 5): (-237.46, 2.93),
+    ("rocksample:n=11,k=11", "greedy", 50, 2): (-21.90, None),
+}
+
+
+@pytest.mark.parametrize("case", HEURISTICS, ids=str)
+def test_heuristic_rovers_are_the_published_ones(case: tuple[str, str, float]) -> None:
+    size, name, weight = case
+    problem = rhoplan.make(f"rocksample:{size},layout=appendix")
+    found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem, weight=weight), episodes=500)
+    reward, spread, steps, good, bad = HEURISTICS[case]
+    assert (found.reward, found.reward_sd) == pytest.approx((reward, spread), abs=0.00501)
+    assert found.steps == pytest.approx(steps, abs=0.0501)
+    assert (found.tallies["good"][0], found.tallies["bad"][0]) == pytest.approx((good, bad), abs=0.00501)
+
+
+@pytest.mark.parametrize(("weight", "size", "reward"), [(5, "n=5,k=3", 8.64), (5, "n=7,k=4", 5.57)])
+def test_weighted_heuristic_rovers_are_those_of_the_text(weight: float, size: str, reward: float) -> None:
+    problem = rhoplan.make(f"rocksample:{size},layout=appendix")
+    found = rhoplan.simulate(problem, rhoplan.make_agent("heuristic", problem, weight=weight), episodes=500)
+    assert found.reward == pytest.approx(reward, abs=0.00501)
+
+
+@pytest.mark.parametrize("case", RULES, ids=str)
+def test_rule_rows_are_the_published_ones(case: tuple[str, str, int, int]) -> None:
+    spec, name, episodes, seeds = case
+    problem = rhoplan.make(spec)
+    agent = rhoplan.make_agent(name, problem)
+    found = rhoplan.simulate(problem, agent, episodes=episodes, seeds=PUBLISHED_SEEDS[:seeds])
+    reward, error = RULES[case]
+    assert found.reward == pytest.approx(reward, abs=0.00501)
+    assert error is None or found.reward_se == pytest.approx(error, abs=0.00501)
+
+
+def test_declaring_blindly_by_the_prior_beats_the_published_greedy() -> None:
+    problem = rhoplan.make("inspection:n=8")
+    blind, greedy = (
+        rhoplan.simulate(problem, rhoplan.make_agent(n, problem), episodes=100) for n in ("blind", "greedy")
+    )
+    assert blind.reward > greedy.reward + 50
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_navigation_agents_find_the_goal(n: int) -> None:
+    problem = rhoplan.make(f"navigation:n={n}")
+    for name in ("nav-myopic", "info-gain", "efe"):
+        found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem), episodes=60)
+        assert found.success > 0.8
+        assert found.success + found.truncated == pytest.approx(1)
 
 
 def weight_of(agent: str) -> float | None:

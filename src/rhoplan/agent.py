@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rhoplan.errors import AgentError
 from rhoplan.information import per_nat
-from rhoplan.problem import Problem
+from rhoplan.problem import Problem, Rule
 from rhoplan.utility import Information, Utility
 
 
@@ -40,7 +40,7 @@ class Agent:
     """How to decide: look `horizon` actions ahead for reward + weight * information, then act, then look again.
 
     weight is in reward units per `unit` of information. precision is beta in Q(a) proportional to exp(beta * value);
-    infinity is the deterministic limit. utility replaces the information term where given.
+    infinity is the deterministic limit. utility replaces the information term where given; rule replaces planning.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Agent:
     precision: float = math.inf
     commits_count: bool = True
     utility: Utility | None = None
+    rule: Rule | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -77,8 +78,11 @@ def make_agent(
     A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`) stays as defined, and
     a note on the agent says so.
     """
+    if name in problem.rules:
+        return Agent(name, 1, 1.0 if weight is None else weight, unit, rule=problem.rules[name])
     if name not in AGENTS:
-        raise AgentError(f"there is no agent '{name}'; there are {', '.join(AGENTS)}")
+        known = ", ".join([*AGENTS, *problem.rules])
+        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
     kind, notes = AGENTS[name], []
     horizon = _checked_horizon(horizon, problem)
     if kind.one_step and horizon != 1:

@@ -43,10 +43,26 @@ class Policy:
         self._make_room()
         fresh = nodes[self.choice[nodes] == UNDECIDED]
         if fresh.size:
-            choices = self.plan.choices(fresh, self.agent.horizon)
-            ending = self.plan.best_ending(fresh)[1]
+            choices, ending = self._by_rule(fresh) if self.agent.rule else self._by_plan(fresh)
             self._make_room()
             self.choice[fresh], self.ending[fresh] = choices, ending
+
+    def _by_plan(self, nodes: Ids) -> tuple[Ids, Ids]:
+        return self.plan.choices(nodes, self.agent.horizon), self.plan.best_ending(nodes)[1]
+
+    def _by_rule(self, nodes: Ids) -> tuple[Ids, Ids]:
+        assert self.agent.rule is not None
+        self.graph.expand(nodes)
+        slots, ending = np.full(len(nodes), -1), np.full(len(nodes), -1)
+        for place, node in enumerate(nodes.tolist()):
+            name = self.agent.rule(self.graph.problem, self.graph.situation(node), self.agent.weight_per_nat)
+            menu = self.graph.menus[self.graph.visible[node]]
+            going = [action.name for action in menu.going]
+            if name in going:
+                slots[place] = going.index(name)
+            else:
+                ending[place] = [action.name for action in menu.ending].index(name)
+        return slots, ending
 
     def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
         """Probability of each ending action (n, E) and of each action that goes on (n, M).

@@ -109,6 +109,8 @@ class Tally:
 
 
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
+Rule: TypeAlias = Callable[..., str]
+"""An agent that does not plan: problem, situation and weight to the name of an action."""
 Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
 
 
@@ -119,6 +121,7 @@ class Problem:
     menu: the actions available in a visible state, always the same tuple for the same state.
     leaf: value (n,) of stopping the look-ahead, given n visible states and one belief array (n, S) per factor;
         None means the best ending action.
+    tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
     """
 
@@ -133,6 +136,7 @@ class Problem:
     note: str = ""
     spec: str = ""
     tallies: Mapping[str, Tally] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
     @property

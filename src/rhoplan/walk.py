@@ -34,7 +34,7 @@ BLOCK = 32
 class Episodes:
     """One row per episode, in order of seed and number; each array (n,).
 
-    tests counts actions with outcomes, steps all actions but the last one that ends. success: in a flat problem whether
+    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem whether
     the commit was a best one for the true state, elsewhere what the problem tallies as success (NaN if nothing).
     log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
     """
@@ -112,6 +112,7 @@ class Walk:
         if walkers.size:
             held = states[walkers, menu.ending_factor[commits]]
             log.reward[walkers] += menu.ending_reward[commits, held]
+            log.steps[walkers] += 1
             log.count(walkers, menu.ending_tallies[:, commits, held])
             if self.world.is_flat:
                 log.success[walkers] = menu.ending_best[commits, held]

@@ -56,7 +56,7 @@ def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[
     """The agents that `names` lists, with their notes told on the error stream."""
     from rhoplan.agent import AGENTS, make_agent
 
-    wanted = list(AGENTS) if names == "all" else [name.strip() for name in names.split(",")]
+    wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
     agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:
         for note in agent.notes if names != "all" else ():

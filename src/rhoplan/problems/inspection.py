@@ -17,6 +17,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
+from rhoplan.problems.rules import INSPECTOR_RULES
 
 FAULTY, NOMINAL, DECLARED = range(3)
 
@@ -79,6 +80,7 @@ def inspection(
             "missed": Tally(("declare-nominal",), ("faulty",)),
             "false_alarms": Tally(("declare-faulty",), ("nominal",)),
         },
+        rules=INSPECTOR_RULES,
         details={"grid": size, "places": cells},
     )
     check_problem(problem)

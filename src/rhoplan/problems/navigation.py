@@ -13,6 +13,7 @@ import numpy as np
 from rhoplan.problem import END, Action, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
+from rhoplan.problems.rules import WALKER_RULES
 
 
 def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
@@ -27,6 +28,7 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
         horizon=2,
         cap=3 * n * n,
         tallies={"success": Tally(outcomes=("found",))},
+        rules=WALKER_RULES,
         details={"grid": n},
     )
     check_problem(problem)

@@ -16,6 +16,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
+from rhoplan.problems.rules import ROVER_RULES
 
 BAD, GOOD, SPENT = range(3)
 
@@ -69,6 +70,7 @@ def rocksample(
             "good": Tally(("sample",), ("good",)),
             "bad": Tally(("sample",), ("bad",)),
         },
+        rules=ROVER_RULES,
         details={"grid": n, "places": places},
     )
     check_problem(problem)

@@ -1,0 +1,116 @@
+"""The paper's rule agents: they look at the situation and act, without planning.
+
+A rule is a function of problem, situation and weight that names an action. Problems carry the rules that fit them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.information import information
+from rhoplan.problem import Problem, Rule
+from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
+from rhoplan.situation import Situation
+
+CONFIDENT = 0.75
+"""How sure the heuristic agent wants to be of a rock, either way."""
+
+WORTH_CHECKING = 0.6
+"""Accuracy from which the heuristic agent checks a rock instead of walking up to it."""
+
+
+def towards(here: Cell, there: Cell) -> str:
+    """The move that brings `there` nearer: along the longer way, rows first where both are equal."""
+    down, right = there[0] - here[0], there[1] - here[1]
+    if abs(down) >= abs(right):
+        return "south" if down > 0 else "north"
+    return "east" if right > 0 else "west"
+
+
+def greedy_rover(problem: Problem, situation: Situation, weight: float) -> str:
+    """RockSample: sample what is more likely good than not, walk to what is promising and near, never check."""
+    here = _cell(situation)
+    places, good, spent = _rocks(problem, situation)
+    scores = {}
+    for rock, place in enumerate(places):
+        if spent[rock]:
+            continue
+        if place == here and good[rock] >= 0.5:
+            return "sample"
+        if good[rock] >= 0.3 and place != here:
+            scores[rock] = good[rock] / max(1, manhattan(here, place))
+    return towards(here, places[max(scores, key=scores.__getitem__)]) if scores else "exit"
+
+
+def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> str:
+    """RockSample: resolve rocks one by one by weight * information + chance, sample the good ones, exit."""
+    here = _cell(situation)
+    places, good, spent = _rocks(problem, situation)
+    left = [rock for rock in range(len(places)) if not spent[rock]]
+    if any(places[rock] == here and good[rock] > CONFIDENT for rock in left):
+        return "sample"
+    doubtful = [rock for rock in left if 1 - CONFIDENT <= good[rock] <= CONFIDENT]
+    if not doubtful:
+        wanted = [rock for rock in left if good[rock] > CONFIDENT]
+        nearest = min(wanted, key=lambda rock: manhattan(here, places[rock]), default=None)
+        return "exit" if nearest is None else towards(here, places[nearest])
+    checks = {action.name: action for action in problem.menu(situation.visible)}
+
+    def appeal(rock: int) -> float:
+        gain = float(information(situation.beliefs[rock][None, :], checks[f"check-{rock}"])[0])
+        return weight * gain + float(good[rock])
+
+    rock = max(doubtful, key=appeal)
+    accuracy = float(checks[f"check-{rock}"].likelihood[1, 1])
+    return f"check-{rock}" if accuracy >= WORTH_CHECKING or places[rock] == here else towards(here, places[rock])
+
+
+def greedy_inspector(problem: Problem, situation: Situation, weight: float) -> str:
+    """Inspection: walk to the nearest undeclared component, declare it faulty only if that is more likely than not."""
+    verdict = {True: "declare-faulty", False: "declare-nominal"}
+    return _inspect(problem, situation, lambda faulty: verdict[faulty > 0.5])
+
+
+def blind_inspector(problem: Problem, situation: Situation, weight: float) -> str:
+    """Inspection without tests, done right: declare each component as expectation under the prior says."""
+    return _inspect(problem, situation, None)
+
+
+def myopic_walker(problem: Problem, situation: Situation, weight: float) -> str:
+    """Navigation: head for the most probable cell; step aside first where that is the cell one stands on."""
+    here, size = _cell(situation), int(problem.details["grid"])
+    there = divmod(int(situation.belief.argmax()), size)
+    if there == here:
+        return next(name for name, step in MOVES.items() if moved(here, step, size) != here)
+    return towards(here, there)
+
+
+ROVER_RULES: dict[str, Rule] = {"greedy": greedy_rover, "heuristic": heuristic_rover}
+INSPECTOR_RULES: dict[str, Rule] = {"greedy": greedy_inspector, "blind": blind_inspector}
+WALKER_RULES: dict[str, Rule] = {"nav-myopic": myopic_walker}
+
+
+def _inspect(problem: Problem, situation: Situation, judge: object) -> str:
+    assert isinstance(situation.visible, tuple)
+    row, column, declared = situation.visible
+    here, places = (row, column), problem.details["places"]
+    left = [i for i in range(len(places)) if not declared >> i & 1]
+    nearest = min(left, key=lambda i: manhattan(here, places[i]))
+    if places[nearest] != here:
+        return towards(here, places[nearest])
+    belief = situation.beliefs[nearest]
+    if callable(judge):
+        return str(judge(float(belief[0])))
+    verdicts = [action for action in problem.menu(situation.visible) if action.name.startswith("declare")]
+    return max(verdicts, key=lambda action: float(belief @ action.reward)).name
+
+
+def _cell(situation: Situation) -> Cell:
+    assert isinstance(situation.visible, tuple)
+    return situation.visible[0], situation.visible[1]
+
+
+def _rocks(problem: Problem, situation: Situation) -> tuple[tuple[Cell, ...], np.ndarray, np.ndarray]:
+    """Places of the rocks, the chance that each is good, and whether it is spent."""
+    beliefs = np.stack(situation.beliefs)
+    return problem.details["places"], beliefs[:, 1], beliefs[:, 2] > 0.5
