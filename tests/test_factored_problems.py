@@ -10,6 +10,8 @@ import pytest
 import rhoplan
 from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.errors import ProblemError
+from rhoplan.gym import ProblemEnv
+from rhoplan.information import coupling
 from rhoplan.problem import END, Problem
 from rhoplan.situation import Situation, available, branch
 
@@ -249,3 +251,49 @@ def test_large_inspection_is_planned_without_a_flat_state() -> None:
     problem = rhoplan.make("inspection:n=16")
     assert math.prod(len(factor.states) - 1 for factor in problem.factors) == 65_536
     assert rhoplan.decide(problem, rhoplan.make_agent("efe", problem)).choice in {"south", "east"}
+
+
+def test_coupling_vanishes_exactly_where_the_hidden_state_is_preserved() -> None:
+    """Proposition 3, and its limit: a test that changes what it measures."""
+    for spec in ("rocksample", "inspection", "navigation", "tiger", "drilling", "drilling:damage=0"):
+        problem = rhoplan.make(spec)
+        for action in rhoplan.decide(problem, rhoplan.make_agent("efe", problem)).actions:
+            assert (action.coupling == 0) == (action.preserves_hidden_state or spec == "drilling:damage=0")
+    drilling = rhoplan.make("drilling")
+    destructive = [a for a in rhoplan.decide(drilling, rhoplan.make_agent("efe", drilling)).actions if a.coupling > 0]
+    assert [action.name for action in destructive] == ["drill"]
+
+
+def test_coupling_of_drilling_is_the_divergence_of_the_two_posteriors() -> None:
+    problem = rhoplan.make("drilling")
+    drill = problem.menu("bench")[1]
+    expected = 0.0
+    for clear in (0.95, 0.05):
+        joint = [0.7 * clear, 0.3 * (1 - clear)]
+        probability = sum(joint)
+        still = [part / probability for part in joint]
+        moved = [0.85 * still[0], 0.15 * still[0] + still[1]]
+        expected += probability * sum(m * math.log(m / s) for m, s in zip(moved, still, strict=True))
+    assert coupling(np.array([[0.7, 0.3]]), drill)[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["drilling", "rocksample", "inspection:n=2", "navigation:n=3"])
+def test_episodes_are_those_of_the_environment(spec: str) -> None:
+    """Two ways to the same draws: one episode at a time in Gymnasium, all at once on the graph."""
+    problem = rhoplan.make(spec)
+    agent = rhoplan.make_agent("efe", problem, horizon=2)
+    rows = rhoplan.simulate_episodes(problem, agent, seeds=[42], episodes=60, cap=40)
+    for number in range(60):
+        env = ProblemEnv(problem, cap=40)
+        env.reset(seed=420000 + number)
+        situation, total, over = rhoplan.initial(problem), 0.0, False
+        while not over:
+            choice = rhoplan.decide(problem, agent, situation).choice
+            _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
+            total, over = total + reward, terminated or truncated
+            if not over:
+                action = next(a for a in problem.menu(situation.visible) if a.name == choice)
+                found = [b for b in branch(problem, situation, action) if b.outcome == info["outcome"]]
+                situation = found[0].situation
+        assert rows.reward[number] == pytest.approx(total, abs=1e-9)
+        assert rows.truncated[number] == truncated

@@ -9,6 +9,7 @@ Shapes: n beliefs in the batch, S hidden states, O outcomes.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,6 +50,23 @@ def information(beliefs: Array, action: Action) -> Array:
     """Expected information (n,), in nats, that the outcome of `action` gives about the state after it."""
     probability, posterior = update(beliefs, action)
     return gain(entropy(predict(beliefs, action)), probability, entropy(posterior))
+
+
+def coupling(beliefs: Array, action: Action) -> Array:
+    """The coupling term (n,) of Proposition 3, in nats: how far, on average, the belief after `action` lies from the
+    belief that its outcome alone would give, E_o KL(b'_{o,T} || b'_o).
+
+    Zero where the hidden state is preserved: there the EFE equivalence holds. Infinite where the action leads to states
+    that were ruled out.
+    """
+    if action.transition is None:
+        return np.zeros(len(beliefs))
+    probability, moved = update(beliefs, action)
+    _, still = update(beliefs, replace(action, transition=None))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(moved > 0, moved * np.log(moved / still), 0.0)
+    result: Array = (probability * parts.sum(axis=-1)).sum(axis=-1)
+    return np.maximum(result, 0.0)
 
 
 def gain(before: Array, probability: Array, after: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan.agent import Agent
 from rhoplan.errors import EvidenceError
-from rhoplan.information import entropy
+from rhoplan.information import coupling, entropy
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.planning.merging import grown
@@ -101,7 +101,8 @@ class Policy:
 class ActionValue:
     """What one action is worth: reward + weighted_information + continuation = value.
 
-    information is in nats; weighted_information is what the utility adds, w * information by default.
+    information is in nats; weighted_information is what the utility adds, w * information by default. coupling is the
+    term of Proposition 3, in nats: zero where the action preserves the hidden state, as the EFE equivalence asks.
     """
 
     name: str
@@ -112,6 +113,8 @@ class ActionValue:
     continuation: float
     value: float
     probability: float
+    preserves_hidden_state: bool
+    coupling: float
 
 
 @dataclass(frozen=True)
@@ -162,10 +165,12 @@ def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
         rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
     ending_probability, going_probability = policy.probabilities(nodes)
 
-    def row(action: Action, parts: tuple[float, float, float, float], probability: float) -> ActionValue:
-        reward, information, weighted, later = map(float, parts)
+    def row(action: Action, terms: tuple[float, float, float, float], probability: float) -> ActionValue:
+        reward, information, weighted, later = map(float, terms)
         value = reward + weighted + later
-        return ActionValue(action.name, action.kind, reward, information, weighted, later, value, float(probability))
+        still, apart = action.preserves_hidden_state, float(coupling(graph.beliefs(nodes, action.factor), action)[0])
+        parts = (reward, information, weighted, later, value, float(probability))
+        return ActionValue(action.name, action.kind, *parts, still, apart)
 
     going = [
         row(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rhoplan.agent import Agent
 from rhoplan.draws import draw_state, outcome_order
-from rhoplan.errors import ProblemError
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.policy import Policy
 from rhoplan.problem import Action, Array, Ids, Problem
@@ -34,8 +33,8 @@ BLOCK = 32
 class Episodes:
     """One row per episode, in order of seed and number; each array (n,).
 
-    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem whether
-    the commit was a best one for the true state, elsewhere what the problem tallies as success (NaN if nothing).
+    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
+    whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
     log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
     """
 
@@ -79,7 +78,9 @@ class Walk:
                 self._commit(log, menu, active[ends], commits[ends], states)
                 still[ends] = False
                 going = positions[slots[positions] >= 0]
-                ended = self._step(log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn)
+                ended = self._step(
+                    log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn, streams
+                )
                 still[going[ended]] = False
             active = active[still]
             if not active.size:
@@ -127,6 +128,7 @@ class Walk:
         nodes: Ids,
         states: Ids,
         drawn: Ids,
+        streams: Streams,
     ) -> Ids:
         """Take `slots`; positions within `walkers` of those whose outcome ended the episode."""
         factors = menu.factor[slots]
@@ -138,7 +140,17 @@ class Walk:
         log.steps[walkers] += 1
         log.tests[walkers] += menu.is_test[slots]
         log.count(walkers, menu.tallies[:, slots, held, outcomes])
-        states[walkers, factors] = menu.after[slots, held]
+        for slot, (order, cumulative) in menu.changes.items():
+            taken = np.flatnonzero(slots == slot)
+            if not taken.size:
+                continue
+            chosen, place = walkers[taken], (outcomes[taken], held[taken])
+            chance = cumulative[place]
+            drawn_now = (
+                (streams.uniforms(chosen, drawn[chosen])[:, None] >= chance).sum(axis=1) if taken.size else taken
+            )
+            states[chosen, factors[taken]] = order[(*place, drawn_now)]
+            drawn[chosen] += chance[:, 0] < 1.0
         targets = self.graph.next[nodes[walkers], slots, outcomes]
         impossibles = np.flatnonzero((targets < 0) & (self.graph.probability[nodes[walkers], slots, outcomes] <= 0))
         if impossibles.size:
@@ -169,7 +181,8 @@ class WorldMenu:
     """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
 
     factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
-    which `draws` takes them. after (M, S): the state after the action. tallies (T, M, S, O). For ending actions:
+    which `draws` takes them. changes: for slots that change the state, the states after it by outcome and state, in
+    order in which they are drawn, and the cumulative chance, both (O, S, S). tallies (T, M, S, O). For ending actions:
     ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
     """
 
@@ -183,7 +196,7 @@ class WorldMenu:
         self.reward = np.zeros((len(going), states))
         self.cumulative = np.ones((len(going), states, outcomes))
         self.order = np.zeros((len(going), states, outcomes), dtype=np.int64)
-        self.after = np.tile(np.arange(states), (len(going), 1))
+        self.changes: dict[int, tuple[Ids, Array]] = {}
         self.is_test = np.array([action.kind == "test" for action in going], dtype=np.int64)
         self.tallies = np.zeros((len(world.tallies), len(going), states, outcomes))
         for slot, action in enumerate(going):
@@ -208,9 +221,10 @@ class WorldMenu:
         self.cumulative[slot, :states, :outcomes] = cumulative
         self.order[slot, :states, :outcomes] = place[order]
         if theirs.transition is not None:
-            if theirs.transition.ndim != 2 or not np.all(np.isin(theirs.transition, (0.0, 1.0))):
-                raise ProblemError(f"'{theirs.name}' changes the hidden state by chance: that cannot be simulated yet")
-            self.after[slot, :states] = theirs.transition.argmax(axis=1)
+            rows = np.empty((outcomes, states, states))
+            rows[place] = theirs.transition  # the agent's numbering of outcomes
+            order, cumulative = outcome_order(rows.reshape(-1, states))
+            self.changes[slot] = order.reshape(rows.shape), cumulative.reshape(rows.shape)
         for row, tally in enumerate(world.tallies.values()):
             counts = tally.counts(theirs, names)
             self.tallies[row, slot, :states, place] = counts.T
@@ -247,6 +261,7 @@ class Streams:
         self.entropy = seed * 10000 + np.arange(first, last)
         self.states = np.empty((last - first, len(priors)), dtype=np.int64)
         self._drawn = np.empty((last - first, BLOCK))
+        self._filled = np.full(last - first, BLOCK)
         for row, entropy in enumerate(self.entropy.tolist()):
             generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
             self.states[row] = [draw_state(generator, prior) for prior in priors]
@@ -254,15 +269,19 @@ class Streams:
         self._own = np.empty((last - first, 0)) if own else None
 
     def uniforms(self, walkers: Ids, places: Ids) -> Array:
-        """The uniform number (n,) at `places` in the streams of the episodes `walkers`, all that are still going on."""
-        if places.max() >= self._drawn.shape[1]:
-            longer = np.empty((len(self._drawn), 2 * self._drawn.shape[1]))
-            for row in walkers.tolist():
+        """The uniform number (n,) at `places` in the streams of the episodes `walkers`."""
+        short = walkers[places >= self._filled[walkers]]
+        if short.size:
+            width = self._drawn.shape[1]
+            if places.max() >= width:
+                self._drawn = np.concatenate([self._drawn, np.empty_like(self._drawn)], axis=1)
+                width *= 2
+            for row in short.tolist():
                 generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
                 for prior in self.priors:
                     draw_state(generator, prior)
-                longer[row] = generator.random(longer.shape[1])
-            self._drawn = longer
+                self._drawn[row] = generator.random(width)
+            self._filled[short] = width
         result: Array = self._drawn[walkers, places]
         return result
 

@@ -108,6 +108,12 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
         table.caption = f"... and {len(ranked) - MOST_ROWS} actions of lower value"
     out.print(table)
     out.print(f"reward + x weight + continuation = value, in {escape(problem.unit)}; information in nats")
+    for action in decision.actions:
+        if action.kind == "test" and not action.preserves_hidden_state:
+            out.print(
+                f"'{escape(action.name)}' can change what it measures: the EFE equivalence (Proposition 3) does not "
+                f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
+            )
 
 
 def agent_line(agent: Agent, problem: Problem) -> str:

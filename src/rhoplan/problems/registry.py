@@ -17,6 +17,7 @@ from pathlib import Path
 from rhoplan.errors import ProblemError
 from rhoplan.problem import Problem
 from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
+from rhoplan.problems.drilling import drilling
 from rhoplan.problems.inspection import inspection
 from rhoplan.problems.navigation import navigation
 from rhoplan.problems.rocksample import rocksample
@@ -31,6 +32,7 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "rocksample": rocksample,
     "inspection": inspection,
     "navigation": navigation,
+    "drilling": drilling,
 }
 
 FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml")

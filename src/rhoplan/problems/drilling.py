@@ -1,0 +1,61 @@
+"""Drilling: a test that can break what it measures, the case that Proposition 3 leaves out.
+
+A part is sound or cracked. Tapping it is harmless and unsure; drilling tells almost all and may crack a sound part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.problem import END, Action, Factor, Problem, Visible, check_problem
+
+
+def drilling(
+    *,
+    prior: float = 0.3,
+    tap: float = 0.7,
+    tap_cost: float = 0.5,
+    drill: float = 0.95,
+    drill_cost: float = 1.0,
+    damage: float = 0.15,
+    sound: float = 10.0,
+    cracked: float = -40.0,
+) -> Problem:
+    """A part to use or to scrap: tap it (harmless, unsure) or drill it (sure, but it may crack a sound part)."""
+    for name, value in (("prior", prior), ("tap", tap), ("drill", drill), ("damage", damage)):
+        if not 0 <= value <= 1:
+            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}")
+    here = "bench"
+
+    def test(name: str, accuracy: float, cost: float, transition: np.ndarray | None) -> Action:
+        likelihood = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
+        return Action(name, np.full(2, -cost), likelihood, ("clear", "dull"), (here, here), transition=transition)
+
+    def commit(name: str, reward: tuple[float, float]) -> Action:
+        return Action(name, np.array(reward), np.ones((2, 1)), ("done",), (END,))
+
+    menu = FixedMenu(
+        (
+            test("tap", tap, tap_cost, None),
+            test("drill", drill, drill_cost, np.array([[1 - damage, damage], [0.0, 1.0]])),
+            commit("use", (sound, cracked)),
+            commit("scrap", (0.0, 0.0)),
+        )
+    )
+    factor = Factor("part", ("sound", "cracked"), np.array([1 - prior, prior]))
+    problem = Problem("drilling", (factor,), here, menu, horizon=4)
+    check_problem(problem)
+    return problem
+
+
+@dataclass(frozen=True, eq=False)
+class FixedMenu:
+    """The same actions everywhere."""
+
+    actions: tuple[Action, ...]
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        return self.actions
