@@ -28,7 +28,7 @@ LAYERS = [
     ["agent"],
     ["policy"],
     ["scoring"],
-    ["walk"],
+    ["walk", "pushing"],
     ["episodes"],
     ["io", "problems", "report"],
     ["gym", "experiments"],

@@ -297,3 +297,32 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
                 situation = found[0].situation
         assert rows.reward[number] == pytest.approx(total, abs=1e-9)
         assert rows.truncated[number] == truncated
+
+
+@pytest.mark.parametrize(
+    ("spec", "agents"),
+    [
+        ("navigation:n=3", ("efe", "nav-myopic")),
+        ("rocksample:n=4,k=2,layout=random,seed=3", ("efe", "greedy", "heuristic")),
+        ("rocksample", ("planning", "efe")),
+        ("drilling", ("efe",)),
+        ("inspection:n=2", ("efe", "blind")),
+    ],
+)
+def test_exact_and_simulated_scores_agree(spec: str, agents: tuple[str, ...]) -> None:
+    problem = rhoplan.make(spec)
+    for name in agents:
+        agent = rhoplan.make_agent(name, problem)
+        exact, found = rhoplan.evaluate(problem, agent, cap=30), rhoplan.simulate(problem, agent, episodes=500, cap=30)
+        assert math.fsum(exact.tests_distribution) == pytest.approx(1, abs=1e-8)
+        pairs = [
+            (getattr(exact, c), getattr(found, c), getattr(found, f"{c}_se")) for c in ("reward", "tests", "truncated")
+        ]
+        pairs += [(exact.tallies[key], *found.tallies[key]) for key in exact.tallies]
+        if not math.isnan(exact.success):
+            pairs.append((exact.success, found.success, found.success_se))
+        for value, mean, error in pairs:
+            # Where a rare event was not seen its standard error is 0; that of the exact share stands in.
+            rare = min(abs(value), abs(1 - value))
+            unseen = math.sqrt(rare / found.episodes) if rare < 0.01 else 0.0
+            assert abs(value - mean) <= 6 * max(error, unseen) + 1e-9

@@ -10,7 +10,7 @@ Shapes: n nodes, C columns (1 in the agent's own world, else S), O outcomes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ class Score:
     tests: expected number of tests. success: share of episodes that end with a best commit for the true state.
     truncated: share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in
     nats, of the probability that the final belief gives the true state. tests_distribution: probability of each
-    number of tests from 0 on. dropped: mass too small to follow. nodes: size of the graph.
+    number of tests from 0 on. dropped: mass too small to follow. nodes: size of the graph. tallies: expected counts
+    of what the problem tallies. A column that a problem does not have is NaN.
     """
 
     reward: float
@@ -47,18 +48,24 @@ class Score:
     tests_distribution: tuple[float, ...]
     dropped: float
     nodes: int
+    tallies: dict[str, float] = field(default_factory=dict)
 
 
 def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, cap: int | None = None) -> Score:
     """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default).
 
-    Not covered: problems with several hidden factors (simulate them).
+    Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
+    steps = problem.cap if cap is None else cap
     if not problem.is_flat:
-        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: score it by `rhoplan simulate`")
+        from rhoplan.pushing import push
+
+        if world is not None and world is not problem:
+            raise ProblemError(f"'{problem.name}' can be scored exactly in its own world only: simulate it in another")
+        return push(problem, agent, cap=steps)
     policy = Policy(shared_graph(problem), agent)
     truth = OwnWorld(policy.graph) if world is None or world is problem else OtherWorld(policy.graph, world)
-    return score_policy(policy, truth, cap=problem.cap if cap is None else cap)
+    return score_policy(policy, truth, cap=steps)
 
 
 class OwnWorld:

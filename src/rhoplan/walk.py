@@ -181,7 +181,7 @@ class WorldMenu:
     """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
 
     factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
-    which `draws` takes them. changes: for slots that change the state, the states after it by outcome and state, in
+    which `draws` takes them. changes: for slots that change the state, the states after it by outcome and state, in the
     order in which they are drawn, and the cumulative chance, both (O, S, S). tallies (T, M, S, O). For ending actions:
     ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
     """

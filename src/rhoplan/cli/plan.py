@@ -162,19 +162,27 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
     table = Table(
         "agent", title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}", title_justify="left"
     )
-    for heading in ("H", "weight", "reward", "sd", "tests", "success", "cut off", "log score"):
+    columns = [score_cells(score, problem) for score in scores]
+    for heading in ("H", "weight", *columns[0]):
         table.add_column(heading, justify="right")
-    for agent, score in zip(agents, scores, strict=True):
-        table.add_row(
-            agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
-            signed(score.reward), number(score.reward_sd), number(score.tests), percent(score.success),
-            percent(score.truncated), number(score.log_score),
-        )  # fmt: skip
+    for agent, cells in zip(agents, columns, strict=True):
+        weight = f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}"
+        table.add_row(agent.name, str(agent.horizon), weight, *cells.values())
     out.print(table)
     if len(scores) == 1:
         out.print("number of tests and how often:")
         for tests, share in likeliest(scores[0].tests_distribution):
             out.print(f"  {tests:>4}  {'█' * round(50 * share):<50} {percent(share)}")
+
+
+def score_cells(score: Score, problem: Problem) -> dict[str, str]:
+    """What a line of the table says of a score; columns that the problem does not have are left out."""
+    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd), "tests": number(score.tests)}
+    cells |= {"success": percent(score.success), "cut off": percent(score.truncated)}
+    cells |= {"log score": number(score.log_score)}
+    cells |= {name.replace("_", " "): number(value) for name, value in score.tallies.items()}
+    missing = {"sd": score.reward_sd, "success": score.success, "log score": score.log_score}
+    return {name: text for name, text in cells.items() if problem.is_flat or not math.isnan(missing.get(name, 0.0))}
 
 
 def likeliest(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[int, float]]:
