@@ -10,13 +10,14 @@ Shapes: n nodes, C columns (1 in the agent's own world, else S), O outcomes.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.agent import Agent
-from rhoplan.errors import ProblemError
+from rhoplan.errors import AgentError, ProblemError
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.ties import tolerance
@@ -62,6 +63,8 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
 
         if world is not None and world is not problem:
             raise ProblemError(f"'{problem.name}' can be scored exactly in its own world only: simulate it in another")
+        if not math.isinf(agent.precision):
+            raise AgentError(f"a finite precision on '{problem.name}' can be simulated, not scored exactly")
         return push(problem, agent, cap=steps)
     policy = Policy(shared_graph(problem), agent)
     truth = OwnWorld(policy.graph) if world is None or world is problem else OtherWorld(policy.graph, world)

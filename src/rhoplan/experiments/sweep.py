@@ -35,6 +35,7 @@ def sweep(
             agent = make_agent(agent_name, problem, **chosen)
             score = asdict(evaluate(problem, agent))
             del score["tests_distribution"]
+            tallies = score.pop("tallies")
             rows.append(
                 {
                     "problem": problem.spec,
@@ -46,6 +47,7 @@ def sweep(
                     "discount": agent.discount,
                     "kind": "exact",
                     **score,
+                    **tallies,
                 }
             )
     return rows

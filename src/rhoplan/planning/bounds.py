@@ -108,6 +108,11 @@ class Bounds:
         return self.anchors is not None
 
     @property
+    def follows_plan(self) -> bool:
+        """Whether it pays to grow along the optimistic plan: where bounds carry over, and where tests run once."""
+        return self.carries_over or not all(test.repeatable for test in self.problem.flat.tests)
+
+    @property
     def at_root(self) -> tuple[float, float]:
         """Lower and upper bound on the value of the problem."""
         return float(self.lower[self.graph.root]), float(self.upper[self.graph.root])

@@ -92,11 +92,11 @@ def solve(
     try:
         while not bounds.within(gap):
             rounds += 1
-            if bounds.carries_over and rounds % WIDE_ROUND:
+            if bounds.follows_plan and rounds % WIDE_ROUND:
                 if not bounds.grow_along(plan_reach, negligible=negligible, deadline=deadline):
                     plan_reach /= REACH_STEP
             else:
-                most = WIDE_GROWTH * bounds.size + 2000 if bounds.carries_over else np.inf
+                most = WIDE_GROWTH * bounds.size + 2000 if bounds.follows_plan else np.inf
                 if bounds.grow(doubt, reach, negligible=negligible, deadline=deadline, most=most):
                     doubt, reach = doubt / DOUBT_STEP, reach / REACH_STEP
             bounds.settle(gap, deadline=deadline)
