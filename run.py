@@ -55,7 +55,7 @@ def set_up(extras: str) -> None:
     """Make `.venv` and install rhoplan with `extras`, unless a stamp says that this was done before."""
     wanted = fingerprint()
     stamp = STAMP.read_text().splitlines() if STAMP.exists() else []
-    done = set(stamp[1].split(",")) if len(stamp) > 1 and stamp[0] == wanted else set()
+    done = set(filter(None, stamp[1].split(","))) if len(stamp) > 1 and stamp[0] == wanted else set()
     needed = set(filter(None, extras.split(",")))
     if stamp and stamp[0] == wanted and needed <= done and PYTHON.exists():
         return

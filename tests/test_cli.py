@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,12 @@ BAD = [
     ["sweep", "tiger", "--over", "weight=1:0:1"],
     ["sweep", "tiger", "--over", "weight=0:1:0"],
     ["no-such-command"],
+    ["show", "tileworld:seed=-1,partition=random"],
+    ["simulate", "tiger", "--seeds", "99999999999999999999999"],
+    ["simulate", "tiger", "--seeds", "42,43", "--episodes", "20000"],
+    ["solve", "tiger", "--memory", "inf"],
+    ["evaluate", "tiger", "--horizon", "100000000"],
+    ["evaluate", "tiger:right=1e308"],
 ]
 
 
@@ -202,6 +209,67 @@ def test_bad_input_is_one_line_and_exit_2(run: Any, arguments: list[str]) -> Non
     assert err.startswith("rhoplan: ")
     assert err.count("\n") == 1
     assert "Traceback" not in err
+
+
+def test_repeated_evidence_is_all_used(run_json: Any) -> None:
+    record = run_json("decide", "tiger", "--given", "listen=hear-left", "--given", "listen=hear-right")
+    assert record["belief"]["tiger-left"] == pytest.approx(0.5)
+    assert len(record["given"]) == 2
+
+
+@pytest.mark.parametrize("command", ["show", "decide", "evaluate", "solve", "simulate"])
+def test_names_are_shown_as_they_are(run: Any, tmp_path: Path, command: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(
+        """name: "[red]n[/red]"
+unit: "[/x]"
+states: ["[healthy]", "[bold]ill"]
+tests: {"[t]": {cost: 1, sensitivity: 0.9, specificity: 0.9}}
+commits: {"[/]": [1, -5], "[c]": [-5, 1]}
+"""
+    )
+    code, out, err = run(command, str(file), *(["--episodes", "20"] if command == "simulate" else []))
+    assert code == 0, err
+    assert command not in ("show", "decide") or "[healthy]" in out
+
+
+def test_output_survives_a_terminal_without_unicode() -> None:
+    for arguments in (["decide", "tiger"], ["evaluate", "tiger"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rhoplan", *arguments],
+            capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )  # fmt: skip
+        assert done.returncode == 0
+        assert b"Traceback" not in done.stderr
+        assert b"#" in done.stdout
+
+
+def test_numbers_are_never_cut_in_a_narrow_window(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rhoplan.cli.common as common
+
+    narrow = common.console
+
+    def console() -> Any:
+        out = narrow()
+        out.width = 60
+        return out
+
+    monkeypatch.setattr(common, "console", console)
+    _, out, _ = run("evaluate", "tiger", "--agent", "all")
+    assert "…" not in out
+
+
+def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rhoplan.problems.registry as registry
+
+    def broken(**_: Any) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setitem(registry.PROBLEMS, "tiger", broken)
+    code, _, err = run("evaluate", "tiger")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "boom" in err
 
 
 def test_a_plan_too_large_is_refused_with_its_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -318,10 +318,16 @@ def test_test_that_resets_the_state_teaches_nothing_about_it():
 # What several hidden factors rule out
 
 
-@pytest.mark.parametrize("use", [lambda p: rhoplan.evaluate(p, rhoplan.make_agent("efe", p)), rhoplan.solve])
-def test_exact_scores_of_factored_problems_are_refused(use):
+def test_solving_a_factored_problem_is_refused():
     with pytest.raises(rhoplan.ProblemError, match="'toy' is not an observe-then-commit problem"):
-        use(toy())
+        rhoplan.solve(toy())
+
+
+def test_exact_score_of_the_toy_is_what_simulation_finds():
+    problem = toy()
+    agent = rhoplan.make_agent("efe", problem)
+    found = rhoplan.simulate(problem, agent, episodes=1000)
+    assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.reward_se
 
 
 def test_ended_outcomes_are_marked_in_the_graph():

@@ -345,3 +345,49 @@ def test_one_per_bit_is_one_point_four_four_per_nat():
     assert per_nat(1.0, "nats") == 1.0
     with pytest.raises(ValueError, match="nats or bits"):
         per_nat(1.0, "bytes")
+
+
+def test_a_commit_nobody_would_take_changes_nothing():
+    """Ties are measured against rewards that matter, and values are never those of a tie's winner."""
+    rows = np.array([[0.9, 0.1], [0.1, 0.9]])
+    commits = [rhoplan.Commit("x", np.array([10.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 10.0]))]
+    tests = (rhoplan.Test("t", 1.0, ("n", "p"), rows, repeatable=False),)
+    never = rhoplan.Commit("never", np.array([-1e13, -1e13]))
+    problem = rhoplan.observe_then_commit("never", ("a", "b"), tests=tests, commits=(*commits, never))
+    decision = rhoplan.decide(problem, rhoplan.make_agent("planning", problem))
+    assert decision.choice == "t"
+    assert decision.actions[0].value == pytest.approx(8.0)
+    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    assert (score.reward, score.success) == (pytest.approx(8.0), pytest.approx(0.9))
+
+
+def test_spread_does_not_depend_on_a_common_reward():
+    near, far = (rhoplan.make(f"tiger:right={10.3 + s},wrong={-99.3 + s}") for s in (0, 1e9))
+    spreads = [rhoplan.evaluate(p, rhoplan.make_agent("planning", p)).reward_sd for p in (near, far)]
+    assert spreads[0] == pytest.approx(spreads[1], rel=1e-5)
+
+
+def test_own_utility_works_where_tests_run_out():
+    tests = (rhoplan.Test("t", 0.1, ("n", "p"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),)
+    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
+    problem = rhoplan.observe_then_commit("once", ("a", "b"), tests=tests, commits=commits)
+    for utility in (rhoplan.OwnUtility(lambda b, a: -b[:, 0]), rhoplan.TargetBelief(np.array([0.5, 0.5]))):
+        assert rhoplan.evaluate(problem, rhoplan.Agent("mine", horizon=3, utility=utility)).tests <= 1
+    broken = rhoplan.Agent("mine", horizon=3, utility=rhoplan.OwnUtility(lambda b, a: b[:, 0] * np.nan))
+    with pytest.raises(ValueError, match="finite"):
+        rhoplan.evaluate(problem, broken)
+
+
+def test_a_world_that_runs_a_test_once_cannot_repeat_it():
+    rows = np.array([[0.9, 0.1], [0.1, 0.9]])
+    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
+    often, once = (
+        rhoplan.observe_then_commit(
+            "m", ("a", "b"), commits=commits, tests=(rhoplan.Test("t", 0.1, ("n", "p"), rows, repeatable=r),)
+        )
+        for r in (True, False)
+    )
+    agent = rhoplan.make_agent("efe", often)
+    with pytest.raises(rhoplan.ProblemError, match="run once"):
+        rhoplan.evaluate(often, agent, world=once)
+    assert rhoplan.evaluate(once, rhoplan.make_agent("efe", once), world=often).tests <= 1

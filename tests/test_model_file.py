@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -203,6 +204,40 @@ def test_missing_file_and_unknown_ending(tmp_path: Path) -> None:
         read_model(tmp_path / "none.yaml")
     with pytest.raises(ModelFileError, match="must end in"):
         read_model(tmp_path / "model.txt")
+
+
+def test_special_files_are_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    endless = tmp_path / "zero.yaml"
+    endless.symlink_to("/dev/zero")
+    for file in (pipe, endless, tmp_path / "folder.yaml"):
+        if file.name == "folder.yaml":
+            file.mkdir()
+        with pytest.raises(ModelFileError, match="regular file"):
+            read_model(file)
+
+
+@pytest.mark.parametrize("name", ["a\\u001b[31m", "a\\ud800", "a\\u007f"])
+def test_names_must_be_printable(name: str) -> None:
+    text = json.dumps({"states": ["x", "y"], "commits": {"go": [1, 0]}}).replace('"x"', f'"{name}"')
+    with pytest.raises(ModelFileError, match="printable"):
+        parse_model(text, file="m.json", language="json")
+
+
+def test_numbers_beyond_all_measure_are_refused() -> None:
+    digits = "9" * 5000
+    for language, text in (
+        ("json", f'{{"horizon": {digits}}}'),
+        ("toml", f"horizon = {digits}"),
+        ("yaml", f"horizon: {digits}"),
+    ):
+        with pytest.raises(ModelFileError):
+            parse_model(text, language=language)
+    with pytest.raises(ModelFileError, match="1e\\+100"):
+        parse_model(TIGER.replace("-100", "-1e308"))
+    with pytest.raises(ModelFileError, match="horizon"):
+        parse_model(TIGER + "horizon: 1e300\n")
 
 
 def test_aliases_cannot_blow_up() -> None:

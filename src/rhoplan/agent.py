@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rhoplan.errors import AgentError
 from rhoplan.information import per_nat
-from rhoplan.problem import Problem, Rule
+from rhoplan.problem import LARGEST_HORIZON, Problem, Rule
 from rhoplan.utility import Information, Utility
 
 
@@ -84,11 +84,10 @@ def make_agent(
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
     kind, notes = AGENTS[name], []
-    horizon = _checked_horizon(horizon, problem)
-    if kind.one_step and horizon != 1:
-        if horizon != problem.horizon:
-            notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
-        horizon = 1
+    if kind.one_step and horizon not in (None, 1):
+        notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
+    horizon = 1 if kind.one_step and horizon is None else _checked_horizon(horizon, problem)
+    horizon = 1 if kind.one_step else horizon
     if weight is not None and not (math.isfinite(weight) and weight >= 0):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
     if kind.weight is not None and weight is not None and weight != kind.weight:
@@ -108,6 +107,6 @@ def make_agent(
 def _checked_horizon(horizon: int | None, problem: Problem) -> int:
     if horizon is None:
         return problem.horizon
-    if horizon < 1:
-        raise AgentError(f"horizon must be at least 1; it is {horizon}")
-    return horizon
+    if not 1 <= horizon <= LARGEST_HORIZON or horizon != int(horizon):
+        raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {horizon}")
+    return int(horizon)

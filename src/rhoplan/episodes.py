@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from multiprocessing import get_context
 
 import numpy as np
@@ -34,6 +35,8 @@ from rhoplan.scoring import check_same_names
 from rhoplan.walk import Episodes, Walk
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
+
+LARGEST_SEED = 10**14
 
 CHUNK = 5000
 """Episodes that walk together: enough to share the cost of a step, few enough to keep every core busy."""
@@ -94,8 +97,15 @@ def simulate_episodes(
     """The episodes themselves. The result does not depend on `jobs`; `progress` is told how many are done since."""
     if episodes < 1 or not seeds:
         raise AgentError(f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}")
-    if min(seeds) < 0:
-        raise AgentError(f"seeds must not be negative; {min(seeds)} is")
+    if min(seeds) < 0 or max(seeds) > LARGEST_SEED:
+        raise AgentError(f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}")
+    ordered = sorted(seeds)
+    for seed, following in pairwise(ordered):
+        if seed * 10000 + episodes > following * 10000:
+            raise AgentError(
+                f"seeds {seed} and {following} share episodes when there are {episodes}: seed s takes the streams from "
+                "s * 10000 on; choose seeds further apart"
+            )
     if jobs < 1:
         raise AgentError(f"jobs must be at least 1; it is {jobs}")
     if world is not None:

@@ -80,7 +80,8 @@ class Policy:
             return ending, going
         _, going_values, _ = self.plan.action_values(nodes, self.agent.horizon)
         values = np.concatenate([self._ending_values(nodes, visible), going_values], axis=1)
-        weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
+        with np.errstate(over="ignore"):
+            weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         return weights[:, : ending.shape[1]], weights[:, ending.shape[1] :]
 

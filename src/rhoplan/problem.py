@@ -31,6 +31,12 @@ ROW_SUM_TOLERANCE = 1e-9
 """How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
 
 
+LARGEST_REWARD = 1e100
+"""Size of a reward whose square and sums are still numbers."""
+
+LARGEST_HORIZON = 10_000
+
+
 class _End(Enum):
     END = "end"
 
@@ -165,9 +171,19 @@ class Problem:
 
     @cached_property
     def reward_scale(self) -> float:
-        """Largest reward or cost in sight at the start, the yardstick of the tie rule."""
-        rewards = [float(np.max(np.abs(action.reward))) for action in self.menu(self.start)]
-        return max([*rewards, 0.0]) or 1.0
+        """Largest reward or cost in sight at the start, the yardstick of the tie rule.
+
+        Ending actions that another one beats in every state do not count: nobody would take them.
+        """
+        actions = self.menu(self.start)
+        ending = [action for action in actions if action.ends_episode]
+        beaten = {
+            id(action)
+            for action in ending
+            if any(other.factor == action.factor and np.all(other.reward > action.reward) for other in ending)
+        }
+        sizes = [float(np.max(np.abs(action.reward))) for action in actions if id(action) not in beaten]
+        return max([*sizes, 0.0]) or 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +256,8 @@ def observe_then_commit(
     details: dict[str, Any] | None = None,
 ) -> Problem:
     """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
+    if not commits:
+        raise ProblemError(f"'{name}' must have at least one commit")
     belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
     problem = Problem(
         name=name,
@@ -265,8 +283,6 @@ def check_problem(problem: Problem) -> None:
         _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states))
     actions = problem.menu(problem.start)
     _check_names(f"actions of '{problem.name}'", tuple(action.name for action in actions))
-    if problem.is_flat and not problem.flat.commits:
-        raise ProblemError(f"'{problem.name}' must have at least one commit")
     for action in actions:
         _check_action(problem, action)
 
@@ -274,15 +290,21 @@ def check_problem(problem: Problem) -> None:
 def _check_action(problem: Problem, action: Action) -> None:
     states = problem.factors[action.factor].states
     label = f"{action.kind} '{action.name}'"
-    if action.reward.shape != (len(states),) or not np.all(np.isfinite(action.reward)):
-        raise ProblemError(f"reward of {label} must be one finite number per state ({len(states)} of them)")
+    if action.reward.shape != (len(states),) or not np.all(np.abs(action.reward) <= LARGEST_REWARD):
+        raise ProblemError(
+            f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
+        )
     if problem.is_flat and action.kind != "commit" and action.reward[0] > 0:
         raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}")
     _check_names(f"outcomes of {label}", action.outcomes)
     if action.likelihood.shape != (len(states), len(action.outcomes)) or not action.outcomes:
         raise ProblemError(f"likelihood of {label} must have {len(states)} rows and one column per outcome")
-    for state, row in zip(states, action.likelihood, strict=True):
-        _check_distribution(f"likelihood row '{state}' of {label}", row, len(action.outcomes))
+    sound = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
+    sound &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
+    for place in np.flatnonzero(~sound)[:1]:
+        _check_distribution(
+            f"likelihood row '{states[place]}' of {label}", action.likelihood[place], len(action.outcomes)
+        )
     if action.transition is not None:
         rows = action.transition.reshape(-1, len(states))
         if not np.all(rows >= 0) or not np.allclose(rows.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE, rtol=0):
@@ -290,11 +312,13 @@ def _check_action(problem: Problem, action: Action) -> None:
 
 
 def _check_names(what: str, names: tuple[str, ...]) -> None:
+    seen: set[str] = set()
     for position, name in enumerate(names):
         if not name or not name.strip():
             raise ProblemError(f"{what} must have names; number {position + 1} is empty")
-        if name in names[:position]:
+        if name in seen:
             raise ProblemError(f"{what} must have different names; '{name}' stands there twice")
+        seen.add(name)
 
 
 def _check_distribution(what: str, row: Array, length: int) -> None:

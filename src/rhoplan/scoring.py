@@ -79,6 +79,7 @@ class OwnWorld:
         commits = graph.problem.flat.commits
         self.rewards = np.stack([commit.reward for commit in commits])
         self.best = best_commits(self.rewards)
+        self.centre = float(self.rewards.mean())
 
     @property
     def start(self) -> Array:
@@ -95,9 +96,10 @@ class OwnWorld:
         return result
 
     def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
-        """Expected reward, squared reward and success, each (n, 1), of commits of probability `ending` (n, E)."""
+        """Expected centred reward, its square, and success, each (n, 1), of commits of probability `ending` (n, E)."""
         beliefs = self.graph.beliefs(nodes)
-        parts = (self.rewards, self.rewards**2, self.best)
+        centred = self.rewards - self.centre
+        parts = (centred, centred**2, self.best)
         reward, square, success = (np.einsum("ns,ns->n", beliefs, ending @ part)[:, None] for part in parts)
         return reward, square, success
 
@@ -119,6 +121,7 @@ class OtherWorld:
         commits = {commit.name: commit.reward[order] for commit in world.flat.commits}
         self.rewards = np.stack([commits[commit.name] for commit in problem.flat.commits])
         self.best = best_commits(self.rewards)
+        self.centre = float(self.rewards.mean())
         self._order = order
         self._tests = {test.name: test for test in world.flat.tests}
         self._cache: dict[int, tuple[Array, Array]] = {}
@@ -137,7 +140,8 @@ class OtherWorld:
         return result
 
     def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
-        return ending @ self.rewards, ending @ self.rewards**2, ending @ self.best
+        centred = self.rewards - self.centre
+        return ending @ centred, ending @ centred**2, ending @ self.best
 
     def log_scores(self, nodes: Ids) -> Array:
         with np.errstate(divide="ignore"):
@@ -171,8 +175,8 @@ def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> S
         if step == cap:
             truncated = float(mass[0].sum())
             distribution.append(truncated)
-            total["reward"] += float(mass[1].sum())
-            total["square"] += float(mass[2].sum())
+            total["reward"] += float(mass[1].sum()) - truth.centre * truncated
+            total["square"] += float((mass[2] - 2 * truth.centre * mass[1] + truth.centre**2 * mass[0]).sum())
             total["log_score"] += _weighted(truth.log_scores(nodes), mass[0])
             break
         memory.settle(nodes)
@@ -187,9 +191,10 @@ def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> S
         dropped += lost
         if not nodes.size:
             break
+    # Rewards were counted from `centre`, so that the spread is not lost in the square of a large common part.
     spread = max(total["square"] - total["reward"] ** 2, 0.0)
     return Score(
-        reward=total["reward"],
+        reward=total["reward"] + truth.centre * math.fsum(distribution),
         reward_sd=float(np.sqrt(spread)),
         tests=float(np.dot(distribution, np.arange(len(distribution)))),
         success=total["success"],
@@ -270,7 +275,8 @@ def advance(
 
 def best_commits(rewards: Array) -> Array:
     """1 where a commit (row) is a best one for the state (column), else 0."""
-    best: Array = (rewards >= rewards.max(axis=0) - tolerance(float(np.abs(rewards).max()))).astype(float)
+    top = rewards.max(axis=0)
+    best: Array = (rewards >= top - tolerance(1.0) * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
     return best
 
 
@@ -286,6 +292,10 @@ def check_same_names(problem: Problem, world: Problem) -> None:
             raise ProblemError(
                 f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
             )
+    once = {test.name for test in world.flat.tests if not test.repeatable}
+    for test in problem.flat.tests:
+        if test.repeatable and test.name in once:
+            raise ProblemError(f"world '{world.name}' lets test '{test.name}' run once; '{problem.name}' repeats it")
     commits = {commit.name for commit in world.flat.commits}
     for commit in problem.flat.commits:
         if commit.name not in commits:

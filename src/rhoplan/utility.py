@@ -103,8 +103,12 @@ class OwnUtility:
         return self._scale
 
     def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
-        columns = [np.asarray(self.function(graph.beliefs(nodes, action.factor), action)) for action in actions]
-        return np.stack([np.broadcast_to(column, (len(nodes),)) for column in columns], axis=1)
+        values = np.empty((len(nodes), len(actions)))
+        for column, action in enumerate(actions):
+            values[:, column] = self.function(graph.beliefs(nodes, action.factor), action)
+            if not np.all(np.isfinite(values[:, column])):
+                raise ValueError(f"a utility must be finite; it is not for action '{action.name}'")
+        return values
 
 
 class TargetBelief(OwnUtility):

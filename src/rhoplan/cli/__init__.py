@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -52,8 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # the matrices are small: a second thread waits more than it works
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a bar shows a mark instead
     if "--traceback" in arguments:
-        group.main(arguments, prog_name="rhoplan", standalone_mode=False)
+        group.main([a for a in arguments if a != "--traceback"], prog_name="rhoplan", standalone_mode=False)
         return
     sys.exit(_guarded(arguments))
 
@@ -87,6 +91,8 @@ def _guarded(arguments: list[str]) -> int:
         return _fail("this needs more memory than there is; shorten the horizon or make the problem smaller", 1)
     except OSError as error:
         return _fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), 1)
+    except Exception as error:
+        return _fail(f"this should not have happened ({type(error).__name__}: {error}); --traceback shows where", 1)
 
 
 def _fail(message: str, code: int) -> int:

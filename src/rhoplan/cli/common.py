@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from rhoplan.agent import Agent
     from rhoplan.problem import Problem
@@ -93,12 +94,29 @@ def print_json(data: Any) -> None:
 
 
 def console() -> Console:
-    """Where tables go: colours only on a terminal, full width when piped."""
+    """Where tables go: colours only on a terminal, full width when piped; names are never read as markup."""
     import sys
 
     from rich.console import Console
 
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=120, no_color=True)
+    if sys.stdout.isatty():
+        return Console(highlight=False, markup=False, emoji=False)
+    return Console(highlight=False, markup=False, emoji=False, width=120, no_color=True)
+
+
+def show_table(table: Table) -> None:
+    """Print `table`; in a narrow window numbers are folded, never cut."""
+    for column in table.columns:
+        column.overflow = "fold"
+    console().print(table)
+
+
+def bar(share: float, width: int) -> str:
+    """A bar for a share between 0 and 1, with a character that the output can show."""
+    import sys
+
+    solid = (sys.stdout.encoding or "").lower().startswith("utf")
+    return ("█" if solid else "#") * round(width * share)
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -11,6 +11,7 @@ import click
 from rhoplan.cli.common import (
     agent_options,
     agent_settings,
+    bar,
     console,
     describe,
     json_option,
@@ -20,6 +21,7 @@ from rhoplan.cli.common import (
     percent,
     print_json,
     problem_argument,
+    show_table,
     signed,
     weight_options,
 )
@@ -35,17 +37,17 @@ MOST_ROWS = 10
 
 @click.command("decide")
 @problem_argument
-@click.option("--given", default="", help="Evidence so far, in order: test=outcome,test=outcome.")
+@click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
 @agent_options
 @json_option
-def decide_command(problem: str, given: str, agent: str, as_json: bool, **options: Any) -> None:
+def decide_command(problem: str, given: tuple[str, ...], agent: str, as_json: bool, **options: Any) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.policy import decide
     from rhoplan.situation import observe_all
 
     loaded = load_problem(problem)
     chosen = _one_agent(agent, loaded, options)
-    evidence = parse_evidence(given)
+    evidence = [pair for text in given for pair in parse_evidence(text)]
     decision = decide(loaded, chosen, observe_all(loaded, evidence))
     if as_json:
         record = {**describe(loaded, chosen), "kind": "exact", "given": [list(pair) for pair in evidence]}
@@ -73,23 +75,21 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
 
 
 def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
-    out.print(f"[bold]{escape(problem.name)}[/], {agent_line(agent, problem)}; seen: {escape(seen)}\n")
+    out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
     beliefs = sorted(decision.belief.items(), key=lambda pair: -pair[1])
     for state, probability in beliefs[:MOST_ROWS]:
-        bar = "█" * round(30 * probability)
-        out.print(f"  {escape(state):<24} {bar:<30} {percent(probability)}")
+        out.print(f"  {state:<24} {bar(probability, 30):<30} {percent(probability)}")
     if len(beliefs) > MOST_ROWS:
         rest = sum(probability for _, probability in beliefs[MOST_ROWS:])
         out.print(f"  {f'({len(beliefs) - MOST_ROWS} more states)':<24} {'':<30} {percent(rest)}")
     bits = decision.entropy / math.log(2)
     out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
     margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
-    out.print(f"[bold]Do next: {escape(decision.choice)}[/]{escape(margin)}\n")
+    out.print(f"Do next: {decision.choice}{margin}\n")
     table = Table("action", "kind", "reward", "information", "x weight", "continuation", "value")
     for column in table.columns[2:]:
         column.justify = "right"
@@ -103,15 +103,15 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
         if not math.isinf(agent.precision):
             cells.append(percent(action.probability))
         style = "bold" if action.name == decision.choice else None
-        table.add_row(escape(action.name), action.kind, *cells, style=style)
+        table.add_row(action.name, action.kind, *cells, style=style)
     if len(ranked) > MOST_ROWS:
         table.caption = f"... and {len(ranked) - MOST_ROWS} actions of lower value"
-    out.print(table)
-    out.print(f"reward + x weight + continuation = value, in {escape(problem.unit)}; information in nats")
+    show_table(table)
+    out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
     for action in decision.actions:
         if action.kind == "test" and not action.preserves_hidden_state:
             out.print(
-                f"'{escape(action.name)}' can change what it measures: the EFE equivalence (Proposition 3) does not "
+                f"'{action.name}' can change what it measures: the EFE equivalence (Proposition 3) does not "
                 f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
             )
 
@@ -168,11 +168,11 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
     for agent, cells in zip(agents, columns, strict=True):
         weight = f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}"
         table.add_row(agent.name, str(agent.horizon), weight, *cells.values())
-    out.print(table)
+    show_table(table)
     if len(scores) == 1:
         out.print("number of tests and how often:")
         for tests, share in likeliest(scores[0].tests_distribution):
-            out.print(f"  {tests:>4}  {'█' * round(50 * share):<50} {percent(share)}")
+            out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
 def score_cells(score: Score, problem: Problem) -> dict[str, str]:
@@ -214,8 +214,8 @@ def solve_command(
     from rhoplan.version import __version__
 
     loaded = load_problem(problem)
-    if not (time_limit > 0 and memory > 0):
-        raise click.UsageError("--time-limit and --memory must be above 0")
+    if not (time_limit > 0 and 0 < memory < math.inf):
+        raise click.UsageError("--time-limit and --memory must be numbers above 0")
     weight = 0.0 if weight is None else weight
     out = console()
 
@@ -237,17 +237,17 @@ def solve_command(
         }
         print_json({**settings, **record})
         return
-    out.print(
-        f"[bold]{loaded.spec}[/]: best plan with no horizon limit, weight {weight:g} {loaded.unit} per {unit[:-1]}"
-    )
-    out.print(
-        f"  value    between {solution.lower:.6f} and {solution.upper:.6f} (gap {solution.upper - solution.lower:.1e})"
-    )
+    goal = "reward" if not weight else f"reward + {weight:g} {loaded.unit} per {unit[:-1]} of information"
+    goal += f", discount {discount:g}" if discount != 1 else ""
+    out.print(f"{loaded.spec}: best plan with no horizon limit for {goal}", style="bold")
+    gap_found = f"(gap {solution.upper - solution.lower:.1e})"
+    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
-        out.print(f"  [bold]the bounds did not meet within {gap:g}: {solution.stopped_by} ran out[/]")
+        out.print(f"  the bounds did not meet within {gap:g}: {solution.stopped_by} ran out", style="bold")
+    undiscounted = " (not discounted)" if discount != 1 else ""
     out.print(
-        f"  the plan behind the lower bound: reward {signed(solution.reward)}, tests {number(solution.tests)}, "
-        f"success {percent(solution.success)}, first action {solution.first}"
+        f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
+        f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
     )
     work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
     out.print(f"  {solution.nodes:,} nodes, {work}")

@@ -14,7 +14,6 @@ import click
 from rhoplan.cli.common import (
     agent_options,
     agent_settings,
-    console,
     describe,
     json_option,
     load_agents,
@@ -23,6 +22,7 @@ from rhoplan.cli.common import (
     percent,
     print_json,
     problem_argument,
+    show_table,
     signed,
 )
 
@@ -122,7 +122,7 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
             f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
             success, percent(row.truncated), *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
         )  # fmt: skip
-    console().print(table)
+    show_table(table)
 
 
 @click.command("sweep")
@@ -140,6 +140,7 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
 
     Sweeping the weight uses planning-ig unless an agent is named.
     """
+    from rhoplan.agent import AGENTS
     from rhoplan.experiments.sweep import sweep, write_sweep
 
     settings = agent_settings(options)
@@ -147,8 +148,10 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
     source = click.get_current_context().get_parameter_source("agent")
     if name == "weight" and source is not click.core.ParameterSource.COMMANDLINE:
         agent = "planning-ig"
-    names = agent.split(",") if agent != "all" else ["myopic", "planning", "info-gain", "planning-ig", "efe"]
-    rows = sweep(problem, [part.strip() for part in names], name, values, settings)
+    names = list(AGENTS) if agent == "all" else [part.strip() for part in agent.split(",")]
+    rows, notes = sweep(problem, names, name, values, settings)
+    for note in notes if agent != "all" else ():
+        click.echo(f"note: {note}", err=True)
     stem = Path(problem.partition(":")[0]).stem
     target = Path(out) if out else Path(f"sweep-{stem}-{name}")
     title = f"{problem}, weights per {settings['unit'][:-1]}"
@@ -193,4 +196,4 @@ def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
             str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}",
             signed(row["reward"]), number(row["tests"]), percent(row["success"]), percent(row["truncated"]),
         )  # fmt: skip
-    console().print(table)
+    show_table(table)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rhoplan.cli.common import console, json_option, load_problem, number, percent, print_json, problem_argument, signed
+from rhoplan.cli.common import (
+    console,
+    json_option,
+    load_problem,
+    number,
+    percent,
+    print_json,
+    problem_argument,
+    show_table,
+    signed,
+)
 
 if TYPE_CHECKING:
     from rhoplan.problem import Action, Problem
@@ -41,13 +51,13 @@ def list_command(as_json: bool) -> None:
     for row in problems:
         settings = ", ".join(f"{k}={'auto' if v is None else v}" for k, v in row["parameters"].items())
         table.add_row(row["name"], row["about"], settings)
-    out.print(table)
+    show_table(table)
     out.print("A model file (.yaml, .json, .toml) can stand wherever a problem is named.\n")
     table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
     for name, kind in AGENTS.items():
         weight = "--weight (1)" if kind.weight is None else f"{kind.weight:g}"
         table.add_row(name, weight, "1" if kind.one_step else "--horizon", kind.controls_for)
-    out.print(table)
+    show_table(table)
 
 
 @click.command("show")
@@ -128,16 +138,16 @@ def print_problem(problem: Problem) -> None:
     from rhoplan.information import entropy, information
 
     out, menu = console(), problem.flat
-    h0 = float(entropy(problem.prior))
+    h0 = max(float(entropy(problem.prior)), 0.0)
     out.print(
-        f"[bold]{problem.name}[/]: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
+        f"{problem.name}: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
         f"{_count(len(menu.commits), 'commit')}; "
         f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
     table = Table("state", "prior", title="States", title_justify="left")
     for state, p in list(zip(problem.states, problem.prior, strict=True))[:MOST_ROWS]:
         table.add_row(state, percent(p))
-    _finish(out, table, len(problem.states))
+    _finish(table, len(problem.states))
     table = Table("test", "cost", "outcomes", "repeat", "information at the prior (nats)", title="Tests")
     table.title_justify = "left"
     actions = {action.name: action for action in problem.menu(problem.start)}
@@ -145,13 +155,13 @@ def print_problem(problem: Problem) -> None:
         gain = float(information(problem.prior[None, :], actions[test.name])[0])
         repeat = "independent" if test.repeatable else "once"
         table.add_row(test.name, number(test.cost, 2), ", ".join(test.outcomes), repeat, number(gain))
-    _finish(out, table, len(menu.tests))
+    _finish(table, len(menu.tests))
     table = Table("commit", "best reward", "worst reward", "expected at the prior", title="Commits")
     table.title_justify = "left"
     for commit in menu.commits[:MOST_ROWS]:
         best, worst = float(commit.reward.max()), float(commit.reward.min())
         table.add_row(commit.name, signed(best, 2), signed(worst, 2), signed(float(commit.reward @ problem.prior), 2))
-    _finish(out, table, len(menu.commits))
+    _finish(table, len(menu.commits))
 
 
 def print_factored(problem: Problem) -> None:
@@ -161,14 +171,14 @@ def print_factored(problem: Problem) -> None:
 
     out = console()
     factors = _count(len(problem.factors), "hidden factor")
-    out.print(f"[bold]{problem.name}[/]: {factors}; rewards in {problem.unit}; starts at {problem.start};")
+    out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
     out.print(f"look-ahead {problem.horizon} unless asked otherwise; cut off after {problem.cap} steps\n")
     table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
     for factor in problem.factors[:MOST_ROWS]:
         shares = list(zip(factor.states, factor.prior, strict=True))
         more = f", ... ({len(shares)} states)" if len(shares) > MOST_ROWS else ""
         table.add_row(factor.name, ", ".join(f"{s} {percent(p, 1)}" for s, p in shares[:MOST_ROWS]) + more)
-    _finish(out, table, len(problem.factors))
+    _finish(table, len(problem.factors))
     table = Table("action", "kind", "concerns", "rewards", "information (nats)", title="Actions at the start")
     table.title_justify = "left"
     actions = problem.menu(problem.start)
@@ -178,15 +188,15 @@ def print_factored(problem: Problem) -> None:
         gain = float(information(factor.prior[None, :], action)[0])
         concerns = "" if action.kind == "move" else factor.name
         table.add_row(action.name, action.kind, concerns, rewards, number(gain))
-    out.print(table)
+    show_table(table)
     for name in problem.details:
         out.print(f"{name}: {problem.details[name]}")
 
 
-def _finish(out: Any, table: Any, rows: int) -> None:
+def _finish(table: Any, rows: int) -> None:
     if rows > MOST_ROWS:
         table.caption = f"... and {rows - MOST_ROWS} more"
-    out.print(table)
+    show_table(table)
 
 
 def _count(number: int, what: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rhoplan.cli.common import console, json_option, number, percent, print_json, signed
+from rhoplan.cli.common import console, json_option, number, percent, print_json, show_table, signed
 
 
 @click.command("reproduce")
@@ -60,7 +60,7 @@ def print_core(rows: list[dict[str, Any]]) -> None:
                 signed(row["published_reward"], 2), signed(row["reward"], 3),
                 off if math.isfinite(row["distance"]) else "∞", signed(nats["reward"], 3),
             )  # fmt: skip
-    out.print(table)
+    show_table(table)
     out.print(
         "(optimum): the certified best plan with no horizon limit, within 1e-4. exact: weight per bit. in nats: exact\n"
         "reward with weights per nat. SE off: the largest of the three differences between published and exact, in\n"

@@ -19,11 +19,12 @@ AGENT_SETTINGS = ("weight", "horizon", "discount", "precision")
 
 def sweep(
     spec: str, agents: Sequence[str], name: str, values: Sequence[str], settings: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """A row with the exact score of each agent for each value of the setting `name`."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """A row with the exact score of each agent for each value of the setting `name`, and the agents' notes."""
     if not values:
         raise AgentError("there must be at least one value to sweep over")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    notes: dict[str, None] = {}
     problem = make(spec)
     for value in values:
         setting = _converted(spec, name, value)
@@ -33,6 +34,7 @@ def sweep(
             problem, chosen = make(with_parameter(spec, name, value)), settings
         for agent_name in agents:
             agent = make_agent(agent_name, problem, **chosen)
+            notes.update(dict.fromkeys(agent.notes))
             score = asdict(evaluate(problem, agent))
             del score["tests_distribution"]
             tallies = score.pop("tallies")
@@ -50,7 +52,7 @@ def sweep(
                     **tallies,
                 }
             )
-    return rows
+    return rows, list(notes)
 
 
 def write_sweep(rows: list[dict[str, Any]], name: str, target: Path, *, title: str, command: str) -> list[Path]:

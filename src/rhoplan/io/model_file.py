@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,27 +30,29 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.tree import Tree, parse_tree
-from rhoplan.problem import ROW_SUM_TOLERANCE, Array, Commit, Problem, Test, observe_then_commit
+from rhoplan.problem import LARGEST_HORIZON, ROW_SUM_TOLERANCE, Array, Commit, Problem, Test, observe_then_commit
 
 LARGEST_FILE = 2_000_000
-"""Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 1.2 million."""
+"""Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
 
 LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 
 DEFAULT_HORIZON = 3
 
 
-def read_model(path: Path) -> Problem:
+def read_model(path: Path | str) -> Problem:
     """The problem that the model file at `path` describes."""
-    file = str(path)
+    file, path = str(path), Path(path)
     language = LANGUAGES.get(path.suffix.lower())
     if language is None:
         raise ModelFileError(f"a model file must end in {', '.join(LANGUAGES)}", file=file)
     try:
+        if path.exists() and not path.is_file():
+            raise ModelFileError("a model file must be a regular file; this is not", file=file)
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise ModelFileError(
-                f"a model file may have {LARGEST_FILE / 1e6:g} MB at most; this one has {size / 1e6:.1f} MB", file=file
+                f"a model file may have {LARGEST_FILE:,} bytes at most; this one has {size / 1e6:.1f} MB", file=file
             )
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -61,7 +64,9 @@ def read_model(path: Path) -> Problem:
 
 
 def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> Problem:
-    """The problem that `text` describes; `file` is what errors call it."""
+    """The problem that `text` describes; `file` is what errors call it, `language` yaml, json or toml."""
+    if language not in LANGUAGES.values():
+        raise ValueError(f"language must be yaml, json or toml, not '{language}'")
     return _Reader(file).problem(parse_tree(text, file=file, language=language))
 
 
@@ -221,6 +226,7 @@ class _Reader:
         for name, value in tree.items.items():
             if not name.strip():
                 raise self.fault(f"{where} must have names; one is empty", value)
+            self.check_printable(where, name, value)
         return tree.items
 
     def names(self, where: str, tree: Tree) -> tuple[str, ...]:
@@ -230,20 +236,27 @@ class _Reader:
         for position, value in enumerate(tree.list, 1):
             if value.kind in ("map", "list", "nothing") or not value.text.strip():
                 raise self.fault(f"{where} must be a list of names; number {position} is {_described(value)}", value)
+            self.check_printable(where, value.text, value)
             if value.text in found:
                 raise self.fault(f"{where} must have different names; '{value.text}' stands there twice", value)
             found.append(value.text)
         return tuple(found)
 
+    def check_printable(self, where: str, text: str, tree: Tree) -> None:
+        """No control characters, which act on a terminal, and no halves of characters, which cannot be written."""
+        if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+            raise self.fault(f"{where} must be printable text; it is {text!r}", tree)
+
     def horizon(self, tree: Tree) -> int:
         value = self.number("horizon", tree)
-        if value < 1 or value != int(value):
-            raise self.fault(f"horizon must be a whole number of at least 1; it is {value:g}", tree)
+        if not 1 <= value <= LARGEST_HORIZON or value != int(value):
+            raise self.fault(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {value:g}", tree)
         return int(value)
 
     def text(self, where: str, tree: Tree) -> str:
         if tree.kind in ("map", "list", "nothing") or not tree.text.strip():
             raise self.fault(f"{where} must be text; it is {_described(tree)}", tree)
+        self.check_printable(where, tree.text, tree)
         return tree.text
 
     def probability(self, where: str, tree: Tree) -> float:

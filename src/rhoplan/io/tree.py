@@ -28,6 +28,9 @@ LARGEST_TREE = 1_000_000
 
 DEEPEST_TREE = 20
 
+LONGEST_WITH_LINES = 200_000
+"""Characters of a JSON text up to which it is read a second time for its line numbers, which takes a second."""
+
 
 @dataclass
 class Tree:
@@ -56,6 +59,9 @@ def parse_tree(text: str, *, file: str, language: str) -> Tree:
 
 
 def _yaml_tree(text: str, file: str) -> Tree:
+    first = re.search(r"^[ \t]*(-[ \t]|\[)", re.sub(r"^(#.*|---.*|[ \t]*)\n", "", text[:4000], flags=re.MULTILINE))
+    if first and len(text) > LONGEST_WITH_LINES:
+        raise ModelFileError("the model must be a map of fields; it is a list", file=file, line=1)
     try:
         node = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
@@ -106,6 +112,10 @@ def _json_tree(text: str, file: str) -> Tree:
         data = json.loads(text, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
         raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
+    except ValueError as error:
+        raise ModelFileError(f"this is not valid JSON: {error}", file=file) from None
+    if not isinstance(data, dict) or len(text) > LONGEST_WITH_LINES:
+        return _from_data(data, file, {})
     try:
         return _yaml_tree(text.replace("\t", " "), file)
     except ModelFileError as error:
@@ -129,6 +139,8 @@ def _toml_tree(text: str, file: str) -> Tree:
         what = re.sub(r"\s*\(at .*\)", "", str(error))
         line = int(found.group(1)) if found else None
         raise ModelFileError(f"this is not valid TOML: {what}", file=file, line=line) from None
+    except ValueError as error:
+        raise ModelFileError(f"this is not valid TOML: {error}", file=file) from None
     if not data:
         raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
     return _from_data(data, file, _toml_lines(text))

@@ -95,7 +95,8 @@ class Bounds:
         self.likely: Array = np.empty(0)
         self.borrowed: Ids = np.empty(0, dtype=np.int64)
         self.commits = np.stack([commit.reward for commit in problem.flat.commits])
-        self.best_commits = (self.commits >= self.commits.max(axis=0) - tolerance(problem.reward_scale)).astype(float)
+        best = self.commits.max(axis=0)
+        self.best_commits = (self.commits >= best - tolerance(1.0) * np.abs(best)).astype(float)
         # A plan fits another node only if the same tests can be run there, and an orbit hides which state is which.
         same_menu = all(test.repeatable for test in problem.flat.tests)
         few = len(problem.states) <= MOST_CONVEX_STATES

@@ -188,7 +188,8 @@ class Graph:
             ids, fresh = self._index.identify(row_keys(rows))
         except OverflowError:
             raise LimitError(
-                f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: shorten the horizon"
+                f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: "
+                "shorten the horizon, or score it by `rhoplan simulate`"
             ) from None
         if fresh.size:
             start, self.size = self.size, self.size + len(fresh)
@@ -212,7 +213,7 @@ class Graph:
                     rewards = self.ending_rewards(chosen, visible)
                     best = choose(rewards, tolerance(self.problem.reward_scale))
                     self.stop_action[chosen] = best
-                    self.stop_reward[chosen] = rewards[np.arange(len(chosen)), best]
+                    self.stop_reward[chosen] = rewards.max(axis=1)
 
     def _visible_id(self, visible: Visible) -> int:
         if visible not in self._visible_ids:

@@ -116,6 +116,8 @@ def solve(
         stopped_by = "time"
     lower, upper = bounds.at_root
     reward, tests, success, truncated, first = score_plan(bounds, problem.cap)
+    if weight == 0 and discount == 1 and truncated == 0 and stopped_by != "gap":
+        lower = max(lower, min(reward, upper))  # the plan's own value, where sweeps were cut short of backing it up
     return Solution(
         lower,
         upper,

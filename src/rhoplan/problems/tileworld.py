@@ -29,6 +29,8 @@ def tileworld(
     full = 2 * math.ceil(math.log2(n))
     k = full if k is None else k
     at_least("k", k, 1)
+    if not 0 <= seed < 2**32:
+        raise ProblemError(f"seed must lie between 0 and 2**32 - 1; it is {seed}")
     if partition == "bitwise" and k > full:
         raise ProblemError(f"k must be at most {full} with the bitwise partition of a {n} x {n} grid; it is {k}")
     names, groups = scan_groups(n, k, partition, seed)

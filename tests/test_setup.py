@@ -1,0 +1,46 @@
+"""`run.py` in the order of the README: the second command finds what the first one left."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SPEC = importlib.util.spec_from_file_location("run", Path(__file__).resolve().parent.parent / "run.py")
+assert SPEC
+assert SPEC.loader
+run = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(run)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What pip was asked to install; nothing is."""
+    targets: list[str] = []
+    monkeypatch.setattr(run, "VENV", tmp_path)
+    monkeypatch.setattr(run, "STAMP", tmp_path / "stamp")
+    monkeypatch.setattr(run, "PYTHON", tmp_path / "python")
+    monkeypatch.setattr(run, "make_environment", lambda: (tmp_path.mkdir(exist_ok=True), run.PYTHON.touch()))
+    monkeypatch.setattr(run, "install", lambda arguments: targets.append(arguments[-1]))
+    return targets
+
+
+def test_extras_add_up_over_commands(installed: list[str]) -> None:
+    run.set_up("")
+    run.set_up("dev,validation")
+    run.set_up("dev")
+    run.set_up("")
+    assert installed == [".", ".[dev,validation]"]
+
+
+def test_a_changed_project_is_installed_again(installed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    run.set_up("dev")
+    monkeypatch.setattr(run, "fingerprint", lambda: "another")
+    run.set_up("dev")
+    assert installed == [".[dev]", ".[dev]"]
+
+
+def test_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["frobnicate"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
