@@ -303,4 +303,12 @@ def test_reproduce_core_confirms_the_published_rows_in_bits(run: Any, run_json: 
     assert max(row["distance"] for row in exact if row["unit"] == "bits") < 4
     assert max(row["distance"] for row in exact if row["unit"] == "nats") > 4
     assert {p.name for p in tmp_path.iterdir()} == {"core.csv", "core.png"}
+    # What the README says was found.
+    assert len(exact) == 2 * 22
+    assert round(max(row["distance"] for row in exact if row["unit"] == "bits"), 1) == 2.4
+    reward = {(r["problem"], r["agent"], r["unit"]): r["reward"] for r in record["rows"]}
+    for name, best in (("tiger", True), ("diagnosis", True), ("bandit", True), ("testbed", False)):
+        assert (abs(reward[name, "efe", "bits"] - reward[name, "optimum", None]) < 1e-4) == best
+    tiger = {agent: reward["tiger", agent, "bits"] for agent in ("planning", "planning-ig", "efe", "info-gain")}
+    assert len({round(value, 12) for value in tiger.values()}) == 1
     assert "(optimum)" in run("reproduce", "core", "--out", str(tmp_path))[1]

@@ -7,7 +7,8 @@ Planning+IG with weight 1 in the chosen unit of information (Proposition 1).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from rhoplan.errors import AgentError
 from rhoplan.information import per_nat
@@ -54,6 +55,18 @@ class Agent:
     rule: Rule | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
+    def __post_init__(self) -> None:
+        if self.horizon != int(self.horizon) or not 1 <= self.horizon <= LARGEST_HORIZON:
+            raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {self.horizon}")
+        if not math.isfinite(self.weight):
+            raise AgentError(f"weight must be a finite number; it is {self.weight:g}")
+        if self.unit not in ("nats", "bits"):
+            raise AgentError(f"unit of information must be nats or bits, not '{self.unit}'")
+        if not 0 < self.discount <= 1:
+            raise AgentError(f"discount must be above 0 and at most 1; it is {self.discount:g}")
+        if not self.precision > 0:
+            raise AgentError(f"precision must be above 0; it is {self.precision:g}")
+
     @property
     def weight_per_nat(self) -> float:
         return per_nat(self.weight, self.unit)
@@ -83,30 +96,19 @@ def make_agent(
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
+    if weight is not None and not weight >= 0:
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
     kind, notes = AGENTS[name], []
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
-    horizon = 1 if kind.one_step and horizon is None else _checked_horizon(horizon, problem)
-    horizon = 1 if kind.one_step else horizon
-    if weight is not None and not (math.isfinite(weight) and weight >= 0):
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
     if kind.weight is not None and weight is not None and weight != kind.weight:
         notes.append(
             f"{name} has weight {kind.weight:g} by definition; weight {weight:g} is not used (see planning-ig)"
         )
-    chosen = kind.weight if kind.weight is not None else (1.0 if weight is None else weight)
-    if unit not in ("nats", "bits"):
-        raise AgentError(f"unit of information must be nats or bits, not '{unit}'")
-    if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
-    if not precision > 0:
-        raise AgentError(f"precision must be above 0; it is {precision:g}")
-    return Agent(name, horizon, chosen, unit, discount, precision, kind.commits_count, notes=tuple(notes))
-
-
-def _checked_horizon(horizon: int | None, problem: Problem) -> int:
-    if horizon is None:
-        return problem.horizon
-    if not 1 <= horizon <= LARGEST_HORIZON or horizon != int(horizon):
-        raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {horizon}")
-    return int(horizon)
+    wanted = problem.horizon if horizon is None else horizon
+    chosen = 1.0 if weight is None else weight
+    agent = Agent(name, wanted, chosen, unit, discount, precision, kind.commits_count, notes=tuple(notes))
+    fixed: dict[str, Any] = {"horizon": 1} if kind.one_step else {}
+    if kind.weight is not None:
+        fixed["weight"] = kind.weight
+    return replace(agent, **fixed)

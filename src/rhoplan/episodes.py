@@ -111,6 +111,8 @@ def simulate_episodes(
     if world is not None:
         check_same_names(problem, world)
     steps = problem.cap if cap is None else cap
+    if steps < 1:
+        raise AgentError(f"cap must be at least 1; it is {steps}")
     chunks = [(seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []

@@ -58,6 +58,8 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
     steps = problem.cap if cap is None else cap
+    if steps < 1:
+        raise AgentError(f"cap must be at least 1; it is {steps}")
     if not problem.is_flat:
         from rhoplan.pushing import push
 

@@ -22,6 +22,7 @@ from rhoplan.problems.registry import make
 from rhoplan.report.figures import COLOURS, figure
 from rhoplan.report.files import write_rows
 from rhoplan.scoring import Score, evaluate
+from rhoplan.version import __version__
 
 
 def core_rows() -> list[dict[str, Any]]:
@@ -86,7 +87,7 @@ def distance(published: PublishedRow, score: Score) -> float:
 def write_core(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
     """core.csv and core.png in `folder`; their paths."""
     table, plot = folder / "core.csv", folder / "core.png"
-    write_rows(table, rows)
+    write_rows(table, [{**row, "version": __version__, "command": "rhoplan reproduce core"} for row in rows])
     draw_core(plot, rows)
     return [table, plot]
 

@@ -13,6 +13,7 @@ from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, 
 from rhoplan.report.figures import draw_sweep
 from rhoplan.report.files import write_rows
 from rhoplan.scoring import evaluate
+from rhoplan.version import __version__
 
 AGENT_SETTINGS = ("weight", "horizon", "discount", "precision")
 
@@ -58,7 +59,7 @@ def sweep(
 def write_sweep(rows: list[dict[str, Any]], name: str, target: Path, *, title: str, command: str) -> list[Path]:
     """Write `rows` to target.csv and their plot to target.png; the two paths."""
     table, plot = target.with_name(target.name + ".csv"), target.with_name(target.name + ".png")
-    write_rows(table, rows)
+    write_rows(table, [{**row, "version": __version__, "command": command} for row in rows])
     draw_sweep(plot, rows, name, title, command)
     return [table, plot]
 

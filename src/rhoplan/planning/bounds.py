@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.planning.convex import Anchors
-from rhoplan.planning.follow import first_actions, plan_vectors
+from rhoplan.planning.follow import TRUE, first_actions, plan_vectors
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.symmetry import state_symmetries
 from rhoplan.planning.ties import tolerance
 from rhoplan.problem import Action, Array, Ids, Problem, Visible
 
-BOUND, REVEAL, TRUE = 0, 1, 2
+BOUND, REVEAL = 0, 1  # and TRUE, which `follow` needs too
 
 MOST_CONVEX_STATES = 8
 """Interpolation between beliefs says little when they have many states: at 16 the revelations alone did better."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.bounds import Bounds
 
 TRUE = 2
+"""The last stage of a test in `bounds`: the test itself."""
 
 
 def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:

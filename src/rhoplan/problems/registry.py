@@ -54,19 +54,24 @@ def parameters(name: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(p.name, _plain(hints[p.name]), p.default) for p in found)
 
 
-def make(spec: str) -> Problem:
-    """The problem that `spec` names: a registered name with parameters, or the path of a model file."""
+def make(spec: str, **settings: object) -> Problem:
+    """The problem that `spec` names: a registered name with parameters, or the path of a model file.
+
+    Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
+    """
+    for parameter, value in settings.items():
+        spec = with_parameter(spec, parameter, str(value))
     if spec.lower().endswith(FILE_ENDINGS):
         from rhoplan.io.model_file import read_model
 
         return read_model(Path(spec))
-    name, _, settings = spec.partition(":")
+    name, _, text = spec.partition(":")
     if name not in PROBLEMS:
         endings = ", ".join(FILE_ENDINGS)
         raise ProblemError(
             f"there is no problem '{name}'; there are {', '.join(PROBLEMS)}, and model files ({endings})"
         )
-    problem = PROBLEMS[name](**_settings(name, settings))
+    problem = PROBLEMS[name](**_settings(name, text))
     return replace(problem, spec=spec)
 
 
