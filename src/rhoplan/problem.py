@@ -207,23 +207,40 @@ class Commit:
     reward: Array
 
 
-@dataclass(frozen=True, eq=False)
-class FlatMenu:
-    """Menu of an observe-then-commit problem. The visible state is the set of run-once tests already done."""
+class CachedMenu:
+    """A menu that is built once per visible state: subclasses say how in `build`."""
 
-    tests: tuple[Test, ...]
-    commits: tuple[Commit, ...]
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        """The actions available in `visible`."""
+        raise NotImplementedError
 
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
         if visible not in self._menus:
-            assert isinstance(visible, frozenset)
-            allowed = [test for test in self.tests if test.name not in visible]
-            self._menus[visible] = (*(self._test(test, visible) for test in allowed), *self._commits)
+            self._menus[visible] = self.build(visible)
         return self._menus[visible]
 
     @cached_property
     def _menus(self) -> dict[Visible, tuple[Action, ...]]:
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the numbers, not the menus made from them."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatMenu(CachedMenu):
+    """Menu of an observe-then-commit problem. The visible state is the set of run-once tests already done."""
+
+    tests: tuple[Test, ...]
+    commits: tuple[Commit, ...]
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        allowed = [test for test in self.tests if test.name not in visible]
+        return (*(self._test(test, visible) for test in allowed), *self._commits)
 
     @cached_property
     def _commits(self) -> tuple[Action, ...]:
@@ -234,12 +251,6 @@ class FlatMenu:
         after = visible if test.repeatable else visible | {test.name}
         cost = np.full(test.likelihood.shape[0], -test.cost)
         return Action(test.name, cost, test.likelihood, test.outcomes, (after,) * len(test.outcomes))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"tests": self.tests, "commits": self.commits}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
 
 
 def observe_then_commit(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
+from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
 from rhoplan.problems.rules import INSPECTOR_RULES
@@ -94,7 +94,7 @@ def component_places(n: int, size: int) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class Structure(CachedMenu):
     """The menu and the leaf. tests: name, accuracy, cost. verdicts: name and reward for faulty, nominal, declared."""
 
     size: int
@@ -103,17 +103,8 @@ class Structure:
     tests: tuple[tuple[str, float, float], ...]
     verdicts: tuple[tuple[str, Array], ...]
 
-    @cached_property
-    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
-        return {}
-
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            assert isinstance(visible, tuple)
-            self._menus[visible] = self._menu(*visible)
-        return self._menus[visible]
-
-    def _menu(self, row: int, column: int, declared: int) -> tuple[Action, ...]:
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        row, column, declared = visible
         cell = (row, column)
         actions = [
             move(name, (*moved(cell, step, self.size), declared), self.move_cost, 3) for name, step in MOVES.items()

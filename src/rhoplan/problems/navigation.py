@@ -6,11 +6,11 @@ Hidden: the goal's cell. Visible: the agent's cell. Every move is also a test, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from rhoplan.problem import END, Action, Factor, Problem, Tally, Visible, check_problem
+from rhoplan.problem import END, Action, CachedMenu, Factor, Problem, Tally, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 from rhoplan.problems.rules import WALKER_RULES
@@ -36,22 +36,15 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class Field(CachedMenu):
     """The menu: four moves from each cell, each with the outcomes found, warm and cold."""
 
     size: int
     cost: float
     goal: float
 
-    @cached_property
-    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
-        return {}
-
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            assert isinstance(visible, tuple)
-            self._menus[visible] = tuple(self._move(name, visible) for name in MOVES)
-        return self._menus[visible]
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        return tuple(self._move(name, visible) for name in MOVES)
 
     def _move(self, name: str, cell: Cell) -> Action:
         """Bumping into a wall is not entering: a goal where one stands must be left and entered again."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.problem import END, Action, Array, Factor, Problem, Tally, Visible, check_problem
+from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES
@@ -78,7 +78,7 @@ def rocksample(
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class Site(CachedMenu):
     """The menu and the leaf of the paper's variant."""
 
     size: int
@@ -88,17 +88,7 @@ class Site:
     bad: float
     exit: float
 
-    @cached_property
-    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
-        return {}
-
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            assert isinstance(visible, tuple)
-            self._menus[visible] = self._menu(visible)
-        return self._menus[visible]
-
-    def _menu(self, cell: Cell) -> tuple[Action, ...]:
+    def build(self, cell: Any) -> tuple[Action, ...]:
         moves = [move(name, moved(cell, step, self.size), self.cost, 3) for name, step in MOVES.items()]
         checks = [self._check(rock, cell) for rock in range(len(self.rocks))]
         leave = Action("exit", np.full(3, self.exit - self.cost), np.ones((3, 1)), ("done",), (END,))
