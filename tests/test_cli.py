@@ -262,7 +262,7 @@ def test_numbers_are_never_cut_in_a_narrow_window(run: Any, monkeypatch: pytest.
 def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import rhoplan.problems.registry as registry
 
-    def broken(**_: Any) -> None:
+    def broken() -> None:
         raise RuntimeError("boom")
 
     monkeypatch.setitem(registry.PROBLEMS, "tiger", broken)
