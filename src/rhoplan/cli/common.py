@@ -88,6 +88,13 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
     }
 
 
+def settings_line(agent: Agent) -> str:
+    """Discount and precision where they are not the plain ones, for the title of a table."""
+    parts = [f", planned with discount {agent.discount:g}"] if agent.discount != 1 else []
+    parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
+    return "".join(parts)
+
+
 def print_json(data: Any) -> None:
     """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
     click.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))

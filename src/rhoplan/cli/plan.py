@@ -21,6 +21,7 @@ from rhoplan.cli.common import (
     percent,
     print_json,
     problem_argument,
+    settings_line,
     show_table,
     signed,
     weight_options,
@@ -119,12 +120,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
 def agent_line(agent: Agent, problem: Problem) -> str:
     """The agent and its settings in a few words."""
     unit = "nat" if agent.unit == "nats" else "bit"
-    parts = [f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {problem.unit} per {unit}"]
-    if agent.discount != 1:
-        parts.append(f"discount {agent.discount:g}")
-    if not math.isinf(agent.precision):
-        parts.append(f"precision {agent.precision:g}")
-    return ", ".join(parts)
+    weight = f"weight {agent.weight:g} {problem.unit} per {unit}"
+    return f"{agent.name}, horizon {agent.horizon}, {weight}{settings_line(agent)}"
 
 
 @click.command("evaluate")
@@ -160,7 +157,9 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
     out = console()
     where = f" in the world of {world.spec}" if world else ""
     table = Table(
-        "agent", title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}", title_justify="left"
+        "agent",
+        title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}",
+        title_justify="left",
     )
     columns = [score_cells(score, problem) for score in scores]
     for heading in ("H", "weight", *columns[0]):

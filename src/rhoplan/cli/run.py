@@ -22,6 +22,7 @@ from rhoplan.cli.common import (
     percent,
     print_json,
     problem_argument,
+    settings_line,
     show_table,
     signed,
 )
@@ -108,7 +109,8 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     first = estimates[0]
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
-    title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; mean ± standard error, {problem.unit}"
+    what = f"mean ± standard error, {problem.unit}{settings_line(agents[0])}"
+    title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; {what}"
     table = Table("agent", title=title, title_justify="left")
     factored = math.isnan(first.log_score)
     last = ["steps", *first.tallies] if factored else ["log score"]

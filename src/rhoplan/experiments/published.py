@@ -1,8 +1,7 @@
 """Numbers printed in the paper, as data, each with its place. Checked against the paper's text by a test.
 
 Rows hold: mean number of tests, success rate, mean reward and its standard error as printed (None where not given).
-The paper says that its weights are per nat; its observe-then-commit tables follow weights per bit (`unit` below says
-which one a row follows, found by computing both).
+Weights are as printed; whether they are per nat, as the paper says, or per bit is found by computing both (`core`).
 """
 
 from __future__ import annotations

@@ -80,8 +80,7 @@ def bandit(*, k: int = 4, accuracy: float = 0.8, cost: float = 0.5, right: float
 
 def noisy_label(name: str, labels: Ids, accuracy: float, cost: float, outcomes: tuple[str, str] = ("0", "1")) -> Test:
     """A test that reports each state's label (0 or 1) and is right with probability `accuracy`."""
-    if not 0 <= accuracy <= 1:
-        raise ProblemError(f"accuracy must be a probability between 0 and 1; it is {accuracy:g}")
+    check_probabilities(accuracy=accuracy)
     error = float(f"{1 - accuracy:.15g}")  # 0.15 rather than 0.15000000000000002
     likelihood = np.where(labels[:, None] == np.arange(2), accuracy, error)
     return Test(name, cost, outcomes, likelihood)
@@ -92,6 +91,13 @@ def matching_commits(names: tuple[str, ...], right: float, wrong: float) -> tupl
     rewards: Array = np.full((len(names), len(names)), float(wrong))
     np.fill_diagonal(rewards, right)
     return tuple(Commit(name, row) for name, row in zip(names, rewards, strict=True))
+
+
+def check_probabilities(**values: float) -> None:
+    """Raise ProblemError unless every parameter given is a probability."""
+    for name, value in values.items():
+        if not 0 <= value <= 1:
+            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}")
 
 
 def at_least(name: str, value: int, least: int) -> None:

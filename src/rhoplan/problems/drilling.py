@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Action, Factor, Problem, Visible, check_problem
+from rhoplan.problems.classics import check_probabilities
 
 
 def drilling(
@@ -25,9 +25,7 @@ def drilling(
     cracked: float = -40.0,
 ) -> Problem:
     """A part to use or to scrap: tap it (harmless, unsure) or drill it (sure, but it may crack a sound part)."""
-    for name, value in (("prior", prior), ("tap", tap), ("drill", drill), ("damage", damage)):
-        if not 0 <= value <= 1:
-            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}")
+    check_probabilities(prior=prior, tap=tap, drill=drill, damage=damage)
     here = "bench"
 
     def test(name: str, accuracy: float, cost: float, transition: np.ndarray | None) -> Action:

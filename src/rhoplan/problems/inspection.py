@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible, check_problem
-from rhoplan.problems.classics import at_least
+from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
 from rhoplan.problems.rules import INSPECTOR_RULES
 
@@ -56,9 +56,7 @@ def inspection(
     if len(cells) != n:
         raise ProblemError(f"places must name n = {n} components; it names {len(cells)}")
     check_places("component", cells, size)
-    for name, value in (("prior", prior), ("visual", visual), ("detailed", detailed)):
-        if not 0 <= value <= 1:
-            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}")
+    check_probabilities(prior=prior, visual=visual, detailed=detailed)
     tests = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
     verdicts = (
         ("declare-nominal", np.array([missed, nominal, 0.0])),

@@ -14,7 +14,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible, check_problem
-from rhoplan.problems.classics import at_least
+from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES
 
@@ -53,8 +53,7 @@ def rocksample(
 ) -> Problem:
     """The paper's RockSample[n, k]: check k rocks from afar, sample good ones, exit anywhere; every action costs."""
     places = rock_places(n, k, rocks, layout, seed)
-    if not 0 <= prior <= 1:
-        raise ProblemError(f"prior must be a probability between 0 and 1; it is {prior:g}")
+    check_probabilities(prior=prior)
     site = Site(n, places, cost, good, bad, exit)
     problem = Problem(
         name="rocksample",
