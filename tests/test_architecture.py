@@ -25,7 +25,7 @@ LAYERS = [
     ["planning.graph", "planning.symmetry"],
     ["utility"],
     ["planning"],
-    ["agent"],
+    ["agent", "search"],
     ["policy"],
     ["scoring"],
     ["walk", "pushing"],

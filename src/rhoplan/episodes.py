@@ -49,6 +49,8 @@ class Estimate:
     reward: float
     reward_se: float
     reward_sd: float
+    discounted: float
+    discounted_se: float
     tests: float
     tests_se: float
     success: float
@@ -137,13 +139,15 @@ def summarise(rows: Episodes, seeds: tuple[int, ...]) -> Estimate:
         return float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(count))
 
     reward, reward_se = mean(rows.reward)
+    discounted, discounted_se = mean(rows.discounted)
     tests, tests_se = mean(rows.tests)
     success, success_se = mean(rows.success)
     truncated, truncated_se = mean(rows.truncated)
     log_score, log_score_se = mean(rows.log_score)
     steps, steps_se = mean(rows.steps)
     return Estimate(
-        reward, reward_se, reward_se * float(np.sqrt(count)), tests, tests_se, success, success_se,
+        reward, reward_se, reward_se * float(np.sqrt(count)), discounted, discounted_se,
+        tests, tests_se, success, success_se,
         truncated, truncated_se, log_score, log_score_se, steps, steps_se,
         tallies={name: mean(values) for name, values in rows.tallies.items()},
         tests_distribution=tuple(float(share) for share in np.bincount(rows.tests) / count),

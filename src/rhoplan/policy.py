@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +18,16 @@ from rhoplan.information import coupling, entropy
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.planning.merging import grown
-from rhoplan.problem import END, Action, Array, Ids, Problem
+from rhoplan.problem import END, Action, Array, Ids, Leaf, Problem
 from rhoplan.situation import Situation, initial
 
+if TYPE_CHECKING:
+    from rhoplan.search.tree import SearchResult, TreeSearch
+
 UNDECIDED = -9
+
+POMCP_DEEPER = 3
+"""How many actions beyond the horizon POMCP looks: the published setting."""
 
 
 class Policy:
@@ -30,25 +38,75 @@ class Policy:
 
     def __init__(self, graph: Graph, agent: Agent) -> None:
         self.graph, self.agent = graph, agent
-        self.plan = Plan(graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+        self.leaf = self._leaf()
+        self.plan = Plan(graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count, leaf=self.leaf)
         self.choice: Ids = np.empty(0, dtype=np.int64)
         self.ending: Ids = np.empty(0, dtype=np.int64)
 
     @property
     def is_deterministic(self) -> bool:
-        return math.isinf(self.agent.precision)
+        """Whether the situation alone decides what is done."""
+        return math.isinf(self.agent.precision) and not self.agent.searches
+
+    def _leaf(self) -> Leaf | None:
+        if self.agent.planner != "anytime":
+            return None
+        from rhoplan.planning.anytime import derived_leaf
+
+        weight = 0.0 if self.agent.utility else self.agent.weight_per_nat
+        return derived_leaf(self.graph.problem, weight=weight, discount=self.agent.discount)
+
+    @cached_property
+    def _search(self) -> TreeSearch:
+        from rhoplan.search.tree import TreeSearch
+
+        agent = self.agent
+        return TreeSearch(
+            self.graph.problem,
+            method=agent.planner,
+            depth=agent.horizon + (POMCP_DEEPER if agent.planner == "pomcp" else 0),
+            weight=agent.weight_per_nat,
+            discount=agent.discount,
+            exploration=agent.exploration,
+        )
+
+    def search(self, node: int, seed: tuple[int, ...]) -> SearchResult:
+        """What a tree search finds at `node`, for planners that sample."""
+        situation = self.graph.situation(node)
+        return self._search.run(situation, simulations=self.agent.simulations, seconds=self.agent.seconds, seed=seed)
 
     def settle(self, nodes: Ids) -> None:
         """Decide at `nodes`, unless that was done before."""
         self._make_room()
         fresh = nodes[self.choice[nodes] == UNDECIDED]
         if fresh.size:
-            choices, ending = self._by_rule(fresh) if self.agent.rule else self._by_plan(fresh)
+            if self.agent.rule:
+                choices, ending = self._by_rule(fresh)
+            else:
+                choices, ending = self._by_plan(fresh) if self.agent.seconds is None else self._by_time(fresh)
             self._make_room()
             self.choice[fresh], self.ending[fresh] = choices, ending
 
     def _by_plan(self, nodes: Ids) -> tuple[Ids, Ids]:
         return self.plan.choices(nodes, self.agent.horizon), self.plan.best_ending(nodes)[1]
+
+    def _by_time(self, nodes: Ids) -> tuple[Ids, Ids]:
+        self.graph.expand(nodes)
+        slots = np.empty(len(nodes), dtype=np.int64)
+        for place, node in enumerate(nodes.tolist()):
+            plan, root, depth = self.deepened(node)
+            slots[place] = plan.choices(np.array([root]), depth)[0]
+        return slots, self.plan.best_ending(nodes)[1]
+
+    def deepened(self, node: int) -> tuple[Plan, int, int]:
+        """A plan for `node` as deep as the agent's time allows, its node there, and its depth."""
+        from rhoplan.planning.anytime import deepen
+
+        assert self.agent.seconds is not None
+        return deepen(
+            self.graph.problem, self.graph.situation(node), self.agent.rho, discount=self.agent.discount,
+            leaf=self.leaf, seconds=self.agent.seconds,
+        )  # fmt: skip
 
     def _by_rule(self, nodes: Ids) -> tuple[Ids, Ids]:
         assert self.agent.rule is not None
@@ -85,6 +143,31 @@ class Policy:
         weights /= weights.sum(axis=1, keepdims=True)
         return weights[:, : ending.shape[1]], weights[:, ending.shape[1] :]
 
+    def opened(self, node: int, seed: int) -> tuple[Array, Array, Array]:
+        """Expected continuation (M,) of each action at `node`, and how probable ending (E,) and going (M,) ones are."""
+        nodes = np.array([node])
+        self.graph.expand(nodes)
+        menu = self.graph.menus[self.graph.visible[node]]
+        if self.agent.searches:
+            found = self.search(node, (seed,))
+            bonus = self.plan.utility.going(self.graph, nodes)[0]
+            slots = len(menu.going)
+            later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
+            return (
+                later,
+                _one_of(len(menu.ending), found.ending if found.choice < 0 else -1),
+                _one_of(slots, found.choice),
+            )
+        if self.agent.seconds is not None:
+            plan, root, depth = self.deepened(node)
+            later = plan.action_values(np.array([root]), depth)[2][0]
+            slot = int(plan.choices(np.array([root]), depth)[0])
+            best = int(plan.best_ending(np.array([root]))[1][0])
+            return later, _one_of(len(menu.ending), best if slot < 0 else -1), _one_of(len(menu.going), slot)
+        later = self.plan.action_values(nodes, self.agent.horizon)[2][0]
+        ending, going = self.probabilities(nodes)
+        return later, ending[0], going[0]
+
     def _ending_values(self, nodes: Ids, visible: int) -> Array:
         values = self.graph.ending_rewards(nodes, visible)
         if not self.agent.commits_count:
@@ -96,6 +179,12 @@ class Policy:
     def _make_room(self) -> None:
         self.choice = grown(self.choice, self.graph.size, UNDECIDED)
         self.ending = grown(self.ending, self.graph.size, -1)
+
+
+def _one_of(count: int, place: int) -> Array:
+    """Probabilities (count,) that are 1 at `place`; zero everywhere where it is -1."""
+    result: Array = (np.arange(count) == place).astype(float)
+    return result
 
 
 @dataclass(frozen=True)
@@ -120,9 +209,13 @@ class ActionValue:
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice in a situation, the value of every action, and by how much the choice beats the runner-up."""
+    """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
+
+    beliefs: for each hidden factor the probability of its states; belief: that of the first.
+    """
 
     belief: dict[str, float]
+    beliefs: dict[str, dict[str, float]]
     entropy: float
     choice: str
     margin: float
@@ -130,21 +223,26 @@ class Decision:
     actions: tuple[ActionValue, ...]
 
 
-def decide(problem: Problem, agent: Agent, situation: Situation | None = None) -> Decision:
+def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *, seed: int = 0) -> Decision:
     """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
 
-    With a finite precision the choice is the most probable action.
+    With a finite precision the choice is the most probable action. `seed` is for planners that sample.
     """
     graph = shared_graph(problem)
     situation = situation or initial(problem)
     if situation.visible is END:
         raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
     policy = Policy(graph, agent)
-    actions = action_values(policy, graph.node(situation))
+    actions = action_values(policy, graph.node(situation), seed)
     chosen = max(actions, key=lambda action: action.probability)
+    beliefs = {
+        factor.name: dict(zip(factor.states, map(float, belief), strict=True))
+        for factor, belief in zip(problem.factors, situation.beliefs, strict=True)
+    }
     runner_up = max((a for a in actions if a is not chosen), key=lambda action: action.value, default=None)
     return Decision(
-        belief=dict(zip(problem.states, map(float, situation.belief), strict=True)),
+        belief=next(iter(beliefs.values())),
+        beliefs=beliefs,
         entropy=float(sum(entropy(belief) for belief in situation.beliefs)),
         choice=chosen.name,
         margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
@@ -153,18 +251,17 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None) -
     )
 
 
-def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
+def action_values(policy: Policy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:
     """The parts of every action's value at `node`: actions that go on, then those that end, in the menu's order."""
     graph, plan, nodes = policy.graph, policy.plan, np.array([node])
     visible = int(graph.visible[node])
     menu = graph.menus[visible]
-    _, _, continuation = plan.action_values(nodes, policy.agent.horizon)
+    continuation, ending_probability, going_probability = policy.opened(node, seed)
     bonus = plan.utility.going(graph, nodes)[0]
     rewards = graph.ending_rewards(nodes, visible)[0]
     extra = plan.utility.ending(graph, nodes, visible)[0]
     if not policy.agent.commits_count:
         rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
-    ending_probability, going_probability = policy.probabilities(nodes)
 
     def row(action: Action, terms: tuple[float, float, float, float], probability: float) -> ActionValue:
         reward, information, weighted, later = map(float, terms)
@@ -176,12 +273,12 @@ def action_values(policy: Policy, node: int) -> tuple[ActionValue, ...]:
     going = [
         row(
             action,
-            (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[0, k]),
-            going_probability[0, k],
+            (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[k]),
+            going_probability[k],
         )
         for k, action in enumerate(menu.going)
     ]
     ending = [
-        row(action, (rewards[i], 0.0, extra[i], 0.0), ending_probability[0, i]) for i, action in enumerate(menu.ending)
+        row(action, (rewards[i], 0.0, extra[i], 0.0), ending_probability[i]) for i, action in enumerate(menu.ending)
     ]
     return (*going, *ending)

@@ -129,6 +129,7 @@ class Problem:
         None means the best ending action.
     tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
+    planner: how agents plan when nobody says (see `agent.PLANNERS`). discount: what a reward one step later counts for.
     """
 
     name: str
@@ -138,6 +139,8 @@ class Problem:
     unit: str = "points"
     leaf: Leaf | None = None
     horizon: int = 3
+    planner: str = "exact"
+    discount: float = 1.0
     cap: int = 200
     note: str = ""
     spec: str = ""
@@ -166,8 +169,8 @@ class Problem:
         return self.factors[0].prior
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: everything but the graph that planners keep on the problem."""
-        return {key: value for key, value in self.__dict__.items() if key != "_graph"}
+        """What travels to another process: everything but what planners keep on the problem."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     @cached_property
     def reward_scale(self) -> float:

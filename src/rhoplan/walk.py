@@ -33,12 +33,14 @@ BLOCK = 32
 class Episodes:
     """One row per episode, in order of seed and number; each array (n,).
 
+    discounted is the reward as the world discounts it.
     tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
     whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
     log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
     """
 
     reward: Array
+    discounted: Array
     tests: Ids
     steps: Ids
     success: Array
@@ -59,7 +61,7 @@ class Walk:
     def chunk(self, seed: int, first: int, last: int) -> Episodes:
         """Episodes `first` to `last` (not included) of `seed`."""
         priors = tuple(factor.prior for factor in self.world.factors)
-        streams = Streams(priors, seed, first, last, own=not self.policy.is_deterministic)
+        streams = Streams(priors, seed, first, last, own=not (self.policy.is_deterministic or self.agent.searches))
         count = last - first
         log = Log(count, self.world)
         states, drawn = streams.states.copy(), np.zeros(count, dtype=np.int64)
@@ -97,6 +99,8 @@ class Walk:
         if self.policy.is_deterministic:
             self.policy.settle(np.unique(nodes))
             return self.policy.choice[nodes], self.policy.ending[nodes]
+        if self.agent.searches:
+            return self._search(nodes, streams, walkers, step)
         slots, endings = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
         uniforms = streams.own_uniforms(walkers, step)
         for _, positions in self.graph.by_endings(nodes):
@@ -112,11 +116,17 @@ class Walk:
     def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, states: Ids) -> None:
         if walkers.size:
             held = states[walkers, menu.ending_factor[commits]]
-            log.reward[walkers] += menu.ending_reward[commits, held]
-            log.steps[walkers] += 1
+            log.pay(walkers, menu.ending_reward[commits, held])
             log.count(walkers, menu.ending_tallies[:, commits, held])
             if self.world.is_flat:
                 log.success[walkers] = menu.ending_best[commits, held]
+
+    def _search(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
+        """As `_act`, each episode with a search of its own."""
+        self.graph.expand(np.unique(nodes))
+        seeds = streams.entropy[walkers].tolist()
+        found = [self.policy.search(node, (seed, 1, step)) for node, seed in zip(nodes.tolist(), seeds, strict=True)]
+        return np.array([result.choice for result in found]), np.array([result.ending for result in found])
 
     def _step(
         self,
@@ -136,8 +146,7 @@ class Walk:
         row = menu.cumulative[slots, held]
         outcomes = menu.order[slots, held, (uniforms[:, None] >= row).sum(axis=1)]
         drawn[walkers] += row[:, 0] < 1.0
-        log.reward[walkers] += menu.reward[slots, held]
-        log.steps[walkers] += 1
+        log.pay(walkers, menu.reward[slots, held])
         log.tests[walkers] += menu.is_test[slots]
         log.count(walkers, menu.tallies[:, slots, held, outcomes])
         for slot, (order, cumulative) in menu.changes.items():
@@ -236,11 +245,18 @@ class Log:
     def __init__(self, count: int, world: Problem) -> None:
         self.world = world
         self.reward = np.zeros(count)
+        self.discounted = np.zeros(count)
         self.tests = np.zeros(count, dtype=np.int64)
         self.steps = np.zeros(count, dtype=np.int64)
         self.success = np.zeros(count)
         self.truncated = np.zeros(count, dtype=bool)
         self.tallies = np.zeros((len(world.tallies), count))
+
+    def pay(self, walkers: Ids, reward: Array) -> None:
+        """One more step of the episodes `walkers`, and what it pays."""
+        self.reward[walkers] += reward
+        self.discounted[walkers] += self.world.discount ** self.steps[walkers] * reward
+        self.steps[walkers] += 1
 
     def count(self, walkers: Ids, tallies: Array) -> None:
         self.tallies[:, walkers] += tallies
@@ -250,7 +266,9 @@ class Log:
         if not self.world.is_flat:
             nothing = np.full(len(self.reward), np.nan)
             self.success = (tallies.pop("success") > 0).astype(float) if "success" in tallies else nothing
-        return Episodes(self.reward, self.tests, self.steps, self.success, self.truncated, log_score, tallies)
+        return Episodes(
+            self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score, tallies
+        )
 
 
 class Streams:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+PLANNERS = ("exact", "anytime", "mcts", "pomcp")
+
+AGENT_OPTIONS = (
+    "horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "seconds", "exploration"
+)  # fmt: skip
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 problem_argument = click.argument("problem")
 
@@ -25,7 +31,7 @@ problem_argument = click.argument("problem")
 def weight_options(command: Command) -> Command:
     """--weight, --unit and --discount."""
     command = click.option(
-        "--discount", type=float, default=1.0, show_default=True, help="What the next step's value counts for."
+        "--discount", type=float, help="What the next step's value counts for.  [default: the problem's own, mostly 1]"
     )(command)
     command = click.option(
         "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of information."
@@ -41,6 +47,13 @@ def agent_options(command: Command) -> Command:
     command = click.option(
         "--precision", type=float, default=math.inf, help="Softmax over values with this precision.  [default: none]"
     )(command)
+    for option in (
+        click.option("--exploration", type=float, help="UCB1 constant of mcts and pomcp.  [default: by the rewards]"),
+        click.option("--time", "seconds", type=float, help="Seconds per decision of anytime, mcts and pomcp."),
+        click.option("--simulations", type=int, help="Simulations per decision of mcts and pomcp.  [default: 1000]"),
+        click.option("--planner", type=click.Choice(PLANNERS), help="How to look ahead.  [default: see rhoplan list]"),
+    ):
+        command = option(command)
     command = click.option("--horizon", type=int, help="Actions to look ahead.  [default: the problem's own]")(command)
     return click.option(
         "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
@@ -67,7 +80,7 @@ def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[
 
 def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of `agent_options` but the name out of a command's `options`."""
-    return {name: options.pop(name) for name in ("horizon", "weight", "unit", "discount", "precision")}
+    return {name: options.pop(name) for name in AGENT_OPTIONS}
 
 
 def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
@@ -82,6 +95,9 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
         "unit": agent.unit,
         "discount": agent.discount,
         "precision": None if math.isinf(agent.precision) else agent.precision,
+        "planner": agent.planner,
+        "simulations": agent.simulations,
+        "time": agent.seconds,
         "reward_unit": problem.unit,
         "notes": list(agent.notes),
         "version": __version__,
@@ -89,10 +105,49 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
 
 
 def settings_line(agent: Agent) -> str:
-    """Discount and precision where they are not the plain ones, for the title of a table."""
-    parts = [f", planned with discount {agent.discount:g}"] if agent.discount != 1 else []
+    """Planner, discount and precision where they are not the plain ones, for the title of a table."""
+    parts = [f", planner {agent.planner}{_budget(agent)}"] if agent.planner != "exact" else []
+    parts += [f", planned with discount {agent.discount:g}"] if agent.discount != 1 else []
     parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
     return "".join(parts)
+
+
+def _budget(agent: Agent) -> str:
+    limits = [f"{agent.simulations:,} simulations"] if agent.simulations else []
+    limits += [f"{agent.seconds:g} s"] if agent.seconds else []
+    return f" ({' or '.join(limits)} per decision)" if limits else ""
+
+
+def ceiling_record(problem: Problem) -> dict[str, Any]:
+    """What no agent can beat in a factored problem, as a JSON object under `ceiling`; nothing for flat ones."""
+    from dataclasses import asdict
+
+    from rhoplan.errors import LimitError
+
+    if problem.is_flat:
+        return {}
+    from rhoplan.planning.clairvoyant import ceiling
+
+    try:
+        return {"ceiling": asdict(ceiling(problem))}
+    except LimitError:
+        return {"ceiling": None}
+
+
+def print_ceiling(problem: Problem) -> None:
+    """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
+    found = ceiling_record(problem).get("ceiling")
+    if not found:
+        return
+    kind = " (discounted)" if problem.discount < 1 else ""
+    if found["optimum"]:
+        low, high = found["optimum"]
+        best = number(low) if high - low < 1e-4 else f"between {number(low)} and {number(high)}"
+        console().print(
+            f"best possible mean reward{kind}: {best}, from the components one by one and the shortest tour"
+        )
+    bound = "" if found["tight"] else ", a loose bound"
+    console().print(f"with nothing hidden{kind}: {number(found['clairvoyant'])}, which no agent can beat{bound}")
 
 
 def print_json(data: Any) -> None:

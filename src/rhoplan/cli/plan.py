@@ -12,6 +12,7 @@ from rhoplan.cli.common import (
     agent_options,
     agent_settings,
     bar,
+    ceiling_record,
     console,
     describe,
     json_option,
@@ -19,6 +20,7 @@ from rhoplan.cli.common import (
     load_problem,
     number,
     percent,
+    print_ceiling,
     print_json,
     problem_argument,
     settings_line,
@@ -39,9 +41,10 @@ MOST_ROWS = 10
 @click.command("decide")
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For planners that sample.")
 @agent_options
 @json_option
-def decide_command(problem: str, given: tuple[str, ...], agent: str, as_json: bool, **options: Any) -> None:
+def decide_command(problem: str, given: tuple[str, ...], seed: int, agent: str, as_json: bool, **options: Any) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.policy import decide
     from rhoplan.situation import observe_all
@@ -49,9 +52,10 @@ def decide_command(problem: str, given: tuple[str, ...], agent: str, as_json: bo
     loaded = load_problem(problem)
     chosen = _one_agent(agent, loaded, options)
     evidence = [pair for text in given for pair in parse_evidence(text)]
-    decision = decide(loaded, chosen, observe_all(loaded, evidence))
+    decision = decide(loaded, chosen, observe_all(loaded, evidence), seed=seed)
     if as_json:
-        record = {**describe(loaded, chosen), "kind": "exact", "given": [list(pair) for pair in evidence]}
+        kind = "estimated" if chosen.searches else "exact"
+        record = {**describe(loaded, chosen), "kind": kind, "given": [list(pair) for pair in evidence]}
         print_json({**record, **asdict(decision)})
     else:
         print_decision(loaded, chosen, decision, evidence)
@@ -81,12 +85,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
     out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
-    beliefs = sorted(decision.belief.items(), key=lambda pair: -pair[1])
-    for state, probability in beliefs[:MOST_ROWS]:
+    for state, probability in belief_lines(decision):
         out.print(f"  {state:<24} {bar(probability, 30):<30} {percent(probability)}")
-    if len(beliefs) > MOST_ROWS:
-        rest = sum(probability for _, probability in beliefs[MOST_ROWS:])
-        out.print(f"  {f'({len(beliefs) - MOST_ROWS} more states)':<24} {'':<30} {percent(rest)}")
     bits = decision.entropy / math.log(2)
     out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
     margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
@@ -100,7 +100,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     ranked.sort(key=lambda action: action.name != decision.choice)
     for action in ranked[:MOST_ROWS]:
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
-        cells += [signed(action.continuation), signed(action.value)]
+        tried = math.isfinite(action.value)
+        cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
         if not math.isinf(agent.precision):
             cells.append(percent(action.probability))
         style = "bold" if action.name == decision.choice else None
@@ -115,6 +116,17 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
                 f"'{action.name}' can change what it measures: the EFE equivalence (Proposition 3) does not "
                 f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
             )
+
+
+def belief_lines(decision: Decision) -> list[tuple[str, float]]:
+    """The likeliest states of the one hidden factor, or of several factors the likeliest state of each."""
+    if len(decision.beliefs) > 1:
+        tops = {name: max(belief.items(), key=lambda pair: pair[1]) for name, belief in decision.beliefs.items()}
+        return [(f"{name} {state}", probability) for name, (state, probability) in tops.items()]
+    beliefs = sorted(decision.belief.items(), key=lambda pair: -pair[1])
+    rest = beliefs[MOST_ROWS:]
+    more = [(f"({len(rest)} more states)", sum(probability for _, probability in rest))] if rest else []
+    return beliefs[:MOST_ROWS] + more
 
 
 def agent_line(agent: Agent, problem: Problem) -> str:
@@ -145,10 +157,12 @@ def evaluate_command(
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_scores(loaded, agents, scores, truth)
+        print_ceiling(loaded)
 
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
-    return {**describe(problem, agent), "world": world.spec if world else None, "kind": "exact", **asdict(score)}
+    where = world.spec if world else None
+    return {**describe(problem, agent), "world": where, "kind": "exact", **asdict(score), **ceiling_record(problem)}
 
 
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
@@ -201,7 +215,7 @@ def solve_command(
     problem: str,
     weight: float | None,
     unit: str,
-    discount: float,
+    discount: float | None,
     gap: float,
     time_limit: float,
     memory: float,
@@ -216,6 +230,7 @@ def solve_command(
     if not (time_limit > 0 and 0 < memory < math.inf):
         raise click.UsageError("--time-limit and --memory must be numbers above 0")
     weight = 0.0 if weight is None else weight
+    discount = loaded.discount if discount is None else discount
     out = console()
 
     def tell(lower: float, upper: float, nodes: int) -> None:

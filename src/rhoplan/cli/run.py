@@ -14,12 +14,14 @@ import click
 from rhoplan.cli.common import (
     agent_options,
     agent_settings,
+    ceiling_record,
     describe,
     json_option,
     load_agents,
     load_problem,
     number,
     percent,
+    print_ceiling,
     print_json,
     problem_argument,
     settings_line,
@@ -89,6 +91,7 @@ def simulate_command(
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_estimates(loaded, agents, estimates, truth)
+        print_ceiling(truth or loaded)
 
 
 def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
@@ -100,6 +103,7 @@ def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: P
         "kind": "estimated",
         "episodes_per_seed": per_seed,
         **asdict(estimate),
+        **ceiling_record(world or problem),
     }
 
 
@@ -113,16 +117,20 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; {what}"
     table = Table("agent", title=title, title_justify="left")
     factored = math.isnan(first.log_score)
-    last = ["steps", *first.tallies] if factored else ["log score"]
-    for heading in ("H", "weight", "reward", "tests", "success", "cut off", *last):
+    fades = (world or problem).discount < 1
+    last = (["discounted"] if fades else []) + (["steps", *first.tallies] if factored else ["log score"])
+    rated = ["success"] if any(not math.isnan(row.success) for row in estimates) else []
+    for heading in ("H", "weight", "reward", "tests", *rated, "cut off", *last):
         table.add_column(heading.replace("_", " "), justify="right")
     for agent, row in zip(agents, estimates, strict=True):
         success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
-        more = [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
+        more = [(row.discounted, row.discounted_se)] if fades else []
+        more += [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
         table.add_row(
             agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
             f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
-            success, percent(row.truncated), *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
+            *([success] if rated else []), percent(row.truncated),
+            *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
         )  # fmt: skip
     show_table(table)
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @click.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the problems and the agents that ship with rhoplan."""
-    from rhoplan.agent import AGENTS
+    """List the problems, the agents and the planners that ship with rhoplan."""
+    from rhoplan.agent import AGENTS, PLANNERS
     from rhoplan.problems.registry import PROBLEMS, parameters
 
     problems: list[dict[str, Any]] = [
@@ -42,7 +42,7 @@ def list_command(as_json: bool) -> None:
         for name, kind in AGENTS.items()
     ]
     if as_json:
-        print_json({"problems": problems, "agents": agents})
+        print_json({"problems": problems, "agents": agents, "planners": PLANNERS})
         return
     from rich.table import Table
 
@@ -58,6 +58,12 @@ def list_command(as_json: bool) -> None:
         weight = "--weight (1)" if kind.weight is None else f"{kind.weight:g}"
         table.add_row(name, weight, "1" if kind.one_step else "--horizon", kind.controls_for)
     show_table(table)
+    out.print("Factored problems have agents of their own that follow a rule: see rhoplan show.\n")
+    table = Table("planner", "how it looks ahead", title="Planners", title_justify="left")
+    for name, about in PLANNERS.items():
+        table.add_row(name, about)
+    show_table(table)
+    out.print("exact is the default; anytime on factored problems without a published depth.")
 
 
 @click.command("show")
@@ -142,7 +148,7 @@ def print_problem(problem: Problem) -> None:
     out.print(
         f"{problem.name}: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
         f"{_count(len(menu.commits), 'commit')}; "
-        f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
+        f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise\n"
     )
     table = Table("state", "prior", title="States", title_justify="left")
     for state, p in list(zip(problem.states, problem.prior, strict=True))[:MOST_ROWS]:
@@ -172,7 +178,7 @@ def print_factored(problem: Problem) -> None:
     out = console()
     factors = _count(len(problem.factors), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
-    out.print(f"look-ahead {problem.horizon} unless asked otherwise; cut off after {problem.cap} steps\n")
+    out.print(f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise; cut off after {problem.cap} steps\n")
     table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
     for factor in problem.factors[:MOST_ROWS]:
         shares = list(zip(factor.states, factor.prior, strict=True))

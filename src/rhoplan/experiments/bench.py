@@ -17,6 +17,7 @@ import numpy as np
 
 from rhoplan.agent import AGENTS, make_agent
 from rhoplan.episodes import simulate
+from rhoplan.experiments.bench_factored import factored_rows
 from rhoplan.information import entropy
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
@@ -44,6 +45,7 @@ def run_benchmarks(*, quick: bool = False) -> Iterator[dict[str, Any]]:
         yield _row(f"evaluate {agent} on tileworld 6x6, H=2", 10.0, partial(evaluate, problem, chosen))
     yield _row("100,000 tiger episodes, published streams, one process", 10.0, _simulate_tiger)
     if not quick:
+        yield from factored_rows()
         yield _solve_row("tileworld:n=6", 60.0)
         yield _solve_row("tileworld:n=8", 180.0)
 

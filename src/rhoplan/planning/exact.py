@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.ties import choose, tolerance
-from rhoplan.problem import Array, Ids
+from rhoplan.problem import Array, Ids, Leaf
 from rhoplan.utility import Information, Utility
 
 
@@ -22,17 +22,25 @@ class Plan:
     """Values of a utility and a discount on a graph, for every horizon.
 
     commits_count=False is the paper's Epistemic-only ablation: ending is worth nothing at every depth, the leaf
-    included; when it does end it takes the best ending action by expected reward.
+    included; when it does end it takes the best ending action by expected reward. leaf: what to take for the problem's
+    own value of stopping the look-ahead.
     Not covered: horizons without limit (see `solve`), and graphs too large to hold (LimitError says so).
     """
 
     def __init__(
-        self, graph: Graph, utility: Utility | None = None, *, discount: float = 1.0, commits_count: bool = True
+        self,
+        graph: Graph,
+        utility: Utility | None = None,
+        *,
+        discount: float = 1.0,
+        commits_count: bool = True,
+        leaf: Leaf | None = None,
     ) -> None:
         self.graph = graph
         self.utility: Utility = Information(0.0) if utility is None else utility
         self.discount = discount
         self.commits_count = commits_count
+        self.leaf = leaf or graph.problem.leaf
         self._values: list[Array] = []
 
     @property
@@ -84,12 +92,11 @@ class Plan:
         return self.best_ending(nodes)[0], going, continuation
 
     def _leaf(self, nodes: Ids) -> Array:
-        leaf = self.graph.problem.leaf
-        if leaf is None:
+        if self.leaf is None:
             value = self.best_ending(nodes)[0]
             return np.where(np.isfinite(value), value, 0.0)
         visibles = [self.graph.visibles[visible] for visible in self.graph.visible[nodes]]
-        return leaf(visibles, tuple(self.graph.beliefs(nodes, factor) for factor in range(len(self.graph.tables))))
+        return self.leaf(visibles, tuple(self.graph.beliefs(nodes, factor) for factor in range(len(self.graph.tables))))
 
     def _missing_layers(self, nodes: Ids, depth: int) -> dict[int, Ids]:
         """For each level from `depth` down, the nodes whose value is needed and not there yet; their arcs are known."""

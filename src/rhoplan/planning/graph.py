@@ -9,6 +9,8 @@ Shapes: N nodes, M slots (actions that go on; how many depends on the visible st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -87,9 +89,13 @@ class Graph:
 
     def node(self, situation: Situation) -> int:
         """The node of `situation`, made if it is new."""
-        ids = [table.intern(belief[None, :])[0] for table, belief in zip(self.tables, situation.beliefs, strict=True)]
-        row = np.array([[self._visible_id(situation.visible), *ids]], dtype=np.int64)
-        return int(self._intern(row)[0])
+        return int(self.nodes([situation.visible], tuple(belief[None, :] for belief in situation.beliefs))[0])
+
+    def nodes(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Ids:
+        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor."""
+        visible = np.array([self._visible_id(visible) for visible in visibles], dtype=np.int64)
+        ids = [table.intern(belief) for table, belief in zip(self.tables, beliefs, strict=True)]
+        return self._intern(np.stack([visible, *ids], axis=1))
 
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
@@ -126,9 +132,8 @@ class Graph:
     def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
         fresh = Graph(self.problem, node_limit=self.node_limit)
-        visible = np.array([fresh._visible_id(self.visibles[v]) for v in self.visible[nodes]])
-        ids = [fresh.tables[f].intern(self.beliefs(nodes, f)) for f in range(len(self.tables))]
-        return fresh, fresh._intern(np.stack([visible, *ids], axis=1))
+        beliefs = tuple(self.beliefs(nodes, factor) for factor in range(len(self.tables)))
+        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs)
 
     # -- growing --------------------------------------------------------------------------------------------------
 

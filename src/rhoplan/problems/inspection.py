@@ -48,6 +48,7 @@ def inspection(
     fault: float = 5.0,
     missed: float = -50.0,
     false_alarm: float = -5.0,
+    techniques: str = "",
 ) -> Problem:
     """n components on a grid, each faulty with probability 0.3: walk, test (visual or detailed), declare each one."""
     at_least("n", n, 1)
@@ -58,6 +59,8 @@ def inspection(
     check_places("component", cells, size)
     check_probabilities(prior=prior, visual=visual, detailed=detailed)
     tests = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
+    if techniques:
+        tests = parse_techniques(techniques)
     verdicts = (
         ("declare-nominal", np.array([missed, nominal, 0.0])),
         ("declare-faulty", np.array([fault, false_alarm, 0.0])),
@@ -71,6 +74,7 @@ def inspection(
         menu=structure,
         leaf=structure.walk_in_order,
         horizon=PUBLISHED_DEPTH.get(n, 2),
+        planner="exact" if cells == PUBLISHED_ORDER.get(n) else "anytime",
         cap=PUBLISHED_CAP.get(n, 25 * n),
         tallies={
             "right_nominal": Tally(("declare-nominal",), ("nominal",)),
@@ -83,6 +87,21 @@ def inspection(
     )
     check_problem(problem)
     return problem
+
+
+def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
+    """Tests of one's own from text such as `tap:0.6:0.2/x-ray:0.99:8`: name, accuracy and cost each."""
+    tests = []
+    for item in text.split("/"):
+        try:
+            name, accuracy, cost = item.split(":")
+            tests.append((name.strip(), float(accuracy), float(cost)))
+        except ValueError:
+            raise ProblemError(f"techniques must read name:accuracy:cost/name:accuracy:cost; one reads '{item}'") from None
+        check_probabilities(**{f"accuracy of {name}": float(accuracy)})
+        if not 0 <= float(cost) < math.inf:
+            raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}")
+    return tuple(tests)
 
 
 def component_places(n: int, size: int) -> tuple[Cell, ...]:

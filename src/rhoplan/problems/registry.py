@@ -21,6 +21,7 @@ from rhoplan.problems.drilling import drilling
 from rhoplan.problems.inspection import inspection
 from rhoplan.problems.navigation import navigation
 from rhoplan.problems.rocksample import rocksample
+from rhoplan.problems.rocksample_standard import rocksample_standard
 from rhoplan.problems.tileworld import tileworld
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
@@ -30,6 +31,7 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "bandit": bandit,
     "tileworld": tileworld,
     "rocksample": rocksample,
+    "rocksample-standard": rocksample_standard,
     "inspection": inspection,
     "navigation": navigation,
     "drilling": drilling,

@@ -64,6 +64,7 @@ def rocksample(
         menu=site,
         leaf=site.greedy_walk,
         horizon=LAYOUTS.get((n, k), ((), 3))[1],
+        planner="exact" if places in [cells for cells, _ in LAYOUTS.values()] else "anytime",
         cap=n * n + 10 * k,
         tallies={
             "good": Tally(("sample",), ("good",)),
