@@ -32,6 +32,7 @@ LAYERS = [
     ["episodes"],
     ["io", "problems", "report"],
     ["gym", "experiments"],
+    ["reproduction"],
     ["cli"],
     ["__init__", "__main__"],
 ]

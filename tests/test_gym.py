@@ -20,6 +20,19 @@ from rhoplan.problem import END, Action, Factor, Problem, Test
 
 NAMES = sorted(rhoplan.PROBLEMS)
 
+SETTINGS = [
+    *((name, {}) for name in NAMES),
+    ("inspection", {"n": 16}),
+    ("navigation", {"n": 5}),
+    ("navigation", {"n": 7}),
+    ("rocksample", {"n": 11, "k": 11}),
+    ("rocksample-standard", {"n": 4, "k": 2}),
+]
+
+
+def named(case: object) -> str:
+    return str(case).replace("{}", "")
+
 
 def published_stream(seed: int, episode: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + episode)))
@@ -32,14 +45,37 @@ def draws_left(env: gymnasium.Env) -> object:
 
 def test_every_registered_problem_has_an_environment() -> None:
     assert {environment_id(name) for name in NAMES} == {name for name in gymnasium.registry if name[:8] == "rhoplan/"}
-    assert environment_id("rock-sample") == "rhoplan/RockSample-v0"
+    assert environment_id("bandit") == "rhoplan/Bandit-v0"
+    assert environment_id("rocksample-standard") == "rhoplan/RockSampleStandard-v0"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_registered_environments_pass_the_checker(name: str) -> None:
-    if name == "inspection":
-        pytest.skip("its menu differs from place to place, and the checker tries actions that the mask rules out")
-    check_env(gymnasium.make(environment_id(name)).unwrapped)
+@pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=named)
+def test_registered_environments_pass_the_checker(name: str, parameters: dict[str, int]) -> None:
+    check_env(gymnasium.make(environment_id(name), **parameters).unwrapped)
+
+
+@pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=named)
+def test_random_actions_with_and_without_the_mask_run_to_the_end(name: str, parameters: dict[str, int]) -> None:
+    env = gymnasium.make(environment_id(name), **parameters)  # with gymnasium's own checks around every step
+    env.action_space.seed(1)
+    for masked in (True, False):
+        observation, info = env.reset(seed=1)
+        for step in range(1, 1 + env.unwrapped.cap):
+            assert observation in env.observation_space
+            assert info["action_mask"].shape == (env.action_space.n,)
+            assert {env.unwrapped.action_names[a] for a in np.flatnonzero(info["action_mask"])} == {*info["actions"]}
+            action = env.action_space.sample(info["action_mask"] if masked else None)
+            available = info["action_mask"][action]
+            before = info["visible"]
+            observation, reward, terminated, truncated, info = env.step(action)
+            assert (info["outcome"] is None) == (not available)
+            assert available or (info["visible"] == before and reward <= 0)
+            if terminated or truncated:
+                break
+        assert terminated != truncated
+        assert truncated == (info["visible"] is not END)
+        assert step == env.unwrapped.cap or terminated
+        assert observation in env.observation_space
 
 
 def test_registering_again_changes_nothing() -> None:
@@ -69,8 +105,7 @@ def test_parameters_pass_through_to_the_problem() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_episode(name: str) -> None:
-    def episode(seed: int) -> list[object]:
-        env = make_env(name, reveal_state=True)
+    def episode(env: ProblemEnv, seed: int) -> list[object]:
         observation, info = env.reset(seed=seed)
         env.action_space.seed(seed)
         told: list[object] = [observation, info["state"]]
@@ -81,8 +116,9 @@ def test_same_seed_same_episode(name: str) -> None:
             told += [action, observation, reward, info["outcome"], info["visible"]]
         return told
 
-    episodes = [episode(seed) for seed in range(20)]
-    assert episodes == [episode(seed) for seed in range(20)]
+    once, again = make_env(name, reveal_state=True), make_env(name, reveal_state=True)
+    episodes = [episode(once, seed) for seed in range(20)]
+    assert episodes == [episode(again, seed) for seed in range(20)]
     assert len({str(told) for told in episodes}) > 1
 
 
@@ -340,6 +376,25 @@ def test_episodes_are_those_of_the_simulator(spec: str) -> None:
     assert rewards_of(problem, agent, 60)[0] == list(simulate_episodes(problem, agent, seeds=(42,), episodes=60).reward)
 
 
+@pytest.mark.parametrize(
+    ("spec", "name", "planner"),
+    [
+        ("rocksample:n=5,k=3", "efe", "exact"),
+        ("rocksample-standard:n=4,k=3", "planning", "anytime"),
+        ("inspection:n=3", "planning", "anytime"),
+        ("inspection:n=16", "planning", "anytime"),
+        ("navigation:n=3", "efe", "exact"),
+        ("drilling", "efe", "exact"),
+    ],
+)
+def test_episodes_with_places_are_those_of_the_simulator(spec: str, name: str, planner: str) -> None:
+    """Positions, several factors, samples and tests that change the hidden state: the same draws, digit for digit."""
+    problem = rhoplan.make(spec)
+    agent, episodes = rhoplan.make_agent(name, problem, planner=planner), 1 if spec == "inspection:n=16" else 6
+    found = simulate_episodes(problem, agent, seeds=(42,), episodes=episodes)
+    assert rewards_of(problem, agent, episodes)[0] == list(found.reward)
+
+
 # -- positions, several factors, changing states ----------------------------------------------------------------------
 
 QUALITY = ("bad", "good", "spent")
@@ -402,8 +457,43 @@ def test_positions_factors_and_samples_live_in_the_same_environment() -> None:
     assert draws_left(env) == before
 
 
+def test_an_action_off_the_menu_does_nothing_and_costs_the_worst_of_the_menu() -> None:
+    env = ProblemEnv(two_rocks(), reveal_state=True, render_mode="ansi", cap=4)
+    _, before = env.reset(seed=0, options={"state": ("good", "bad")})
+    stream = draws_left(env)
+    observation, reward, terminated, truncated, info = env.step(env.action_names.index("leave"))
+    assert (reward, terminated, truncated) == (-10.0, False, False)  # sampling a bad rock
+    assert observation == {"outcome": 0, "visible": 0}
+    assert info["outcome"] is None
+    assert info["state"] == before["state"]
+    assert draws_left(env) == stream
+    assert "leave -> not on the menu  (-10)" in env.render()
+    env.step(env.action_names.index("go-east"))
+    env.step(env.action_names.index("go-east"))
+    assert env.step(env.action_names.index("go-east"))[2:4] == (False, True)  # its steps count
+
+
+def test_sitting_out_an_episode_off_the_menu_pays_no_better_than_walking() -> None:
+    """Else the best reward of Inspection, whose optimum is negative, would be to never declare anything."""
+    env = make_env("inspection")
+    declare = env.action_names.index("declare-nominal")
+    env.reset(seed=0)
+    paid = [env.step(declare)[1] for _ in range(env.cap)]
+    assert paid == [-0.5] * env.cap
+    assert sum(paid) < -16.544
+
+
+def test_a_menu_that_only_pays_makes_waiting_free_not_gainful() -> None:
+    go = Action("go", np.array([3.0]), np.ones((1, 1)), ("done",), (END,))
+    walk = Action("walk", np.array([1.0]), np.ones((1, 1)), ("done",), ("there",))
+    menus = {"here": (walk,), "there": (go,)}
+    env = ProblemEnv(Problem("road", (Factor("none", ("only",), np.ones(1)),), "here", menus.__getitem__))
+    env.reset(seed=0)
+    assert env.step(env.action_names.index("go"))[1:4] == (0.0, False, False)
+
+
 def test_an_action_off_the_menu_is_refused_with_the_allowed_ones() -> None:
-    env = ProblemEnv(two_rocks())
+    env = ProblemEnv(two_rocks(), strict=True)
     env.reset(seed=0)
     with pytest.raises(
         ValueError,
@@ -421,7 +511,7 @@ def test_a_test_that_runs_once_leaves_the_menu() -> None:
         tests=(Test("biopsy", 3.0, ("clear", "not-clear"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),),
         commits=(rhoplan.Commit("treat", np.array([-1.0, 5.0])), rhoplan.Commit("wait", np.array([0.0, -20.0]))),
     )
-    env = ProblemEnv(problem)
+    env = ProblemEnv(problem, strict=True)
     env.reset(seed=3)
     *_, info = env.step(0)
     assert info["actions"] == ("treat", "wait")
@@ -465,5 +555,67 @@ def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (visible + 1,)),)
 
     endless = Problem("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
-    with pytest.raises(ValueError, match="'endless' has more than 1,000 visible states"):
+    with pytest.raises(ValueError, match="'endless' has more than 1,000 visible states.*not tuples of whole numbers"):
         ProblemEnv(endless)
+
+
+def test_visible_states_beyond_listing_stand_for_themselves() -> None:
+    env = make_env("inspection:n=16")
+    assert env.visible_states is None
+    moves, rest = env.action_names[:4], env.action_names[4:]
+    assert moves == ("north", "south", "east", "west")
+    assert rest == ("visual", "detailed", "declare-nominal", "declare-faulty")
+    observation, info = env.reset(seed=0)
+    assert observation["visible"].tolist() == [0, 0, 0]
+    assert list(info["action_mask"]) == [1, 1, 1, 1, 0, 0, 0, 0]
+    env.step(env.action_names.index("east"))
+    observation, *_, info = env.step(env.action_names.index("declare-nominal"))
+    assert observation["visible"].tolist() == [0, 1, 1]
+    assert info["visible"] == (0, 1, 1)
+    assert observation["visible"].dtype == np.int64
+
+
+def lock(digits: int) -> Problem:
+    """Visible: how often each of a few dials was turned, and whether the last one is all the way round."""
+
+    def menu(visible: object) -> tuple[Action, ...]:
+        assert isinstance(visible, tuple)
+        if min(visible) == 9:
+            return (Action("open", np.ones(1), np.ones((1, 1)), ("opened",), (END,)),)
+        turned = [(*visible[:dial], visible[dial] + 1, *visible[dial + 1 :]) for dial in range(digits)]
+        return tuple(
+            Action(f"turn-{dial}", np.zeros(1), np.ones((1, 1)), ("done",), (after,))
+            for dial, after in enumerate(turned)
+            if visible[dial] < 9
+        )
+
+    return Problem("lock", (Factor("none", ("only",), np.ones(1)),), (0,) * digits, menu)
+
+
+def test_actions_that_only_deep_states_offer_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 100)
+    env = ProblemEnv(lock(5), cap=50)
+    assert env.visible_states is None
+    assert env.action_names == ("turn-0", "turn-1", "turn-2", "turn-3", "turn-4", "open")
+    env.reset(seed=0)
+    for dial in range(5):
+        for _ in range(9):
+            observation, *_, info = env.step(dial)
+    assert info["actions"] == ("open",)
+    observation, _, terminated, _, _ = env.step(5)
+    assert terminated
+    assert observation["visible"].tolist() == [-1] * 5
+    assert observation in env.observation_space
+    assert observation["outcome"] == 1 + env.outcome_names.index("opened")
+
+
+def test_an_action_that_exploring_missed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 10)
+    monkeypatch.setattr("rhoplan.gym.DIVE", 5)
+    env = ProblemEnv(lock(3), cap=50)
+    env.reset(seed=0)
+    turns = [dial for dial in range(3) for _ in range(9)]
+    for dial in turns[:-1]:
+        env.step(dial)
+    with pytest.raises(RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 visible states"):
+        env.step(turns[-1])

@@ -6,19 +6,26 @@ read no entry points, so an import has to happen somewhere.)
 
     action        a number; `action_names` says which action it stands for. Actions of every visible state have one, in
                   the order of the problem's menus: tests, then commits, where the problem is observe-then-commit.
-    observation   of an observe-then-commit problem: the number of the outcome, 0 for "nothing yet"; `outcome_names`
-                  says which outcome it stands for. Of any other problem: a dict with that number under "outcome" and
-                  the number of the visible state under "visible"; `visible_states` says which it stands for.
+    observation   of an observe-then-commit problem: the number of the outcome, 0 for "nothing"; `outcome_names` says
+                  which outcome it stands for. Of any other problem: a dict with that number under "outcome" and the
+                  visible state under "visible": its number, `visible_states` says which it stands for; or, where there
+                  are more than can be listed, its own whole numbers (END is -1 throughout).
     reward        what the action pays in the true hidden state (minus the cost, for a test).
     terminated    the action led to END. truncated: `cap` steps are over without that; never both.
-    info          outcome (name, None after reset), actions (names on the menu now), action_mask (int8, one per action),
-                  visible (the visible state itself). The hidden state is told only with reveal_state=True.
+    info          outcome (name, None after reset), actions (names on the menu now), action_mask (int8, one per action,
+                  as `action_space.sample(mask)` takes it), visible (the visible state itself). The hidden state is told
+                  only with reveal_state=True.
+
+An action that the mask rules out does nothing, as in Gymnasium's own Taxi: nothing is drawn and nothing seen, the step
+counts, and it pays the least that anything on the menu could have paid, at most 0. So it is never the cheap way to sit
+an episode out. strict=True makes it a ValueError instead.
 
 The draws follow `rhoplan.draws`. The names of an episode's outcomes are what `rhoplan.observe` takes.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -26,18 +33,28 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
 
 from rhoplan.draws import draw_outcome, draw_state
 from rhoplan.problem import END, Action, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
-Observation: TypeAlias = np.int64 | dict[str, np.int64]
+Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
 
-NOTHING_YET = 0
-"""The observation before any action."""
+NOTHING = 0
+"""The observation before any action, and after one that was not on the menu."""
 
-VISIBLE_LIMIT = 100_000
-"""Visible states that are listed at most when the spaces are built: seconds of work, and no table learner has more."""
+VISIBLE_LIMIT = 10_000
+"""Visible states that are listed at most when the spaces are built: a second of work."""
+
+DIVE = 2_000
+"""Visible states met going deep, for the names of actions that the nearest VISIBLE_LIMIT states do not offer."""
+
+LARGEST_NUMBER = 2**62
+"""Most that a number of a visible state may be where states are too many to list; an int64 holds it."""
+
+SPELLING = {"rocksample": "RockSample"}
+"""Words of problem names that have a capital inside."""
 
 
 class ProblemEnv(gymnasium.Env[Observation, np.int64]):
@@ -46,6 +63,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
     cap: steps after which an episode is truncated, the problem's own by default. An action that ends the episode on
     that very step terminates it and does not truncate it.
     reveal_state: puts the names of the hidden state, one per factor, into info["state"].
+    strict: refuses an action that is not on the menu, instead of making it cost.
     parameters: of the registered problem that `problem` names.
     """
 
@@ -57,6 +75,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         *,
         cap: int | None = None,
         reveal_state: bool = False,
+        strict: bool = False,
         render_mode: str | None = None,
         **parameters: object,
     ) -> None:
@@ -67,17 +86,21 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None or 'ansi'; it is {render_mode!r}")
         self.reveal_state = reveal_state
+        self.strict = strict
         self.render_mode = render_mode
         self.action_names, self.outcome_names, self.visible_states = _names(self.problem)
         self._action_numbers = {name: number for number, name in enumerate(self.action_names)}
         self._outcome_numbers = {name: number for number, name in enumerate(self.outcome_names, start=1)}
-        self._visible_numbers = {visible: number for number, visible in enumerate(self.visible_states)}
+        self._visible_numbers = {visible: number for number, visible in enumerate(self.visible_states or ())}
         self.action_space = spaces.Discrete(len(self.action_names))
         outcome_space = spaces.Discrete(1 + len(self.outcome_names))
+        visible_space: spaces.Space[Any] = (
+            spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
+            if self.visible_states is None
+            else spaces.Discrete(len(self.visible_states))
+        )
         self.observation_space: spaces.Space[Any] = (
-            outcome_space
-            if self.problem.is_flat
-            else spaces.Dict({"outcome": outcome_space, "visible": spaces.Discrete(len(self.visible_states))})
+            outcome_space if self.problem.is_flat else spaces.Dict({"outcome": outcome_space, "visible": visible_space})
         )
         self._menus: dict[Visible, dict[str, Action]] = {}
         self._visible: Visible = END
@@ -102,24 +125,17 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take an action; draws its outcome, then the change of the hidden state, each only where it is left open.
 
-        ValueError where the action is not on the menu of the present visible state, ResetNeeded where no episode runs.
+        ValueError where there is no such action, ResetNeeded where no episode runs.
         """
         if self._verdict:
             raise ResetNeeded(f"the episode of '{self.problem.name}' is {self._verdict}: call reset() first")
         taken = self._on_menu(action)
-        state = self._state[taken.factor]
-        reward = float(taken.reward[state])
-        outcome = draw_outcome(self.np_random, taken.likelihood[state])
-        if taken.transition is not None:
-            change = taken.transition if taken.transition.ndim == 2 else taken.transition[outcome]
-            self._state[taken.factor] = draw_outcome(self.np_random, change[state])
-        self._visible = taken.leads_to[outcome]
-        name = taken.outcomes[outcome]
-        self._steps.append((taken.name, name, reward))
+        outcome, reward = self._nothing() if taken is None else self._take(taken)
+        self._steps.append((self.action_names[action], outcome or "not on the menu", reward))
         terminated = self._visible is END
         truncated = not terminated and len(self._steps) >= self.cap
         self._verdict = "over" if terminated else "cut off" if truncated else ""
-        return self._observation(name), reward, terminated, truncated, self._info(name)
+        return self._observation(outcome), reward, terminated, truncated, self._info(outcome)
 
     def render(self) -> str | None:
         """The episode so far as text, with render_mode="ansi"."""
@@ -150,16 +166,38 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
                 raise ValueError(f"factor '{factor.name}' has no state '{name}'; it has {', '.join(factor.states)}")
         return [factor.states.index(name) for factor, name in zip(factors, names, strict=True)]
 
+    def _take(self, taken: Action) -> tuple[str, float]:
+        """What the world does: the name of the outcome, and the reward."""
+        state = self._state[taken.factor]
+        reward = float(taken.reward[state])
+        outcome = draw_outcome(self.np_random, taken.likelihood[state])
+        if taken.transition is not None:
+            change = taken.transition if taken.transition.ndim == 2 else taken.transition[outcome]
+            self._state[taken.factor] = draw_outcome(self.np_random, change[state])
+        self._visible = taken.leads_to[outcome]
+        return taken.outcomes[outcome], reward
+
+    def _nothing(self) -> tuple[None, float]:
+        """An action that is not on the menu: no outcome, and the least that the menu could have paid."""
+        return None, min([0.0, *(float(action.reward.min()) for action in self._menu().values())])
+
     def _menu(self) -> dict[str, Action]:
         if self._visible not in self._menus:
             actions = () if self._visible is END else self.problem.menu(self._visible)
+            for action in actions:
+                if action.name not in self._action_numbers or not self._outcome_numbers.keys() >= {*action.outcomes}:
+                    raise RuntimeError(
+                        f"'{self.problem.name}' offers '{action.name}' ({', '.join(action.outcomes)}) only after more "
+                        f"than {VISIBLE_LIMIT:,} visible states: it is not in the spaces of the environment"
+                    )
             self._menus[self._visible] = {action.name: action for action in actions}
         return self._menus[self._visible]
 
-    def _on_menu(self, action: np.int64 | int) -> Action:
+    def _on_menu(self, action: np.int64 | int) -> Action | None:
+        """The action of that number; None where the menu does not have it now."""
         menu, numbers = self._menu(), self._action_numbers
-        if self.action_space.contains(action) and self.action_names[action] in menu:
-            return menu[self.action_names[action]]
+        if self.action_space.contains(action) and (not self.strict or self.action_names[action] in menu):
+            return menu.get(self.action_names[action])
         allowed = ", ".join(f"{name} ({numbers[name]})" for name in menu)
         if not self.action_space.contains(action):
             raise ValueError(
@@ -172,10 +210,13 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         )
 
     def _observation(self, outcome: str | None) -> Observation:
-        number = np.int64(NOTHING_YET if outcome is None else self._outcome_numbers[outcome])
+        number = np.int64(NOTHING if outcome is None else self._outcome_numbers[outcome])
         if self.problem.is_flat:
             return number
-        return {"outcome": number, "visible": np.int64(self._visible_numbers[self._visible])}
+        if self.visible_states is not None:
+            return {"outcome": number, "visible": np.int64(self._visible_numbers[self._visible])}
+        ended = np.full_like(_whole_numbers(self.problem), -1)
+        return {"outcome": number, "visible": ended if self._visible is END else np.array(self._visible, np.int64)}
 
     def _info(self, outcome: str | None) -> dict[str, Any]:
         allowed = tuple(self._menu())
@@ -189,15 +230,20 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
 
 
 def make_env(
-    spec: str, *, cap: int | None = None, reveal_state: bool = False, render_mode: str | None = None
+    spec: str,
+    *,
+    cap: int | None = None,
+    reveal_state: bool = False,
+    strict: bool = False,
+    render_mode: str | None = None,
 ) -> ProblemEnv:
     """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper."""
-    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state, render_mode=render_mode)
+    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state, strict=strict, render_mode=render_mode)
 
 
 def environment_id(name: str) -> str:
     """The id under which the registered problem `name` is known to gymnasium: `rhoplan/Tiger-v0`."""
-    return f"rhoplan/{name.title().replace('-', '')}-v0"
+    return f"rhoplan/{''.join(SPELLING.get(word, word.title()) for word in name.split('-'))}-v0"
 
 
 def register_environments() -> None:
@@ -218,30 +264,57 @@ def _problem(problem: Problem | str, parameters: dict[str, object]) -> Problem:
     return problem
 
 
-def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Visible, ...]]:
-    """Names of all actions and of all outcomes, and the visible states that can be reached, END the last of them."""
+def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Visible, ...] | None]:
+    """Names of all actions and of all outcomes, and the visible states that can be reached, END the last of them.
+
+    None for the visible states where there are too many; the names are then those of the nearest, and of a dive.
+    """
     if problem.is_flat:
         # What a run-once test leaves on the menu is a subset of the first menu: no need to list the subsets.
-        menus, visibles = [problem.flat(frozenset())], [problem.start]
+        visibles: list[Visible] = [problem.start]
+        actions, listed = list(problem.flat(frozenset())), True
     else:
-        menus, visibles = [], [problem.start]
-        known = {problem.start, END}
-        for visible in visibles:
-            menus.append(problem.menu(visible))
-            after = [v for action in menus[-1] for v in _reachable(action) if v not in known]
-            visibles += dict.fromkeys(after)
-            known.update(after)
-            if len(visibles) > VISIBLE_LIMIT:
-                raise ValueError(
-                    f"'{problem.name}' has more than {VISIBLE_LIMIT:,} visible states, too many for a table"
-                )
-    actions = [action for menu in menus for action in menu]
+        visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
+    if not listed:
+        _whole_numbers(problem)
+        actions += _explore(problem, DIVE, deep=True)[1]
     outcomes = dict.fromkeys(outcome for action in actions for outcome in action.outcomes)
-    return tuple(dict.fromkeys(action.name for action in actions)), tuple(outcomes), (*visibles, END)
+    names = tuple(dict.fromkeys(action.name for action in actions))
+    return names, tuple(outcomes), (*visibles, END) if listed else None
 
 
-def _reachable(action: Action) -> list[Visible]:
-    return [visible for visible, column in zip(action.leads_to, action.likelihood.T, strict=True) if column.any()]
+def _explore(problem: Problem, most: int, *, deep: bool) -> tuple[list[Visible], list[Action], bool]:
+    """Up to `most` visible states from the start on, the nearest or the last found first; one action per name and
+    outcomes on their menus; and whether these are all states there are."""
+    found, known = deque([problem.start]), {problem.start, END}
+    visibles: list[Visible] = []
+    actions: dict[tuple[str, ...], Action] = {}
+    while found and len(visibles) < most:
+        visible = found.pop() if deep else found.popleft()
+        visibles.append(visible)
+        for action in problem.menu(visible):
+            actions.setdefault((action.name, *action.outcomes), action)
+            fresh = [v for v in _reachable(action) if v not in known]
+            found += dict.fromkeys(fresh)
+            known.update(fresh)
+    return visibles, list(actions.values()), not found
+
+
+def _reachable(action: Action) -> tuple[Visible, ...]:
+    if len(action.leads_to) == 1:
+        return action.leads_to
+    return tuple(v for v, column in zip(action.leads_to, action.likelihood.T, strict=True) if column.any())
+
+
+def _whole_numbers(problem: Problem) -> NDArray[np.int64]:
+    """The start of `problem` as an array, where visible states can stand for themselves."""
+    start = problem.start
+    if not isinstance(start, tuple) or not start or not all(isinstance(part, int) for part in start):
+        raise ValueError(
+            f"'{problem.name}' has more than {VISIBLE_LIMIT:,} visible states, too many for a table, and they are not "
+            "tuples of whole numbers, which could stand for themselves"
+        )
+    return np.array(start, dtype=np.int64)
 
 
 register_environments()

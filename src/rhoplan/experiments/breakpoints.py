@@ -56,6 +56,7 @@ def policy_steps(
     high: float = 200.0,
     unit: str = "nats",
     resolution: float = RESOLUTION,
+    limit: int = 1000,
 ) -> tuple[Step, ...]:
     """All steps of planning `horizon` actions ahead on a flat problem, for weights from `low` to `high` per `unit`.
 
@@ -81,7 +82,7 @@ def policy_steps(
             changed = 0 if before is None else now.differences(before)
             steps.append(Step(lower / nat, upper / nat, unit, now.score, len(now.nodes), changed))
         window = upper + width
-        if window >= chart.high:
+        if window >= chart.high or len(steps) >= limit:
             return tuple(steps)
         before = now
         lower, now = _past(chart, now, window)

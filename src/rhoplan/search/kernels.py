@@ -66,7 +66,10 @@ class Tree(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a simulation writes on. prior: cumulative root belief. truth: the sampled state of factor f, at f * S."""
+    """What a simulation writes on. prior: cumulative root belief. truth: the sampled state of factor f, at f * S.
+
+    path: the node after each step and the arm taken there. paid: what that arm paid. belief, ahead, rows: scratch.
+    """
 
     counters: Ids
     rng: NDArray[np.uint64]

@@ -73,8 +73,10 @@ def mcts(model: Model, tree: Tree, work: Work, settings: Settings, simulations: 
 @compiled
 def deepen(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
     """One simulation: expand one arm somewhere. False, with no visit counted, where a menu is missing."""
-    node, steps = 0, 0
+    work.path[0, 0] = 0
+    steps = 0
     while True:
+        node = work.path[steps, 0]
         visible = tree.nodes[node, VISIBLE]
         if model.menus[visible, READY] == 0:
             work.counters[MISSING] = visible
@@ -83,7 +85,7 @@ def deepen(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
         if tree.nodes[node, ARMS] < 0:
             open_node(model, tree, work, node, going)
         arm = select(tree, node, going, settings.exploration)
-        work.path[steps, 0], work.path[steps, 1] = node, arm
+        work.path[steps, 1] = arm
         steps += 1
         action = model.menus[visible, START] + arm
         if tree.arms[tree.nodes[node, ARMS] + arm, COUNT] == 0.0:
@@ -91,7 +93,7 @@ def deepen(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
                 return False
             break
         slot = child_slot(model, tree, node, action)
-        node = unsolved_child(tree, slot, model.actions[action, OUTCOMES], uniform(work.rng))
+        work.path[steps, 0] = unsolved_child(tree, slot, model.actions[action, OUTCOMES], uniform(work.rng))
     for step in range(steps - 1, -1, -1):
         back_up(model, tree, work.path[step, 0], work.path[step, 1], settings.discount)
     return True

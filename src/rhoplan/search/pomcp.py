@@ -71,8 +71,10 @@ def simulate(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
     width = len(work.belief)
     for row in range(0, width, settings.states):
         work.truth[row] = draw(work.prior, row, work.rng)
-    node, steps, value = 0, 0, 0.0
+    work.path[0, 0] = 0
+    steps, value = 0, 0.0
     while steps < settings.depth:
+        node = work.path[steps, 0]
         visible = tree.nodes[node, VISIBLE]
         if model.menus[visible, READY] == 0:
             work.counters[MISSING] = visible
@@ -90,7 +92,7 @@ def simulate(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
         row = model.actions[action, ROW]
         taken = tree.nodes[node, ARMS] + arm
         reward = model.numbers[model.actions[action, REWARD] + work.truth[row]]
-        work.path[steps, 0], work.path[steps, 1], work.paid[steps] = node, taken, reward + tree.arms[taken, PAY]
+        work.path[steps, 1], work.paid[steps] = taken, reward + tree.arms[taken, PAY]
         steps += 1
         if arm >= going:
             break
@@ -112,9 +114,9 @@ def simulate(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
                 tree.children[slot] = fresh
                 work.counters[NODES_USED] += 1
             break
-        node = child
+        work.path[steps, 0] = child
         if steps == settings.depth:
-            value = paid_ending(model, work, tree.nodes[node, BEST])
+            value = paid_ending(model, work, tree.nodes[child, BEST])
     if np.isnan(value):
         return False
     average(tree, work, settings.discount, steps, value)

@@ -230,7 +230,7 @@ class TreeSearch:
             belief=np.zeros(self._width),
             ahead=np.zeros(self._width),
             rows=np.zeros(3 * self.model.states),
-            path=np.zeros((self.depth, 2), dtype=np.int64),
+            path=np.zeros((self.depth + 1, 2), dtype=np.int64),
             paid=np.zeros(self.depth),
         )
 

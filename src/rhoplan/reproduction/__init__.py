@@ -1,0 +1,1 @@
+"""The paper, reproduced: measurements as jobs, studies as data, verdicts computed from both, and the report."""
