@@ -4,6 +4,7 @@
 python3 run.py          sets up, then makes the exact score table of the paper's agents
 python3 run.py test     sets up, then runs the tests
 python3 run.py lint     sets up, then runs the linter and the type checker
+python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
 
 Standard library only. A bare Debian refuses `pip install` outside a virtual environment and ships no
@@ -34,18 +35,23 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     command = arguments[0] if arguments else "main"
-    if command not in ("main", "test", "lint", "cli"):
-        print(f"run.py knows test, lint and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
+    if command not in ("main", "test", "lint", "docs", "cli"):
+        print(f"run.py knows test, lint, docs and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    extras = {"main": "", "cli": "", "test": "dev", "lint": "dev"}[command]
+    extras = {"main": "", "cli": "", "test": "dev", "lint": "dev", "docs": "docs"}[command]
     if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
         extras = "dev,validation"
+    if command == "docs" and sys.version_info < (3, 11):
+        print(f"the documentation site needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
+        return 2
     set_up(extras)
     rest = arguments[1:]
     if command == "test":
         return run(["-m", "pytest", "-n", "auto", *rest])
     if command == "lint":
         return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
+    if command == "docs":
+        return build_site()
     if command == "cli":
         return run(["-m", "rhoplan", *rest])
     return run(["-m", "rhoplan", "reproduce", "core", "--out", "out"])
@@ -94,6 +100,14 @@ def install(arguments: list[str]) -> None:
             "setting up failed: pip could not install what pyproject.toml lists (its message is above)", file=sys.stderr
         )
         raise SystemExit(1)
+
+
+def build_site() -> int:
+    """Build the documentation from scratch (what is left from before may hide a warning); warnings are errors."""
+    failed = run(["-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html", "docs", "docs/_build/html"])
+    if not failed:
+        print(HERE / "docs" / "_build" / "html" / "index.html")
+    return failed
 
 
 def run(arguments: list[str]) -> int:

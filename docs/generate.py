@@ -1,9 +1,10 @@
-"""Writes what the documentation shows of the program: command output in Markdown files, and the command reference.
+"""Writes what the documentation shows of the program: output in Markdown files, and the command reference.
 
     python docs/generate.py
 
-In a ```console block, what follows a line `$ .venv/bin/rhoplan ...` is replaced by what the command prints now. A YAML
-block whose first line is `# NAME.yaml` is the file NAME.yaml that later commands of the page may use. `commands.md` is
+In a ```console block, what follows a line `$ .venv/bin/rhoplan ...` is replaced by what the command prints now. The
+```python blocks of a page are run one after the other, and an ```output block right after one is replaced by what it
+printed. A YAML block whose first line is `# NAME.yaml` is the file NAME.yaml that the page may use. `commands.md` is
 made from the help texts. A test compares the result with what is committed.
 """
 
@@ -24,13 +25,31 @@ PROMPT = "$ .venv/bin/rhoplan "
 
 
 def page_with_output(text: str) -> str:
-    """`text` with the output of its commands as they print it now."""
+    """`text` with the output of its commands and of its Python as they print it now."""
+    scope: dict[str, object] = {"__name__": "page"}
     with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)):
         for name, body in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, flags=re.DOTALL):
             Path(name).write_text(body)
+        text = re.sub(r"(```console\n)(.*?)(```)", lambda m: m[1] + refreshed(m[2]) + m[3], text, flags=re.DOTALL)
         return re.sub(
-            r"```console\n(.*?)```", lambda match: f"```console\n{refreshed(match.group(1))}```", text, flags=re.DOTALL
+            r"(```python\n)(.*?)(```\n)(?:(\n```output\n).*?(```\n))?",
+            lambda m: m[1] + m[2] + m[3] + with_output(m[4], printed_by(m[2], scope), m[5]),
+            text,
+            flags=re.DOTALL,
         )
+
+
+def with_output(begin: str | None, printed: str, end: str) -> str:
+    """The output block of a Python block; nothing where the page shows none."""
+    return begin + printed + end if begin else ""
+
+
+def printed_by(code: str, scope: dict[str, object]) -> str:
+    """What `code` prints when it runs in `scope`, with the names of the blocks before it."""
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(compile(code, "page", "exec"), scope)
+    return stream.getvalue()
 
 
 def refreshed(block: str) -> str:

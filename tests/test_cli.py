@@ -296,19 +296,11 @@ def test_output_is_plain_when_piped() -> None:
     assert "+5.1599" in done.stdout
 
 
-def test_reproduce_core_confirms_the_published_rows_in_bits(run: Any, run_json: Any, tmp_path: Path) -> None:
-    record = run_json("reproduce", "core", "--out", str(tmp_path))
-    exact = [row for row in record["rows"] if row["kind"] == "exact"]
-    # The largest of 66 published figures lies 2.4 of its own standard errors away; 4 would be a contradiction.
-    assert max(row["distance"] for row in exact if row["unit"] == "bits") < 4
-    assert max(row["distance"] for row in exact if row["unit"] == "nats") > 4
-    assert {p.name for p in tmp_path.iterdir()} == {"core.csv", "core.png"}
-    # What the README says was found.
-    assert len(exact) == 2 * 22
-    assert round(max(row["distance"] for row in exact if row["unit"] == "bits"), 1) == 2.4
-    reward = {(r["problem"], r["agent"], r["unit"]): r["reward"] for r in record["rows"]}
-    for name, best in (("tiger", True), ("diagnosis", True), ("bandit", True), ("testbed", False)):
-        assert (abs(reward[name, "efe", "bits"] - reward[name, "optimum", None]) < 1e-4) == best
-    tiger = {agent: reward["tiger", agent, "bits"] for agent in ("planning", "planning-ig", "efe", "info-gain")}
-    assert len({round(value, 12) for value in tiger.values()}) == 1
-    assert "(optimum)" in run("reproduce", "core", "--out", str(tmp_path))[1]
+def test_reproduce_a_study(run: Any, run_json: Any, tmp_path: Path) -> None:
+    summary = run_json("reproduce", "testbed", "--out", str(tmp_path), "--jobs", "1")
+    assert summary["verdicts"] == {"confirmed": 13, "holds only in bits": 2}
+    assert Path(summary["report"]).read_text().startswith("<!doctype html>")
+    assert "testbed" in run("reproduce", "--list")[1]
+    code, _, error = run("reproduce", "tigre")
+    assert code == 2
+    assert "no study 'tigre'" in error

@@ -1,5 +1,6 @@
 """Tree search: its kernels are rhoplan's own formulas, and more simulations bring it to the exact planner's values."""
 
+import doctest
 import math
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+import rhoplan.search
 from rhoplan.information import information, update
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
@@ -333,6 +335,10 @@ def test_ties_go_to_the_ending_action_listed_first():
     for method in METHODS:
         found = search(problem, method, 3, simulations=50)
         assert (found.choice, found.ending) == (-1, 0)
+
+
+def test_example_in_the_docstring_runs():
+    assert doctest.testmod(rhoplan.search) == (0, 5)
 
 
 # What is refused

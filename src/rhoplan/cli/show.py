@@ -148,7 +148,7 @@ def print_problem(problem: Problem) -> None:
     out.print(
         f"{problem.name}: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
         f"{_count(len(menu.commits), 'commit')}; "
-        f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise\n"
+        f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
     table = Table("state", "prior", title="States", title_justify="left")
     for state, p in list(zip(problem.states, problem.prior, strict=True))[:MOST_ROWS]:
@@ -178,7 +178,9 @@ def print_factored(problem: Problem) -> None:
     out = console()
     factors = _count(len(problem.factors), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
-    out.print(f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise; cut off after {problem.cap} steps\n")
+    out.print(
+        f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise; cut off after {problem.cap} steps\n"
+    )
     table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
     for factor in problem.factors[:MOST_ROWS]:
         shares = list(zip(factor.states, factor.prior, strict=True))

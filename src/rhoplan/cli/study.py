@@ -2,73 +2,79 @@
 
 from __future__ import annotations
 
-import math
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rhoplan.cli.common import console, json_option, number, percent, print_json, show_table, signed
+from rhoplan.cli.common import console, json_option, print_json, show_table
+
+if TYPE_CHECKING:
+    from rhoplan.reproduction.study import Study
 
 
 @click.command("reproduce")
-@click.argument("study", type=click.Choice(["core"]), default="core")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True,
-              help="Folder for the table and the plot.")  # fmt: skip
+@click.argument("studies", nargs=-1, metavar="[ID]...")
+@click.option("--list", "listing", is_flag=True, help="List the studies, and about how long each takes.")
+@click.option("--full", is_flag=True, help="Simulate as many episodes as the paper did, not a tenth.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("reproduction"),
+              show_default=True, help="Folder of the report; what is there already is used again.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes to use.  [default: one per core]")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster whose scheduler listens at ADDRESS.")
+@click.option("--unit", type=click.Choice(["nats", "bits", "both"]), default="both", show_default=True,
+              help="Unit of information of the exact columns in tables.")  # fmt: skip
 @json_option
-def reproduce_command(study: str, out: Path, as_json: bool) -> None:
-    """Exact scores of the paper's agents beside its published figures, as a table and a plot.
+def reproduce_command(
+    studies: tuple[str, ...],
+    listing: bool,
+    full: bool,
+    out: Path,
+    jobs: int | None,
+    cluster: str | None,
+    unit: str,
+    as_json: bool,
+) -> None:
+    """Every table, figure and claim of the paper: published, simulated and exact, with a verdict on each.
 
-    STUDY core: Tiger, Testbed, Diagnosis and Bandit.
+    Without IDs all studies are run. A run that was stopped goes on where it was.
     """
-    from rhoplan.experiments.core import core_rows, write_core
+    from rhoplan.reproduction.catalogue import choose
 
-    rows = core_rows()
-    files = write_core(rows, out)
-    if as_json:
-        print_json({"study": study, "files": [str(file) for file in files], "rows": rows})
+    chosen = choose(studies)
+    if listing:
+        list_studies(chosen, as_json)
         return
-    print_core(rows)
-    for file in files:
-        click.echo(f"wrote {file}")
+    from rhoplan.cli.watch import Watch
+    from rhoplan.reproduction.run import run
+
+    with Watch(quiet=as_json) as watch:
+        summary = run(chosen, out, full=full, jobs=jobs or os.cpu_count() or 1, cluster=cluster, unit=unit, watch=watch)
+    if as_json:
+        print_json(summary)
+        return
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary["verdicts"].items())
+    click.echo(f"{summary['studies']} studies in {summary['seconds']:.0f} s: {counts}")
+    click.echo(f"report: {summary['report']}")
 
 
-def print_core(rows: list[dict[str, Any]]) -> None:
+def list_studies(studies: list[Study], as_json: bool) -> None:
+    records: list[dict[str, Any]] = [
+        {"id": s.id, "kind": s.kind, "title": s.title, "place": s.place, "quick": s.seconds[0], "full": s.seconds[1]}
+        for s in studies
+    ]
+    if as_json:
+        print_json({"studies": records})
+        return
     from rich.table import Table
 
-    out = console()
-    table = Table(
-        "problem", "agent", title="The paper's agents: published (5,000 episodes) and exact", title_justify="left"
-    )
-    for heading in ("H", "w", "tests", "exact", "success", "exact", "reward", "exact", "SE off", "in nats"):
+    table = Table("id", "kind", "what", title="Studies, with seconds on two cores", title_justify="left")
+    for heading in ("quick", "full"):
         table.add_column(heading, justify="right")
-    for place, row in enumerate(rows):
-        first = place == 0 or rows[place - 1]["problem"] != row["problem"]
-        last = place + 1 == len(rows) or rows[place + 1]["problem"] != row["problem"]
-        if row["agent"] == "optimum":
-            table.add_row(
-                "", "(optimum)", "∞", "0", "", number(row["tests"], 2), "", percent(row["success"], 1),
-                "", signed(row["reward"], 3), "", "", style="italic", end_section=last,
-            )  # fmt: skip
-        elif row["unit"] == "bits":
-            nats = rows[place + 1]
-            off = "none" if row["distance"] == 0 else f"{row['distance']:.1f}"
-            table.add_row(
-                row["problem"] if first else "", row["agent"], str(row["horizon"]), f"{row['weight']:g}",
-                number(row["published_tests"], 2), number(row["tests"], 2),
-                percent(row["published_success"], 1), percent(row["success"], 1),
-                signed(row["published_reward"], 2), signed(row["reward"], 3),
-                off if math.isfinite(row["distance"]) else "∞", signed(nats["reward"], 3),
-            )  # fmt: skip
+    for record in records:
+        times = (f"{record[size]:.0f}" for size in ("quick", "full"))
+        table.add_row(record["id"], record["kind"], record["title"], *times)
     show_table(table)
-    exact = [row for row in rows if row["kind"] == "exact"]
-    near = {unit: sum(r["unit"] == unit and r["distance"] < 4 for r in exact) for unit in ("bits", "nats")}
-    out.print(
-        "(optimum): the certified best plan with no horizon limit, within 1e-4. exact: weight per bit. in nats: exact\n"
-        "reward with weights per nat. SE off: the largest of the three differences between published and exact, in\n"
-        f"standard errors of the paper's own protocol. Of {len(exact) // 2} published lines, {near['bits']} lie within "
-        f"4 of them\nif weights are per bit, {near['nats']} if they are per nat, as the paper says."
-    )
 
 
 @click.command("bench")

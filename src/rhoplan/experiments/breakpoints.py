@@ -1,12 +1,14 @@
-"""The steps of an agent: between which weights of information its policy is one and the same, and its exact score there.
+"""The steps of an agent: the weights between which its policy is one and the same, and its exact score there.
 
-As the weight w grows, an agent that plans H actions ahead does not drift from reward to information: its policy changes
-at single weights and is constant in between, and so is its score. `policy_steps` finds these weights from the lines that
-values are made of (`planning.breakpoints`), so that no step is missed and none is made up by a grid.
+As the weight w of information grows, an agent that plans H actions ahead does not drift from reward to information: its
+policy changes at single weights and is constant in between, and so is its score. `policy_steps` finds these weights
+from the lines that values are made of (`planning.breakpoints`): no step is missed between the points of a grid.
 
 A policy is what the agent does at the beliefs that the exact score decides at: those reached within the cap with a
-probability that is not negligible (`scoring.NEGLIGIBLE`). Two policies that differ there are two steps, even where a
-symmetry gives them the same score.
+probability that is not negligible (`scoring.NEGLIGIBLE`). Two policies that differ there are two steps, even where
+their scores agree: because of a symmetry, or because they differ at beliefs that hardly ever come up. Where two
+actions are worth nearly the same over a whole stretch of weights (slopes that differ by 1e-9, say, as far out in
+Bandit), the tie rule decides between them, and rounding moves the place where it does by more than the resolution.
 """
 
 from __future__ import annotations
@@ -60,9 +62,12 @@ def policy_steps(
 ) -> tuple[Step, ...]:
     """All steps of planning `horizon` actions ahead on a flat problem, for weights from `low` to `high` per `unit`.
 
-    The first step holds at `low` itself, however narrow it is; at any other end of a step rounding decides. A wider
-    `resolution` gives fewer steps, with brackets of at most that width between them, in less time.
-    Not covered: discounts below 1, finite precision, and problems that are not flat.
+    The first step holds at `low` itself, however narrow it is (a free test may be taken at every weight but 0); at any
+    other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
+    `resolution` gives fewer steps, with brackets of at most that width between them. After `limit` steps the search
+    ends; the last step then ends below `high`, and a search from there goes on.
+    Time grows with the number of beliefs that are reached, times the number of steps.
+    Not covered: discounts below 1, finite precision, problems that are not flat, horizons of several hundred.
     """
     if not problem.is_flat:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
@@ -72,15 +77,17 @@ def policy_steps(
         raise AgentError(f"resolution must be above 0; it is {resolution:g}")
     nat = per_nat(1.0, unit)
     chart, width = Chart(shared_graph(problem), horizon, high * nat), resolution * nat
+    given = {low * nat: low, chart.high: high}  # these two come back as they were given, without rounding
     steps: list[Step] = []
     lower, before, now = low * nat, None, _follow(chart, low * nat)
     while True:
         upper = float(now.changes[0]) if now.changes.size else chart.high
         if before is not None and now.is_same(before):
-            steps[-1] = replace(steps[-1], upper=upper / nat)
+            steps[-1] = replace(steps[-1], upper=given.get(upper, upper / nat))
         else:
             changed = 0 if before is None else now.differences(before)
-            steps.append(Step(lower / nat, upper / nat, unit, now.score, len(now.nodes), changed))
+            start, end = given.get(lower, lower / nat), given.get(upper, upper / nat)
+            steps.append(Step(start, end, unit, now.score, len(now.nodes), changed))
         window = upper + width
         if window >= chart.high or len(steps) >= limit:
             return tuple(steps)

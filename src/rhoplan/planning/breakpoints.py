@@ -33,7 +33,7 @@ NARROW = 1e-9
 """Width of an interval, in weight per nat, below which a change that resists proof counts as found."""
 
 NOISE = 0.01
-"""Share of the tie tolerance by which a proof may fail through rounding: sums of a few hundred terms stay below it."""
+"""Share of the tie tolerance by which a proof may fail: 1e-14 of the reward scale, room for some 50 roundings."""
 
 NEVER = -1e200
 """Value of an action that is not on the menu: below that of all others, and finite, so that chords are numbers."""
@@ -66,12 +66,13 @@ def lines(graph: Graph, nodes: Ids, weights: Array, horizon: int) -> tuple[Array
 class Chart:
     """The choices of planning `horizon` actions ahead at every weight (per nat) up to `high`; grows on demand.
 
-    A node is worked out from the weight on at which it is first asked for, so ask from low weights to high ones.
+    A node is worked out from the weight on at which it is first asked for, so one must ask from low weights to high.
     Not covered: discounts below 1 and utilities other than weight * information.
     """
 
     def __init__(self, graph: Graph, horizon: int, high: float) -> None:
         self.graph, self.horizon, self.high = graph, horizon, high
+        self._asked = -np.inf
         self._row: Ids = np.empty(0, dtype=np.int64)
         self._rows = 0
         self._changes: Array = np.empty((0, 1))
@@ -81,7 +82,8 @@ class Chart:
         """What to do (n,) just above `weight`: -1 to end, otherwise the slot of the action to take."""
         rows = self._known(nodes, weight)
         passed = (self._changes[rows] <= weight).sum(axis=1)
-        return self._winners[rows, passed] - 1
+        result: Ids = self._winners[rows, passed] - 1
+        return result
 
     def changes(self, nodes: Ids, weight: float) -> Array:
         """The weights above `weight`, in order, at which the choice at one of `nodes` changes."""
@@ -89,6 +91,9 @@ class Chart:
         return np.unique(found[np.isfinite(found) & (found > weight)])
 
     def _known(self, nodes: Ids, weight: float) -> Ids:
+        if weight < self._asked:
+            raise ValueError(f"a chart must be asked from low weights to high; {weight:g} comes after {self._asked:g}")
+        self._asked = weight
         self._row = grown(self._row, self.graph.size, -1)
         fresh = np.unique(nodes[self._row[nodes] < 0])
         step = max(1, CHUNK_NUMBERS // (self.graph.next[0].size ** min(self.horizon, 2) + 1))

@@ -1,14 +1,19 @@
 """Figures, drawn without a screen. Colours are the Okabe-Ito set, told apart by readers with any colour vision, and
-each line has a marker of its own."""
+each line has a marker of its own. An agent looks the same in every figure (`LOOKS`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rhoplan.report.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -24,6 +29,60 @@ STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
     "savefig.dpi": 150,
 }
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an agent is drawn: what a legend calls it, its colour, the marker of its points."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS: dict[str, Look] = {
+    "myopic": Look("Myopic", "#E69F00", "v"),
+    "planning": Look("Planning", "#0072B2", "s"),
+    "info-gain": Look("Info Gain", "#CC79A7", "^"),
+    "planning-ig": Look("Planning+IG", "#009E73", "P"),
+    "efe": Look("EFE", "#D55E00", "o"),
+    "optimum": Look("certified optimum", "#000000", "*"),
+}
+
+COMMIT, OBSERVE, UNCERTAIN = "#D55E00", "#0072B2", "#009E73"
+"""Colours of quantities within an episode: worth of committing, worth of observing, entropy."""
+
+TARGET, CHOSEN, SCANNED = "#009E73", "#D55E00", "#0072B2"
+"""Colours of marks on a belief: the true state, what the agent commits to, what a test reported."""
+
+QUIET = "#666666"
+"""Colour of notes and of guides."""
+
+Given = TypeVar("Given")
+
+
+def styled(draw: Callable[[Given], Figure]) -> Callable[[Given], Figure]:
+    """`draw` in the style of this module, whatever style is set elsewhere; nothing stays set."""
+
+    @wraps(draw)
+    def in_style(given: Given) -> Figure:
+        import matplotlib as mpl
+
+        with mpl.rc_context(STYLE):
+            drawing = draw(given)
+            # Ticks take their style when they are first laid out: that must happen here.
+            drawing.draw_without_rendering()  # type: ignore[no-untyped-call]
+            return drawing
+
+    return in_style
+
+
+def canvas(rows: int, columns: int, size: tuple[float, float], **settings: Any) -> tuple[Figure, Any]:
+    """A figure that belongs to nobody else, and its axes (rows x columns array)."""
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=size, layout="constrained")
+    return drawing, drawing.subplots(rows, columns, squeeze=False, **settings)
 
 
 @contextmanager
@@ -42,6 +101,45 @@ def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> It
                 drawing.savefig(temporary)
         finally:
             plt.close(drawing)
+
+
+PLACES = ((9, -3, "left", "top"), (-9, -3, "right", "top"), (9, 3, "left", "bottom"), (-9, 3, "right", "bottom"),
+          (0, -9, "center", "top"), (0, 9, "center", "bottom"))  # fmt: skip
+"""Where a label may stand: offset from its point in typographic points, and which side of it is there."""
+
+
+def place_labels(
+    axis: Any, labels: Sequence[tuple[float, float, str]], taken: Sequence[tuple[float, float]], size: float = 7.5
+) -> int:
+    """Write `labels` (x, y, text; the first matter most) beside their points where they cover neither each other nor
+    the points `taken`; those without room are left out. How many were written. The axes must have their limits."""
+    box = axis.get_position()
+    width, height = (72 * inches for inches in axis.figure.get_size_inches())
+    width, height = width * box.width, height * box.height
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across, up = axis.transAxes.inverted().transform(axis.transData.transform((x, y)))
+        return across * width, up * height
+
+    obstacles = [(x - 2, y - 2, x + 2, y + 2) for x, y in (at(*spot) for spot in taken)]
+    written = 0
+    for x, y, text in labels:
+        across, up = at(x, y)
+        long, high = 0.6 * size * len(text), 1.15 * size
+        for right, above, side, edge in PLACES:
+            left = across + right - {"left": 0.0, "right": long, "center": long / 2}[side]
+            bottom = up + above - (high if edge == "top" else 0.0)
+            mine = (left, bottom, left + long, bottom + high)
+            if left < 0 or bottom < 0 or mine[2] > width or mine[3] > height:
+                continue
+            if any(mine[0] < b[2] and b[0] < mine[2] and mine[1] < b[3] and b[1] < mine[3] for b in obstacles):
+                continue
+            axis.annotate(text, (x, y), xytext=(right, above), textcoords="offset points", ha=side, va=edge,
+                          fontsize=size, color="#333333", zorder=9)  # fmt: skip
+            obstacles.append(mine)
+            written += 1
+            break
+    return written
 
 
 def draw_sweep(path: Path, rows: Sequence[Mapping[str, Any]], name: str, title: str, command: str) -> None:

@@ -79,11 +79,16 @@ def ceiling(problem: str) -> dict[str, Any]:
     return {"clairvoyant": found.clairvoyant, "tight": found.tight, "optimum": found.optimum}
 
 
-def steps(problem: str, horizon: int, *, high: float = 200.0, unit: str = "nats") -> dict[str, Any]:
-    """The policy as a function of the weight: every interval between 0 and `high`, with the exact score inside."""
+def steps(
+    problem: str, horizon: int, *, high: float = 200.0, unit: str = "nats", resolution: float = 1e-6
+) -> dict[str, Any]:
+    """The policy as a function of the weight: every interval between 0 and `high`, with the exact score inside.
+
+    Changes closer than `resolution` are told as one.
+    """
     from rhoplan.experiments.breakpoints import policy_steps
 
-    found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit)
+    found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit, resolution=resolution)
     return {
         "steps": [
             {
@@ -98,9 +103,8 @@ def steps(problem: str, horizon: int, *, high: float = 200.0, unit: str = "nats"
     }
 
 
-def reaches_optimum(problem: str, *, deepest: int = 30, margin: float = 1e-4) -> dict[str, Any]:
+def reaches_optimum(problem: str, optimum: float, *, deepest: int = 30, margin: float = 1e-4) -> dict[str, Any]:
     """Exact reward of reward-only planning by horizon, up to the first that comes within `margin` of the optimum."""
-    best = optimum(problem)
     model = make(problem)
     rewards: list[float] = []
     for horizon in range(1, deepest + 1):
@@ -108,15 +112,15 @@ def reaches_optimum(problem: str, *, deepest: int = 30, margin: float = 1e-4) ->
             rewards.append(evaluate(model, make_agent("planning", model, horizon=horizon)).reward)
         except LimitError:
             break
-        if rewards[-1] >= best["lower"] - margin:
-            return {"rewards": rewards, "horizon": horizon, "optimum": best["lower"]}
-    return {"rewards": rewards, "horizon": None, "optimum": best["lower"]}
+        if rewards[-1] >= optimum - margin:
+            return {"rewards": rewards, "horizon": horizon}
+    return {"rewards": rewards, "horizon": None}
 
 
 def _columns(rows: Episodes, seeds: int) -> dict[str, dict[str, Any]]:
     """mean, sd and seed_means of every column of `rows`."""
-    values = {"reward": rows.reward, "tests": rows.tests, "steps": rows.steps, "success": rows.success}
-    values |= {"truncated": rows.truncated, "discounted": rows.discounted, **rows.tallies}
+    values: dict[str, Any] = {"reward": rows.reward, "tests": rows.tests, "steps": rows.steps}
+    values |= {"success": rows.success, "truncated": rows.truncated, "discounted": rows.discounted, **rows.tallies}
     columns = {}
     for name, column in values.items():
         numbers = np.asarray(column, dtype=float)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.errors import RhoplanError
-from rhoplan.reproduction.jobs import Job
 from rhoplan.report.files import write_text
+from rhoplan.reproduction.jobs import Job
 
 
 class FolderInUse(RhoplanError):

@@ -52,6 +52,13 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
+    def in_unit(self, unit: str) -> Sheet:
+        """Without the columns of the other unit of information; all of it for `both`."""
+        other = {"nats": "per bit", "bits": "per nat"}.get(unit)
+        kept = [place for place, heading in enumerate(self.headings) if not other or other not in heading]
+        headings = tuple(self.headings[place] for place in kept)
+        return Sheet(headings, tuple(tuple(row[place] for place in kept) for row in self.rows), self.notes)
+
 
 @dataclass(frozen=True)
 class Outcome:

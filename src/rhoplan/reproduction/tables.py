@@ -39,6 +39,12 @@ TABLES: dict[str, tuple[float, float]] = {
 AS_RUN: dict[str, int] = {"rocksample:n=5,k=3": 50, "rocksample:n=7,k=4": 50, "rocksample:n=7,k=8": 20}
 """RockSample rows that match so many episodes of the first seed digit for digit, whatever their caption says."""
 
+BEYOND_REACH = ("navigation:n=5", "navigation:n=7")
+"""Problems with more situations within reach than the engine holds: they are simulated only."""
+
+UNSTATED = 500
+"""Episodes taken for rows whose protocol the paper does not state: its smallest."""
+
 PERCENT = ("success", "accuracy")
 
 COLUMNS = {"checks": "tests"}
@@ -73,6 +79,8 @@ def build_table(table: Table, context: Context) -> Outcome:
     beyond = {line.problem: _beyond(line.problem) for line in lines}
     wanted = [one for line in lines for one in (*line.exact.values(), line.simulated, line.as_run) if one]
     context.results([*wanted, *(one for jobs in beyond.values() for one in jobs.values())])
+    reached = {problem: horizon_job(problem, context) for problem in beyond if make(problem).is_flat}
+    context.results([one for one in reached.values() if one])
     findings, shown = [], []
     for place, (cells, line) in enumerate(zip(rows, lines, strict=True)):
         numbers = [_compare(table, cell, line, context) for cell in cells]
@@ -81,7 +89,7 @@ def build_table(table: Table, context: Context) -> Outcome:
         if place + 1 == len(rows) or lines[place + 1].problem != line.problem:
             shown += _beyond_rows(table, line.problem, beyond[line.problem], context)
     headings = ["problem", "agent", *(f"{name}: {kind}" for name in _columns(table) for kind in KINDS)]
-    notes = (*_same_policies(rows, lines, context), *_horizon_notes(beyond, context))
+    notes = (*_same_policies(rows, lines, context), *_horizon_notes(reached, context))
     return Outcome(Sheet(tuple(headings), tuple(shown), notes), tuple(findings))
 
 
@@ -97,13 +105,13 @@ def plan_row(table: Table, row: Row, context: Context) -> Line:
     if "believed_accuracy" in row:
         model, world = with_parameter(problem, "accuracy", f"{row['believed_accuracy']:g}"), problem
     seeds = int(protocol.get("seeds", 5))
-    per_seed = int(protocol.get("per_seed", protocol.get("episodes", 5000) / seeds))
+    per_seed = int(protocol.get("per_seed", protocol.get("episodes", UNSTATED) / seeds))
     common: dict[str, Any] = {**settings, "world": world}
     if agent == "pomcp":
         agent, common = "planning", {**common, "planner": "pomcp", "simulations": int(row.get("simulations", 1000))}
     informed = common.get("weight") or (agent == "epistemic-only")
     units = ("bits", "nats") if make(problem).is_flat and informed else ("nats",)
-    sampled = common.get("planner") == "pomcp"
+    sampled = common.get("planner") == "pomcp" or problem in BEYOND_REACH
     simulated = simulate_job(model, agent, episodes=context.episodes(per_seed), seeds=seeds, unit=units[0], **common)
     as_run = AS_RUN.get(problem) if table.id == "rocksample" else None
     return Line(
@@ -142,12 +150,18 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
     simulated = number(context.result(line.simulated), column, line.problem)
     exact = {unit: number(context.result(one), column, line.problem) for unit, one in line.exact.items()}
     spread = simulated.sd if simulated else None
-    known = {u: Number(n.mean, n.sd if n.sd is not None else spread) for u, n in exact.items() if n}
+    # Where the engine gives a mean only, the simulated spread stands in; a rare count that was never met scatters too.
+    known = {
+        unit: Number(n.mean, n.sd if n.sd is not None else max(spread or 0.0, min(n.mean, 1.0) ** 0.5))
+        for unit, n in exact.items()
+        if n
+    }
     texts = (cell.text, *(_text(n, column) for n in (simulated, exact.get("bits"), exact.get("nats"))))
     if cell.value is None or column not in MEASURED:
         return None, texts
     judged = judge(cell, known or ({"": simulated} if simulated else {}), line.episodes, scale)
-    reason = judged.reason
+    unstated = "" if table.protocol else f"; no protocol is stated, taken as {UNSTATED} episodes"
+    reason = judged.reason + unstated
     if line.as_run:
         again = number(context.result(line.as_run), column, line.problem)
         episodes = AS_RUN[line.problem]
@@ -218,10 +232,12 @@ def _text(value: Number | None, column: str) -> str:
 def _beyond(problem: str) -> dict[str, Job]:
     """Jobs for the rows of our own: the certified optimum, or the anytime planner and the ceiling."""
     if make(problem).is_flat:
-        return {"optimum": job("optimum", problem=problem), "horizon": job("reaches_optimum", problem=problem)}
+        return {"optimum": job("optimum", problem=problem)}
     jobs = {"ceiling": job("ceiling", problem=problem)}
     if not problem.startswith("navigation"):
-        jobs |= {agent: score_job(problem, agent, planner="anytime", unit="nats") for agent in ("planning", "efe")}
+        jobs |= {
+            agent: score_job(problem, agent, planner="anytime", horizon=1, unit="nats") for agent in ("planning", "efe")
+        }
     return jobs
 
 
@@ -239,7 +255,7 @@ def _beyond_rows(table: Table, problem: str, jobs: Mapping[str, Job], context: C
     if "optimum" in jobs:
         return [row("(certified optimum)", context.result(jobs["optimum"]))]
     rows = [
-        row(f"(anytime planner, {agent})", context.result(jobs[agent]))
+        row(f"(anytime planner, H=1, {agent})", context.result(jobs[agent]))
         for agent in ("planning", "efe")
         if agent in jobs
     ]
@@ -253,32 +269,45 @@ def _about(column: str, problem: str) -> bool:
     return "problem=" not in column or column.endswith(f"problem={problem}")
 
 
-def _horizon_notes(beyond: Mapping[str, Mapping[str, Job]], context: Context) -> list[str]:
+def horizon_job(problem: str, context: Context) -> Job | None:
+    """The job that finds the horizon at which planning for reward alone is optimal; None where a quick run skips it."""
+    best = context.result(job("optimum", problem=problem))
+    if problem.startswith("tileworld") and not context.full:
+        return None
+    return job("reaches_optimum", problem=problem, optimum=best["lower"], deepest=8 if "tileworld" in problem else 30)
+
+
+def _horizon_notes(reached: Mapping[str, Job | None], context: Context) -> list[str]:
     notes = []
-    for problem, jobs in beyond.items():
-        if "horizon" in jobs:
-            found = context.result(jobs["horizon"])
+    for problem, wanted in reached.items():
+        told = "is searched for in full runs only"
+        if wanted:
+            found = context.result(wanted)
             deepest = len(found["rewards"])
-            reached = f"at H = {found['horizon']}" if found["horizon"] else f"not up to H = {deepest}"
-            notes.append(f"{problem}: planning for reward alone reaches the certified optimum {reached}")
+            told = f"is H = {found['horizon']}" if found["horizon"] else f"lies above H = {deepest}"
+        notes.append(f"{problem}: the horizon at which planning for reward alone reaches the certified optimum {told}")
     return notes
 
 
 def _same_policies(rows: list[tuple[Cell, ...]], lines: list[Line], context: Context) -> list[str]:
     """Rows of one problem whose exact scores are the same to the last digit, by unit."""
-    notes = []
+    units: dict[tuple[str, ...], list[str]] = {}
     for unit in ("bits", "nats"):
-        seen: dict[tuple[Any, ...], list[str]] = {}
+        seen: dict[tuple[Any, ...], dict[str, None]] = {}
         for cells, line in zip(rows, lines, strict=True):
             chosen = line.exact.get(unit) or line.exact.get("nats")
             result = context.result(chosen) if chosen else {"limit": ""}
             if "limit" not in result:
                 key = (line.problem, result["reward"], result["tests"], result["success"])
-                seen.setdefault(key, []).append(" ".join(_label(cells[0].row)[1:]))
+                seen.setdefault(key, {})[_label(cells[0].row)[1]] = None
         for key, names in seen.items():
-            if len(set(names)) > 1:
-                notes.append(f"{key[0]}: {', '.join(names)} have one and the same exact score ({unit})")
-    return list(dict.fromkeys(notes))
+            if len(names) > 1:
+                units.setdefault((key[0], *names), []).append(unit)
+    notes = []
+    for (problem, *alike), found in units.items():
+        per = " or ".join(unit.removesuffix("s") for unit in found)
+        notes.append(f"{problem}: {', '.join(alike)} have one and the same exact score (weights per {per})")
+    return notes
 
 
 def _rows(table: Table) -> list[tuple[Cell, ...]]:

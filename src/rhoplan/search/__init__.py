@@ -5,7 +5,7 @@
 >>> search = TreeSearch(rhoplan.make("tiger"), method="mcts", depth=4)
 >>> found = search.run(rhoplan.initial(search.problem), simulations=500)
 >>> found.solved, found.choice, round(found.value, 6)
-(True, 0, 5.0)
+(True, 0, 1.0625)
 """
 
 from rhoplan.search.tree import METHODS, SearchResult, TreeSearch

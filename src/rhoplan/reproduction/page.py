@@ -1,0 +1,165 @@
+"""The report: one HTML page that needs nothing else, no network and no script."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rhoplan.reproduction.study import (
+    CONFIRMED,
+    CONTRADICTED,
+    NO_DIFFERENCE,
+    ONLY_BITS,
+    ONLY_NATS,
+    UNCHECKED,
+    VERDICTS,
+    Finding,
+    Outcome,
+    Sheet,
+    Study,
+)
+from rhoplan.version import __version__
+
+MARKS = {
+    CONFIRMED: ("✓", "#0072b2"),
+    NO_DIFFERENCE: ("=", "#56b4e9"),
+    ONLY_BITS: ("b", "#009e73"),
+    ONLY_NATS: ("n", "#8c6d1f"),
+    CONTRADICTED: ("✗", "#d55e00"),
+    UNCHECKED: ("?", "#777777"),
+}
+"""A sign and a colour for each verdict; the sign alone must be enough."""
+
+
+def page(
+    studies: Sequence[Study],
+    outcomes: Mapping[str, Outcome],
+    figures: Path,
+    settings: Mapping[str, Any],
+    timing: Mapping[str, Any],
+) -> str:
+    """The whole page. figures: the folder of the PNG files that are put into it."""
+    findings = [finding for study in studies for finding in outcomes[study.id].findings]
+    claims = outcomes["claims"].findings if "claims" in outcomes else ()
+    body = [
+        "<h1>Expected Free Energy as Belief-Dependent Utility: every number and claim, checked</h1>",
+        f"<p class='soft'>rhoplan {escape(__version__)}, {'full' if settings['full'] else 'quick'} run. "
+        f"Exact numbers are computed without simulation; simulated ones use "
+        f"{'the published protocol' if settings['full'] else 'a tenth of the published protocol'} and its seeds.</p>",
+        f"<p class='soft' id='timing'>{_timing(timing)}</p>",
+        "<h2 id='summary'>Summary</h2>",
+        _summary(findings, claims),
+        _legend(),
+        _contents(studies),
+    ]
+    if claims:
+        body += ["<h2 id='claims'>What the paper says in words</h2>", _findings(claims)]
+    titles = {"table": "Tables", "text": "Results told in the text", "figure": "Figures"}
+    for kind, title in titles.items():
+        chosen = [study for study in studies if study.kind == kind]
+        body += [f"<h2>{title}</h2>"] if chosen else []
+        body += [_section(study, outcomes[study.id], figures, settings["unit"]) for study in chosen]
+    style = files("rhoplan.reproduction").joinpath("report.css").read_text(encoding="utf-8")
+    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    head += f"<title>rhoplan: the paper, checked</title><style>{style}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _timing(timing: Mapping[str, Any]) -> str:
+    parts = [f"{name} run: {seconds:,.0f} s" for name, seconds in timing.items()]
+    return "Measured on the machine that made this page: " + "; ".join(parts) if parts else ""
+
+
+def _summary(findings: Sequence[Finding], claims: Sequence[Finding]) -> str:
+    numbers = [finding for finding in findings if finding not in claims]
+    parts = []
+    for what, chosen in (("claims in words", claims), ("printed numbers", numbers)):
+        if chosen:
+            counts = Counter(finding.verdict for finding in chosen)
+            pieces = "".join(
+                f"<div title='{verdict}: {count}' style='flex:{count};background:{MARKS[verdict][1]}'></div>"
+                for verdict in VERDICTS
+                if (count := counts[verdict])
+            )
+            told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+            parts.append(
+                f"<p><strong>{len(chosen)} {what}</strong>: {escape(told)}.</p><div class='bar'>{pieces}</div>"
+            )
+    return "".join(parts)
+
+
+def _legend() -> str:
+    return f"<p>{' &nbsp; '.join(f'{_mark(verdict)} {escape(verdict)}' for verdict in VERDICTS)}</p>"
+
+
+def _mark(verdict: str) -> str:
+    sign, colour = MARKS[verdict]
+    return f"<span class='mark' style='background:{colour}' title='{escape(verdict)}'>{sign}</span>"
+
+
+def _contents(studies: Iterable[Study]) -> str:
+    items = "".join(f"<li><a href='#{study.id}'>{study.id}</a></li>" for study in studies)
+    return f"<nav><ul>{items}</ul></nav>"
+
+
+def _section(study: Study, outcome: Outcome, figures: Path, unit: str) -> str:
+    parts = [
+        f"<h3 id='{study.id}'>{escape(study.id)}</h3>",
+        f"<p>{escape(study.title)} <span class='soft'>{escape(study.place)} · <code>{study.command}</code></span></p>",
+    ]
+    picture = figures / f"{study.id}.png"
+    if study.draw and picture.exists():
+        data = base64.b64encode(picture.read_bytes()).decode()
+        parts.append(f"<img src='data:image/png;base64,{data}' alt='{escape(study.title)}'>")
+    if outcome.sheet:
+        table = _sheet(outcome.sheet.in_unit(unit))
+        folded = study.kind == "figure"
+        parts.append(f"<details><summary>the numbers behind it</summary>{table}</details>" if folded else table)
+    parts += [f"<p>{escape(remark)}</p>" for remark in outcome.remarks]
+    if outcome.findings:
+        parts.append(_tally(outcome.findings))
+    return "".join(parts)
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    """What is not simply confirmed, with the reasons; the rest folded."""
+    other = [finding for finding in findings if finding.verdict != CONFIRMED]
+    fine = [finding for finding in findings if finding.verdict == CONFIRMED]
+    parts = [f"<p>{len(fine)} of {len(findings)} printed numbers confirmed.</p>"]
+    if other:
+        parts.append(_findings(other))
+    if fine:
+        parts.append(f"<details><summary>the confirmed ones</summary>{_findings(fine)}</details>")
+    return "".join(parts)
+
+
+def _findings(findings: Iterable[Finding]) -> str:
+    rows = "".join(
+        f"<tr><td>{_mark(f.verdict)}</td><td>{escape(f.claim)}<br><span class='soft'>{escape(f.place)}</span></td>"
+        f"<td class='n p'>{escape(f.published)}</td><td>{escape(f.simulated)}</td><td>{escape(f.exact)}</td>"
+        f"<td><strong>{escape(f.verdict)}</strong>: {escape(f.reason)}</td></tr>"
+        for f in findings
+    )
+    head = (
+        "<tr><th></th><th>what</th><th>published</th><th>simulated</th><th>exact</th><th>verdict and reason</th></tr>"
+    )
+    return f"<div class='scroll'><table>{head}{rows}</table></div>"
+
+
+def _sheet(sheet: Sheet) -> str:
+    heads = "".join(f"<th>{escape(heading)}</th>" for heading in sheet.headings)
+    rows = []
+    for row in sheet.rows:
+        ours = " class='ours'" if any(cell.startswith("(") for cell in row[:2]) else ""
+        classes = ["n p" if "published" in heading else "n" for heading in sheet.headings]
+        classes[:2] = ["", ""][: len(classes)]
+        cells = "".join(f"<td class='{kind}'>{escape(cell)}</td>" for kind, cell in zip(classes, row, strict=True))
+        rows.append(f"<tr{ours}>{cells}</tr>")
+    notes = "".join(f"<li>{escape(note)}</li>" for note in sheet.notes)
+    listed = f"<ul class='soft'>{notes}</ul>" if notes else ""
+    return f"<div class='scroll'><table><tr>{heads}</tr>{''.join(rows)}</table></div>{listed}"

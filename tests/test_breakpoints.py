@@ -1,0 +1,252 @@
+"""The steps of a policy: against closed forms, against a grid of exact scores, and on random problems."""
+
+import dataclasses
+import math
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.agent import Agent
+from rhoplan.errors import AgentError, ProblemError
+from rhoplan.experiments.breakpoints import Step, policy_steps
+from rhoplan.planning.breakpoints import Chart, lines
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.graph import Graph, shared_graph
+from rhoplan.policy import UNDECIDED, Policy
+from rhoplan.problem import Problem
+from rhoplan.scoring import OwnWorld, score_policy
+from rhoplan.utility import Information
+from strategies import Case, Limits, dice, random_case, symmetric_case
+
+CLOSE = 1e-9
+"""Numbers here are below 1000 in size: room for rounding and for nothing else."""
+
+PAPER = [("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2)]
+
+
+@cache
+def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
+    problem = rhoplan.make(name)
+    return problem, policy_steps(problem, horizon=horizon)
+
+
+def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
+    """Reward, tests and success of the ordinary agent, and its choices at the beliefs it decides at."""
+    policy = Policy(shared_graph(problem), Agent("planning-ig", horizon, weight))
+    score = score_policy(policy, OwnWorld(policy.graph), cap=problem.cap)
+    nodes = np.flatnonzero(policy.choice != UNDECIDED)
+    return (score.reward, score.tests, score.success), dict(zip(nodes, policy.choice[nodes], strict=True))
+
+
+def scores(step: Step) -> tuple[float, float, float]:
+    return step.score.reward, step.score.tests, step.score.success
+
+
+def assert_steps_hold(problem: Problem, horizon: int, steps: tuple[Step, ...], weights: list[float]) -> int:
+    """Every weight inside a step has that step's score; how many weights were inside one."""
+    inside = 0
+    for weight in weights:
+        for step in steps:
+            if step.lower < weight < step.upper:
+                assert score_at(problem, horizon, weight)[0] == pytest.approx(scores(step), abs=CLOSE), weight
+                inside += 1
+    return inside
+
+
+def uncertain_states(accuracy: float, net: int) -> list[float]:
+    right, wrong = accuracy**net, (1 - accuracy) ** net
+    return [right / (right + wrong), wrong / (right + wrong)]
+
+
+def crossings(accuracy: float, cost: float, right: float, wrong: float) -> list[float]:
+    """Weights at which an agent with H = 1 begins to test with 0, 1, 2, ... more answers for one state than the other.
+
+    Two states and one test. Ending pays the best commit, testing -cost + w * information + the best commit afterwards:
+    two lines in w. A belief is reached only if the ones before it are left by a test.
+    """
+
+    def entropy(belief: list[float]) -> float:
+        return -sum(p * math.log(p) for p in belief)
+
+    found, reached_from = [], -math.inf
+    for net in range(20):
+        belief = uncertain_states(accuracy, net)
+        same = belief[0] * accuracy + belief[1] * (1 - accuracy)
+        after = [(same, uncertain_states(accuracy, net + 1)), (1 - same, uncertain_states(accuracy, abs(net - 1)))]
+        pay = [p * max(b[0] * right + b[1] * wrong, b[1] * right + b[0] * wrong) for p, b in after]
+        gained = entropy(belief) - sum(p * entropy(b) for p, b in after)
+        weight = (max(belief[0] * right + belief[1] * wrong, wrong) + cost - sum(pay)) / gained
+        if weight > reached_from:
+            reached_from = weight
+            found.append(weight)
+    return [weight for weight in found if 0 < weight < 200]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("tiger", (0.85, 1, 10, -100)), ("testbed", (0.75, 0.1, 1, -1))])
+def test_one_step_ahead_changes_where_two_lines_cross(name, numbers):
+    steps = policy_steps(rhoplan.make(name), horizon=1)
+    expected = crossings(*numbers)
+    assert len(expected) >= 3
+    # The tie rule asks for a lead of 1e-12 of the scale, which moves the last crossing, of flat lines, by 1.2e-7.
+    assert [step.lower for step in steps[1:]] == pytest.approx(expected, abs=1e-6)
+    assert [step.upper for step in steps[:-1]] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("nats", 2 / math.log(2)), ("bits", 2.0)])
+def test_a_revealing_test_is_bought_when_information_pays_for_it(unit, expected):
+    """A guess is worth 0, the truth is worth 1 and costs 3: one bit must be worth 2."""
+    test = rhoplan.Test("reveal", 3.0, ("a", "b"), np.eye(2))
+    commits = (rhoplan.Commit("say-a", np.array([1.0, -1.0])), rhoplan.Commit("say-b", np.array([-1.0, 1.0])))
+    problem = rhoplan.observe_then_commit("coin", ("a", "b"), tests=(test,), commits=commits)
+    first, second = policy_steps(problem, horizon=2, unit=unit)
+    assert first.upper == pytest.approx(expected, abs=1e-10)
+    assert second.lower == pytest.approx(expected, abs=1e-10)
+    assert (first.lower, second.upper) == (0.0, 200.0)
+    assert (first.score.tests, second.score.tests) == (0.0, 1.0)
+    assert (first.beliefs, second.beliefs, second.changed) == (1, 3, 1)
+
+
+def test_zero_is_a_step_of_its_own_where_a_test_is_free():
+    test = rhoplan.Test("peek", 0.0, ("a", "b"), np.array([[0.6, 0.4], [0.4, 0.6]]), repeatable=False)
+    commits = (rhoplan.Commit("sure", np.array([1.0, 1.0])), rhoplan.Commit("risky", np.array([2.0, -9.0])))
+    problem = rhoplan.observe_then_commit("free", ("a", "b"), tests=(test,), commits=commits)
+    first, second = policy_steps(problem, horizon=1)
+    assert first.lower == 0.0
+    assert first.upper < 1e-6
+    assert (first.score.tests, second.score.tests) == (0.0, 1.0)
+    assert first.score.reward == second.score.reward
+
+
+def test_a_problem_without_tests_has_one_step():
+    commits = (rhoplan.Commit("go", np.array([1.0, -1.0])),)
+    problem = rhoplan.observe_then_commit("blunt", ("a", "b"), tests=(), commits=commits)
+    (step,) = policy_steps(problem, horizon=3)
+    assert (step.lower, step.upper, step.beliefs) == (0.0, 200.0, 1)
+
+
+@pytest.mark.parametrize(("name", "horizon"), PAPER)
+def test_every_weight_of_a_grid_has_the_score_of_its_step(name, horizon):
+    problem, steps = paper_steps(name, horizon)
+    weights = [*np.linspace(0.037, 199.9, 20), *np.geomspace(0.01, 40, 20)]
+    assert assert_steps_hold(problem, horizon, steps, weights) == len(weights)
+    assert score_at(problem, horizon, 0.0)[0] == pytest.approx(scores(steps[0]), abs=CLOSE)
+
+
+@pytest.mark.parametrize(("name", "horizon"), PAPER)
+def test_steps_cover_the_range_and_meet(name, horizon):
+    _, steps = paper_steps(name, horizon)
+    assert (steps[0].lower, steps[-1].upper) == (0.0, 200.0)
+    for before, after in pairwise(steps):
+        assert before.lower < before.upper <= after.lower <= before.upper + 1.01e-6
+        assert after.changed > 0
+
+
+@pytest.mark.parametrize(("name", "horizon"), PAPER)
+def test_policy_differs_on_the_two_sides_of_a_breakpoint(name, horizon):
+    problem, steps = paper_steps(name, horizon)
+    told_apart = 0
+    for before, after in pairwise(steps):
+        # Bandit has steps that no score shows, at beliefs where actions are equal up to rounding: see the module.
+        if scores(before) != pytest.approx(scores(after), abs=1e-7):
+            left, right = (score_at(problem, horizon, w) for w in (before.upper - 1e-6, after.lower + 1e-6))
+            assert left[0] == pytest.approx(scores(before), abs=CLOSE)
+            assert right[0] == pytest.approx(scores(after), abs=CLOSE)
+            assert left[1] != right[1]
+            told_apart += 1
+    assert told_apart >= (18 if name == "bandit" else len(steps) - 1)
+
+
+def small_case(seed: int) -> Case:
+    """Random problems, and symmetric ones full of ties; tests cost something, so that rounding decides nothing."""
+    draw = dice(seed)
+    if seed % 3 == 0:
+        return symmetric_case(lambda low, high: max(draw(low, high), 1))
+    return random_case(seed, Limits(states=3, tests=3, outcomes=3, cheapest=1))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_problems_keep_their_score_inside_a_step(seed):
+    problem = dataclasses.replace(small_case(seed).problem, cap=6)
+    horizon = 1 + seed % 4
+    steps = policy_steps(problem, horizon=horizon, limit=25)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    weights = [*rng.uniform(0, 200, 5), *rng.uniform(0, 10, 10)]
+    assert_steps_hold(problem, horizon, steps, weights)
+    middles = [score_at(problem, horizon, (step.lower + step.upper) / 2) for step in steps]
+    for step, (score, choices) in zip(steps, middles, strict=True):
+        assert score == pytest.approx(scores(step), abs=CLOSE)
+        assert len(choices) == step.beliefs
+    for before, after in pairwise(middles):
+        assert before[1] != after[1]
+
+
+@pytest.mark.parametrize("seed", range(1, 40, 3))
+def test_lines_are_tangents_of_the_planned_values(seed):
+    problem = random_case(seed, Limits(states=4, tests=3, outcomes=3)).problem
+    graph, horizon = Graph(problem), 1 + seed % 3
+    root = np.array([graph.root])
+
+    def planned(weight: float) -> np.ndarray:
+        ending, going, _ = Plan(graph, Information(weight)).action_values(root, horizon)
+        return np.concatenate([ending[:, None], going], axis=1)[0]
+
+    for weight in (0.0, 0.7, 30.0):
+        values, slopes = (part[0] for part in lines(graph, root, np.array([weight]), horizon))
+        assert values == pytest.approx(planned(weight), abs=CLOSE)
+        for other in (0.0, 0.5, 5.0, 100.0):
+            assert np.all(planned(other) >= values + slopes * (other - weight) - CLOSE)
+
+
+def test_chart_agrees_with_the_planner_at_every_belief():
+    problem = rhoplan.make("diagnosis")
+    graph = shared_graph(problem)
+    score_at(problem, 3, 150.0)
+    nodes = np.arange(graph.size)
+    chart = Chart(graph, 3, 200.0)
+    for weight in np.sort(np.random.Generator(np.random.PCG64(7)).uniform(0, 200, 50)):
+        expected = Plan(graph, Information(float(weight))).choices(nodes, 3)
+        assert np.array_equal(chart.choices(nodes, float(weight)), expected)
+    with pytest.raises(ValueError, match="from low weights to high"):
+        chart.choices(nodes, 0.0)
+
+
+def test_a_weight_per_bit_is_a_smaller_number():
+    nats = policy_steps(rhoplan.make("testbed"), horizon=4, high=100)
+    bits = policy_steps(rhoplan.make("testbed"), horizon=4, high=100 * math.log(2), unit="bits")
+    assert [s.lower for s in bits] == pytest.approx([s.lower * math.log(2) for s in nats], abs=1e-8)
+    assert [scores(s) for s in bits] == [scores(s) for s in nats]
+
+
+def test_a_search_that_hits_its_limit_can_go_on():
+    problem = rhoplan.make("testbed")
+    whole = policy_steps(problem, horizon=4)
+    first = policy_steps(problem, horizon=4, limit=3)
+    assert [(s.lower, s.upper, *scores(s)) for s in first] == [(s.lower, s.upper, *scores(s)) for s in whole[:3]]
+    rest = policy_steps(problem, horizon=4, low=whole[3].lower + 1e-5)
+    assert [scores(step) for step in rest] == [scores(step) for step in whole[3:]]
+
+
+def test_a_wide_resolution_gives_fewer_steps_that_are_all_true():
+    problem, fine = paper_steps("bandit", 2)
+    coarse = policy_steps(problem, horizon=2, high=4, resolution=0.05)
+    assert len(coarse) < len([step for step in fine if step.lower < 4]) / 3
+    for before, after in pairwise(coarse):
+        assert before.upper <= after.lower <= before.upper + 0.05001
+    assert assert_steps_hold(problem, 2, coarse, [(step.lower + step.upper) / 2 for step in coarse]) == len(coarse)
+
+
+def test_what_cannot_be_stepped_through_is_refused():
+    tiger = rhoplan.make("tiger")
+    with pytest.raises(ProblemError, match="observe-then-commit"):
+        policy_steps(rhoplan.make("rocksample"), horizon=1)
+    with pytest.raises(AgentError, match="go up"):
+        policy_steps(tiger, horizon=1, low=5, high=5)
+    with pytest.raises(AgentError, match="resolution"):
+        policy_steps(tiger, horizon=1, resolution=0)
+    with pytest.raises(AgentError, match="horizon"):
+        policy_steps(tiger, horizon=0)
+    with pytest.raises(ValueError, match="nats or bits"):
+        policy_steps(tiger, horizon=1, unit="bans")
