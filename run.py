@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up rhoplan in `.venv` beside this file and run it: needs Python 3.10 or newer and nothing else.
 
-python3 run.py          sets up, then makes the exact score table of the paper's agents
+python3 run.py          sets up, then reproduces the paper (the quick size) into out/report.html
 python3 run.py test     sets up, then runs the tests
 python3 run.py lint     sets up, then runs the linter and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> int:
     if command not in ("main", "test", "lint", "docs", "cli"):
         print(f"run.py knows test, lint, docs and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    extras = {"main": "", "cli": "", "test": "dev", "lint": "dev", "docs": "docs"}[command]
+    extras = {"main": "", "cli": "", "test": "dev,cluster", "lint": "dev", "docs": "docs"}[command]
     if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
-        extras = "dev,validation"
+        extras = "dev,cluster,validation"
     if command == "docs" and sys.version_info < (3, 11):
         print(f"the documentation site needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         return build_site()
     if command == "cli":
         return run(["-m", "rhoplan", *rest])
-    return run(["-m", "rhoplan", "reproduce", "core", "--out", "out"])
+    return run(["-m", "rhoplan", "reproduce", "--out", "out"])
 
 
 def set_up(extras: str) -> None:

@@ -15,6 +15,7 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "offline"]
 exclude_patterns = ["_build"]
+smartquotes = False
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
@@ -25,7 +26,9 @@ default_role = "code"
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "exclude-members": "__init__, __new__"}
+autodoc_type_aliases = {name: name for name in ("Array", "Ids", "Visible", "Menu", "Leaf", "Rule")}
 python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"rhoplan {version}"

@@ -1,7 +1,8 @@
-"""Docstrings for Sphinx: they are written as plain text for readers of the code, not in its markup.
+"""Docstrings and signatures for Sphinx: they are written for readers of the code, not in its markup.
 
-A line that begins with the name of a field or an argument (`horizon: ...`, `lower, upper: ...`) becomes a paragraph of
-its own, and characters that mean something to the markup are taken as they are, outside of backticks.
+In a docstring a line that begins with the name of a field or an argument (`horizon: ...`, `lower, upper: ...`) becomes
+a paragraph of its own, and characters that mean something to the markup are taken as they are, outside of backticks. In
+a signature, types are called by their short names.
 """
 
 from __future__ import annotations
@@ -28,14 +29,30 @@ def as_markup(lines: list[str]) -> list[str]:
     return result
 
 
+def short_types(signature: str | None) -> str | None:
+    """A signature without the modules of its types; a default that is made afresh each time is `...`."""
+    if signature is None:
+        return None
+    signature = re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", signature)
+    signature = re.sub(r"~[\w.]*\.(\w+)", r"\1", signature).replace("<factory>", "...")
+    return re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[\w+\]\]", "Array", signature)
+
+
 def _plain(text: str) -> str:
     return re.sub(r"([*|\\]|_(?!\w))", r"\\\1", text)
 
 
-def _process(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
+def _docstring(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     lines[:] = as_markup(lines)
 
 
+def _signature(
+    app: Any, what: str, name: str, obj: object, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    return short_types(signature), short_types(returned)
+
+
 def setup(app: Any) -> dict[str, Any]:
-    app.connect("autodoc-process-docstring", _process)
+    app.connect("autodoc-process-docstring", _docstring)
+    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 A Sphinx extension. Browsers draw MathML by themselves, so no script has to be fetched to typeset formulas. When the
 site is built, every page and style sheet is searched for what a browser would fetch from another host on its own (links
-that a reader may follow do not count), and finding any fails the build.
+that a reader may follow do not count); finding any is a warning, which fails the build.
 Not covered: what a script fetches while it runs. Those of the theme and of Sphinx fetch nothing from elsewhere.
 """
 
@@ -56,15 +56,16 @@ def remote_requests(name: str, text: str) -> list[str]:
 
 
 def check_site(app: Any, failure: Exception | None) -> None:
-    """Raise unless everything that was built can be read without a network."""
+    """Warn, which is an error, of everything in the built site that cannot be read without a network."""
     if failure or app.builder.format != "html":
         return
-    from sphinx.errors import ExtensionError
+    from sphinx.util.logging import getLogger
 
     folder = Path(app.outdir)
     for path in sorted((*folder.rglob("*.html"), *folder.rglob("*.css"))):
         for address in remote_requests(path.name, path.read_text(encoding="utf-8")):
-            raise ExtensionError(f"{path.relative_to(folder)} would fetch {address}: the site must need no network")
+            message = f"{path.relative_to(folder)} would fetch {address}: the site must need no network"
+            getLogger(__name__).warning(message, type="offline")
 
 
 def mathml(source: str, *, block: bool) -> str:

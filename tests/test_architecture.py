@@ -17,6 +17,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 # Each layer may import from itself and from those before it. Names are modules or packages of rhoplan.
 LAYERS = [
     ["errors", "version", "statistics"],
+    ["menu"],
     ["problem"],
     ["information", "draws"],
     ["situation"],

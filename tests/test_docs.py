@@ -98,6 +98,11 @@ def test_docstrings_are_plain_text() -> None:
     ]
 
 
+def test_signatures_have_short_types() -> None:
+    long = "(a: TypeAliasForwardRef('Array') | None, b: tuple[~rhoplan.problem.Factor, ...] = <factory>)"
+    assert docstrings.short_types(long) == "(a: Array | None, b: tuple[Factor, ...] = ...)"
+
+
 def test_readme_shows_exactly_the_two_set_up_commands() -> None:
     found = re.findall(r"^\$ python3 run\.py.*?(?=\s{2,}#|$)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert found == ["$ python3 run.py", "$ python3 run.py test"]

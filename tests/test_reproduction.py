@@ -251,7 +251,7 @@ def test_verdicts_follow_the_numbers() -> None:
     context = Context()
     outcome = _built(table, context)
     verdicts = {finding.id: finding.verdict for finding in outcome.findings}
-    key = "testbed/testbed-planning-ig-weight=50-horizon=4/tests"
+    key = "testbed/testbed-planning-ig-w=50-H=4/tests"
     assert verdicts[key] == ONLY_BITS
     scores = [
         result

@@ -130,6 +130,7 @@ class OtherWorld:
         self.best = best_commits(self.rewards)
         self.centre = float(self.rewards.mean())
         self._order = order
+        self._menu = world.flat
         self._tests = {test.name: test for test in world.flat.tests}
         self._cache: dict[int, tuple[Array, Array]] = {}
 
@@ -164,7 +165,7 @@ class OtherWorld:
                 test = self._tests[action.name]
                 columns = [test.outcomes.index(outcome) for outcome in action.outcomes]
                 likelihood[slot, : len(columns)] = test.likelihood[self._order][:, columns].T
-                cost[slot] = -test.cost
+                cost[slot] = -self._menu.price(test, self.graph.visibles[visible])
             self._cache[visible] = likelihood, cost
         return self._cache[visible]
 
@@ -299,6 +300,8 @@ def check_same_names(problem: Problem, world: Problem) -> None:
             raise ProblemError(
                 f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
             )
+    if world.flat.rules != problem.flat.rules:
+        raise ProblemError(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")
     once = {test.name for test in world.flat.tests if not test.repeatable}
     for test in problem.flat.tests:
         if test.repeatable and test.name in once:

@@ -66,7 +66,7 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
     actions = {action.name: action for action in available(problem, situation)}
     if test not in actions:
         if problem.is_flat and any(known.name == test for known in problem.flat.tests):
-            raise EvidenceError(f"test '{test}' may run only once and has been run already")
+            raise EvidenceError(_why_not(problem, situation, test))
         kinds = ", ".join(name for name, action in actions.items() if action.kind == "test")
         raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {kinds or 'none'}")
     action = actions[test]
@@ -78,6 +78,21 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         if candidate.outcome == outcome:
             return candidate.situation
     raise impossible(problem, situation.beliefs[action.factor], action, outcome)
+
+
+def _why_not(problem: Problem, situation: Situation, name: str) -> str:
+    """Why a test of a flat problem may not be run in `situation`."""
+    menu = problem.flat
+    test = next(known for known in menu.tests if known.name == name)
+    done = situation.visible
+    assert isinstance(done, frozenset)
+    if not test.repeatable and name in done:
+        return f"test '{name}' may run only once and has been run already"
+    waits = [other for other in test.after if other not in done]
+    if waits:
+        return f"test '{name}' may run only after {', '.join(waits)}"
+    cap = f"at most {menu.most_tests} tests" if menu.budget is None else f"a budget of {menu.budget:g} {problem.unit}"
+    return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
 
 
 def observe_all(problem: Problem, evidence: Iterable[tuple[str, str]]) -> Situation:

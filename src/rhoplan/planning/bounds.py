@@ -98,7 +98,7 @@ class Bounds:
         best = self.commits.max(axis=0)
         self.best_commits = (self.commits >= best - tolerance(1.0) * np.abs(best)).astype(float)
         # A plan fits another node only if the same tests can be run there, and an orbit hides which state is which.
-        same_menu = all(test.repeatable for test in problem.flat.tests)
+        same_menu = problem.flat.same_everywhere
         few = len(problem.states) <= MOST_CONVEX_STATES
         self.anchors = Anchors(self._corners(), weight) if same_menu and few and group is None else None
         self._admit()
@@ -111,7 +111,7 @@ class Bounds:
     @property
     def follows_plan(self) -> bool:
         """Whether it pays to grow along the optimistic plan: where bounds carry over, and where tests run once."""
-        return self.carries_over or not all(test.repeatable for test in self.problem.flat.tests)
+        return self.carries_over or not self.problem.flat.same_everywhere
 
     @property
     def at_root(self) -> tuple[float, float]:

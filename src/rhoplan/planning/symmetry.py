@@ -40,14 +40,15 @@ def is_symmetry(problem: Problem, permutation: Ids) -> bool:
     commits = {_key(commit.reward) for commit in menu.commits}
     if {_key(commit.reward[permutation]) for commit in menu.commits} != commits:
         return False
-    known = {_test_key(test, test.likelihood) for test in menu.tests}
-    return {_test_key(test, test.likelihood[permutation]) for test in menu.tests} == known
+    free = menu.same_everywhere
+    known = {_test_key(test, test.likelihood, free) for test in menu.tests}
+    return {_test_key(test, test.likelihood[permutation], free) for test in menu.tests} == known
 
 
-def _test_key(test: Test, likelihood: Array) -> tuple[object, ...]:
-    """The test up to the names of its outcomes; a run-once test stays itself, since the visible state names it."""
+def _test_key(test: Test, likelihood: Array, exchangeable: bool) -> tuple[object, ...]:
+    """The test up to the names of its outcomes; where the visible state may name it, a test stays itself."""
     columns = sorted(_key(column) for column in likelihood.T)
-    return (test.cost, "" if test.repeatable else test.name, *columns)
+    return (test.cost, "" if exchangeable else test.name, *columns)
 
 
 def _key(row: Array) -> bytes:

@@ -152,14 +152,34 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 
 def _sheet(sheet: Sheet) -> str:
-    heads = "".join(f"<th>{escape(heading)}</th>" for heading in sheet.headings)
+    """The table as HTML: columns named `metric: kind` become one column per metric, one line per kind."""
+    groups: dict[str, list[tuple[str, int]]] = {}
+    for place, heading in enumerate(sheet.headings):
+        metric, _, kind = heading.partition(": ")
+        groups.setdefault(metric, []).append((kind, place))
+    heads = "".join(f"<th>{escape(metric)}</th>" for metric in groups)
     rows = []
     for row in sheet.rows:
         ours = " class='ours'" if any(cell.startswith("(") for cell in row[:2]) else ""
-        classes = ["n p" if "published" in heading else "n" for heading in sheet.headings]
-        classes[:2] = ["", ""][: len(classes)]
-        cells = "".join(f"<td class='{kind}'>{escape(cell)}</td>" for kind, cell in zip(classes, row, strict=True))
-        rows.append(f"<tr{ours}>{cells}</tr>")
+        cells = [_cell([(kind, row[place]) for kind, place in group]) for group in groups.values()]
+        rows.append(f"<tr{ours}>{''.join(cells)}</tr>")
     notes = "".join(f"<li>{escape(note)}</li>" for note in sheet.notes)
     listed = f"<ul class='soft'>{notes}</ul>" if notes else ""
     return f"<div class='scroll'><table><tr>{heads}</tr>{''.join(rows)}</table></div>{listed}"
+
+
+def _cell(parts: list[tuple[str, str]]) -> str:
+    """One cell: published in bold, then simulated, then exact by unit (once where both units agree)."""
+    if len(parts) == 1:
+        return f"<td>{escape(parts[0][1])}</td>"
+    exact = {kind: text for kind, text in parts if kind.startswith("exact") and text}
+    lines = [(kind, text) for kind, text in parts if not kind.startswith("exact") and text]
+    if len(set(exact.values())) == 1:
+        lines.append(("exact", next(iter(exact.values()))))
+    else:
+        lines += [(kind.replace("exact, w per ", "exact/"), text) for kind, text in exact.items()]
+    shown = "".join(
+        f"<div class='{kind.partition('/')[0]}'><span class='k'>{escape(kind)}</span> {escape(text)}</div>"
+        for kind, text in lines
+    )
+    return f"<td class='n'>{shown}</td>"

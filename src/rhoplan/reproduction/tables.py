@@ -152,7 +152,7 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
     spread = simulated.sd if simulated else None
     # Where the engine gives a mean only, the simulated spread stands in; a rare count that was never met scatters too.
     known = {
-        unit: Number(n.mean, n.sd if n.sd is not None else max(spread or 0.0, min(n.mean, 1.0) ** 0.5))
+        unit: Number(n.mean, n.sd if n.sd is not None else spread or min(max(n.mean, 0.0), 1.0) ** 0.5)
         for unit, n in exact.items()
         if n
     }
@@ -329,7 +329,10 @@ def _columns_of(cell: Cell) -> str:
     return cell.column.split()[0]
 
 
+SHORT = {"weight": "w", "horizon": "H", "discount": "discount", "believed_accuracy": "believes", "simulations": "n"}
+"""What settings are called in labels."""
+
+
 def _label(row: Row) -> tuple[str, str]:
-    parts = [str(row["agent"])]
-    parts += [f"{name}={row[name]:g}" for name in ("weight", "horizon", "discount", "believed_accuracy") if name in row]
+    parts = [str(row["agent"]), *(f"{short}={row[name]:g}" for name, short in SHORT.items() if name in row)]
     return str(row["problem"]), " ".join(parts)

@@ -1,0 +1,238 @@
+"""The records below a problem: factors, actions and what to count; and the menu of observe-then-commit problems.
+
+An action is one record whatever it does (see `problem`). A menu gives the actions of a visible state; that of an
+observe-then-commit problem is made from tests and commits, and knows which tests may still be run and for what.
+
+Shapes: S hidden states of the action's factor, O outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Ids: TypeAlias = NDArray[np.int64]
+Visible: TypeAlias = Hashable
+
+ROW_SUM_TOLERANCE = 1e-9
+"""How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
+
+
+LARGEST_REWARD = 1e100
+"""Size of a reward whose square and sums are still numbers."""
+
+LARGEST_HORIZON = 10_000
+
+
+class _End(Enum):
+    END = "end"
+
+    def __repr__(self) -> str:
+        return "END"
+
+
+END = _End.END
+"""The visible state after the last action of an episode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+
+    name: str
+    states: tuple[str, ...]
+    prior: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """Something the agent can do.
+
+    reward: (S,) what it pays for each hidden state of its factor (a cost is a negative reward).
+    likelihood: (S, O) probability of each outcome given the hidden state before the action.
+    leads_to: the visible state after each outcome; END stops the episode.
+    transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome.
+    """
+
+    name: str
+    reward: Array
+    likelihood: Array
+    outcomes: tuple[str, ...]
+    leads_to: tuple[Visible, ...]
+    factor: int = 0
+    transition: Array | None = None
+
+    @property
+    def ends_episode(self) -> bool:
+        return all(visible is END for visible in self.leads_to)
+
+    @property
+    def preserves_hidden_state(self) -> bool:
+        """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""
+        return self.transition is None or bool(np.all(self.transition == np.eye(len(self.reward))))
+
+    @property
+    def kind(self) -> str:
+        """`commit` ends the episode, `test` has outcomes, `sample` changes the hidden state, `move` does neither."""
+        if self.ends_episode:
+            return "commit"
+        if len(self.outcomes) > 1:
+            return "test"
+        return "move" if self.preserves_hidden_state else "sample"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+
+    An action is named, or meant by its kind; an empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A test of a flat problem: what it costs (positive) and P(outcome | state), shape (S, O).
+
+    group: tests of one group share a price that the first of them adds (see FlatMenu). after: tests to run before it.
+    """
+
+    __test__ = False  # keeps test collectors away from a class of this name
+
+    name: str
+    cost: float
+    outcomes: tuple[str, ...]
+    likelihood: Array
+    repeatable: bool = True
+    group: str = ""
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Commit:
+    """A final decision of a flat problem: its reward in each state, shape (S,)."""
+
+    name: str
+    reward: Array
+
+
+class CachedMenu:
+    """A menu that is built once per visible state: subclasses say how in `build`."""
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        """The actions available in `visible`."""
+        raise NotImplementedError
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        if visible not in self._menus:
+            self._menus[visible] = self.build(visible)
+        return self._menus[visible]
+
+    @cached_property
+    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the numbers, not the menus made from them."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatMenu(CachedMenu):
+    """Menu of an observe-then-commit problem.
+
+    The visible state is the set of what has been done that bears on what may still be done: run-once tests, tests that
+    others wait for, groups whose first price is paid, and, where there is a cap, the number of tests and their cost.
+    first_prices: what the first test of a group adds to its cost. most_tests, budget: caps, None for no cap.
+    """
+
+    tests: tuple[Test, ...]
+    commits: tuple[Commit, ...]
+    first_prices: Mapping[str, float] = field(default_factory=dict)
+    most_tests: int | None = None
+    budget: float | None = None
+
+    @property
+    def same_everywhere(self) -> bool:
+        """Whether every test can be run at any time, for the same cost."""
+        plain = all(test.repeatable and not test.group and not test.after for test in self.tests)
+        return plain and self.most_tests is None and self.budget is None
+
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """What restricts tests besides running once: equal for menus with the same restrictions."""
+        ordered = {test.name: (test.group, test.after) for test in self.tests if test.group or test.after}
+        return dict(self.first_prices), self.most_tests, self.budget, ordered
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
+
+    def allowed(self, test: Test, visible: Any) -> bool:
+        """Whether `test` may be run when `visible` is what has been done."""
+        counted = dict(item for item in visible if isinstance(item, tuple))
+        return (
+            (test.repeatable or test.name not in visible)
+            and all(other in visible for other in test.after)
+            and (self.most_tests is None or counted.get(TESTS, 0) < self.most_tests)
+            and (self.budget is None or counted.get(SPENT, 0.0) + self.price(test, visible) <= self.budget + CENT)
+        )
+
+    def price(self, test: Test, visible: Any) -> float:
+        """What running `test` costs now."""
+        first = self.first_prices.get(test.group, 0.0)
+        return test.cost + (first if first and (GROUP, test.group) not in visible else 0.0)
+
+    @cached_property
+    def _commits(self) -> tuple[Action, ...]:
+        one = np.ones((len(self.commits[0].reward), 1))
+        return tuple(Action(c.name, c.reward, one, ("done",), (END,)) for c in self.commits)
+
+    @cached_property
+    def _remembered(self) -> frozenset[str]:
+        """Tests whose having been run bears on what may be run."""
+        return frozenset(test.name for test in self.tests if not test.repeatable).union(*(t.after for t in self.tests))
+
+    def _test(self, test: Test, visible: frozenset[Any]) -> Action:
+        price = self.price(test, visible)
+        cost = np.full(test.likelihood.shape[0], -price)
+        after = self._after(test, visible, price)
+        return Action(test.name, cost, test.likelihood, test.outcomes, (after,) * len(test.outcomes))
+
+    def _after(self, test: Test, visible: frozenset[Any], price: float) -> frozenset[Any]:
+        done = {test.name} if test.name in self._remembered else set()
+        paid = {(GROUP, test.group)} if self.first_prices.get(test.group, 0.0) else set()
+        after = visible | done | paid
+        counted = dict(item for item in visible if isinstance(item, tuple) and item[0] in (TESTS, SPENT))
+        for name, limit, step in ((TESTS, self.most_tests, 1), (SPENT, self.budget, price)):
+            if limit is not None:
+                before = counted.get(name, 0)
+                after = after - {(name, before)} | {(name, round(before + step, 9))}
+        return after
+
+
+GROUP, TESTS, SPENT = "group", "tests", "spent"
+"""First parts of what a visible state says of groups and caps."""
+
+CENT = 1e-9
+"""Room for rounding when costs are added up to a budget."""

@@ -1,0 +1,125 @@
+"""Groups with a shared first price, tests that wait for others, caps: kept by the planner, not only by a page."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rhoplan import evaluate, make_agent, simulate, solve
+from rhoplan.errors import EvidenceError, ProblemError
+from rhoplan.problem import Commit, Problem, Test, observe_then_commit
+from rhoplan.situation import observe_all
+
+LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
+
+
+def screening(**rules: object) -> Problem:
+    """Two states, three tests: a and b share a blood sample, c waits for a."""
+    tests = []
+    for name, (sensitivity, specificity) in LIKELIHOODS.items():
+        rows = np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
+        group = "blood" if name in "ab" else ""
+        after = ("a",) if name == "c" else ()
+        tests.append(Test(name, 1.0 if name != "c" else 3.0, ("no", "yes"), rows, False, group, after))
+    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
+    return observe_then_commit(
+        "screening",
+        ("well", "ill"),
+        tests=tuple(tests),
+        commits=commits,
+        prior=np.array([0.7, 0.3]),
+        horizon=3,
+        **rules,
+    )  # type: ignore[arg-type]
+
+
+def plain(
+    problem_rules: dict[str, float | int | None], done: frozenset[str], belief: np.ndarray, spent: float
+) -> float:
+    """The best value by a recursion written from the rules' words."""
+    best = max(float(belief @ np.array(r)) for r in ((-10.0, 0.0), (0.0, -40.0)))
+    for name, (sensitivity, specificity) in LIKELIHOODS.items():
+        if name in done or (name == "c" and "a" not in done):
+            continue
+        price = 3.0 if name == "c" else 1.0
+        if name in "ab" and not done & {"a", "b"}:
+            price += problem_rules.get("first") or 0.0
+        most, budget = problem_rules.get("tests"), problem_rules.get("budget")
+        if (most is not None and len(done) >= most) or (budget is not None and spent + price > budget + 1e-9):
+            continue
+        value = -price
+        for row in (np.array([specificity, 1 - sensitivity]), np.array([1 - specificity, sensitivity])):
+            chance = float(belief @ row)
+            value += chance * plain(problem_rules, done | {name}, belief * row / chance, spent + price)
+        best = max(best, value)
+    return best
+
+
+@pytest.mark.parametrize(
+    ("first", "most", "budget"), list(itertools.product([0.0, 2.1], [None, 0, 1, 2], [None, 1.0, 3.1, 4.2, 7.1]))
+)
+def test_planner_and_optimum_follow_the_rules(first: float, most: int | None, budget: float | None) -> None:
+    problem = screening(first_prices={"blood": first}, most_tests=most, budget=budget)
+    expected = plain({"first": first, "tests": most, "budget": budget}, frozenset(), problem.prior, 0.0)
+    agent = make_agent("planning", problem, horizon=4)
+    assert evaluate(problem, agent).reward == pytest.approx(expected, abs=1e-9)
+    found = solve(problem, gap=1e-6)
+    assert found.lower == pytest.approx(expected, abs=1e-5)
+    assert found.upper == pytest.approx(expected, abs=1e-5)
+
+
+def test_simulation_pays_what_the_score_says() -> None:
+    problem = screening(first_prices={"blood": 2.1}, most_tests=2)
+    agent = make_agent("planning", problem, horizon=3)
+    exact, sampled = evaluate(problem, agent), simulate(problem, agent, episodes=2000)
+    assert abs(exact.reward - sampled.reward) < 4 * sampled.reward_se
+    assert evaluate(problem, agent, world=screening(first_prices={"blood": 2.1}, most_tests=2)).reward == pytest.approx(
+        exact.reward
+    )
+
+
+def test_repeated_tests_count_for_caps() -> None:
+    rows = np.array([[0.8, 0.2], [0.2, 0.8]])
+    test = Test("ask", 1.0, ("no", "yes"), rows, True, "panel")
+    commits = (Commit("x", np.array([5.0, -5.0])), Commit("y", np.array([-5.0, 5.0])))
+    costs = []
+    for most, budget in ((1, None), (3, None), (None, 2.5), (None, 100.0)):
+        problem = observe_then_commit(
+            "p", ("s", "t"), tests=(test,), commits=commits, horizon=5, first_prices={"panel": 0.5},
+            most_tests=most, budget=budget,
+        )  # fmt: skip
+        score = evaluate(problem, make_agent("planning-ig", problem, weight=50.0))
+        costs.append(len(score.tests_distribution) - 1)
+    assert costs[:3] == [1, 3, 2]
+    assert costs[3] > 3
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        ([("c", "yes")], "only after a"),
+        ([("a", "yes"), ("a", "no")], "only once"),
+        ([("a", "yes"), ("b", "no"), ("c", "no")], "at most 2 tests"),
+    ],
+)
+def test_evidence_against_the_rules_is_refused(evidence: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(EvidenceError, match=message):
+        observe_all(screening(most_tests=2), evidence)
+
+
+def test_rules_that_make_no_sense_are_refused() -> None:
+    test = Test("a", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("b",))
+    other = Test("b", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("a",))
+    commits = (Commit("x", np.zeros(2)),)
+    for tests, rules, message in (
+        ((test,), {}, "'b' is none"),
+        ((test, other), {}, "wait for one another"),
+        ((other,), {}, "'a' is none"),
+        ((), {"first_prices": {"g": 1.0}}, "no test"),
+        ((), {"most_tests": -1}, "at least 0"),
+        ((), {"budget": float("nan")}, "at least 0"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            observe_then_commit("p", ("s", "t"), tests=tests, commits=commits, **rules)  # type: ignore[arg-type]
