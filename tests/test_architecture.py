@@ -32,7 +32,7 @@ LAYERS = [
     ["walk", "pushing"],
     ["episodes"],
     ["io", "problems", "report"],
-    ["gym", "experiments"],
+    ["gym", "experiments", "advice"],
     ["reproduction"],
     ["cli"],
     ["__init__", "__main__"],

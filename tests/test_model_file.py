@@ -151,7 +151,7 @@ FAULTS = {
     "commits that are empty": (TIGER[TIGER.index("commits:") :], "commits: {}\n", "line 13", "commits must be"),
     "a YAML syntax error": ("{tiger-left: -100", "{tiger-left: : -100", "line 14", "not valid YAML"),
     "a tab": ("  listen:", "\tlisten:", "line 6", "not valid YAML"),
-    "likelihood and sensitivity at once": ("cost: 1", "cost: 1\n    sensitivity: 0.9", "line 7", "not both"),
+    "likelihood and sensitivity at once": ("cost: 1", "cost: 1\n    sensitivity: 0.9", "line 8", "not both"),
     "a likelihood row for an outcome list of another length": ("0.85, 0.15]", "1.0]", "line 10", "each of 2 outcomes"),
 }  # fmt: skip
 

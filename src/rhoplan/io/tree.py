@@ -58,6 +58,12 @@ def parse_tree(text: str, *, file: str, language: str) -> Tree:
         raise ModelFileError("the file is nested too deeply to be a model", file=file) from None
 
 
+def shown(text: str) -> str:
+    """`text` on one line, for a message: cut where it is long, without what cannot be printed."""
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return " ".join("".join(c if c.isprintable() or c.isspace() else "?" for c in short).split())
+
+
 def _yaml_tree(text: str, file: str) -> Tree:
     first = re.search(r"^[ \t]*(-[ \t]|\[)", re.sub(r"^(#.*|---.*|[ \t]*)\n", "", text[:4000], flags=re.MULTILINE))
     if first and len(text) > LONGEST_WITH_LINES:
@@ -96,7 +102,7 @@ def _from_yaml(node: Any, file: str, depth: int, budget: Iterator[int]) -> Tree:
         if not isinstance(key, ScalarNode):
             raise ModelFileError("a name must be plain text, not a list or a map", file=file, line=key_line)
         if key.value in items:
-            raise ModelFileError(f"'{key.value}' stands twice in the same place", file=file, line=key_line)
+            raise ModelFileError(f"'{shown(key.value)}' stands twice in the same place", file=file, line=key_line)
         items[str(key.value)] = _from_yaml(value, file, depth + 1, budget)
         items[str(key.value)].line = (
             key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
@@ -170,7 +176,7 @@ def _from_data(data: Any, file: str, lines: dict[tuple[str, ...], int], path: tu
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)
         if repeated is not None:
-            raise ModelFileError(f"'{repeated}' stands twice in the same place", file=file, line=line)
+            raise ModelFileError(f"'{shown(repeated)}' stands twice in the same place", file=file, line=line)
         items = {str(key): _from_data(value, file, lines, (*path, str(key))) for key, value in data.items()}
         return Tree("map", line, items=items)
     if isinstance(data, list):

@@ -112,7 +112,8 @@ def _by_errands(problem: Problem, outlook: Outlook, found: Survey) -> float:
     if math.prod(len(states) for states in supports) > MOST_STATES:
         return _loose(problem, outlook, found)
     joint = np.array(list(product(*supports)))
-    chance = np.prod([problem.factors[f].prior[joint[:, c]] for c, f in enumerate(found.factors)], axis=0)
+    priors = [problem.factors[factor].prior for factor in found.factors]
+    chance = np.prod([np.ones(len(joint)), *(prior[joint[:, c]] for c, prior in enumerate(priors))], axis=0)
     beliefs = [np.repeat(factor.prior[None, :], len(joint), axis=0) for factor in problem.factors]
     for column, factor in enumerate(found.factors):
         beliefs[factor] = np.eye(len(problem.factors[factor].states))[joint[:, column]]
@@ -134,11 +135,11 @@ def _loose(problem: Problem, outlook: Outlook, found: Survey) -> float:
     near = np.minimum(
         found.cost[start], (found.cost[found.site] + np.diag(np.full(len(found.site), np.inf))).min(axis=0)
     )
-    total = float(found.leaving.max()) if found.optional else 0.0
+    total, least = (float(found.leaving.max()), 0.0) if found.optional else (0.0, -np.inf)
     for column, factor in enumerate(found.factors):
         states = np.flatnonzero(problem.factors[factor].prior)
         known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]
-        total += float(np.maximum(known - near[column], 0 if found.optional else -np.inf) @ problem.factors[factor].prior[states])
+        total += float(np.maximum(known - near[column], least) @ problem.factors[factor].prior[states])
     return total
 
 

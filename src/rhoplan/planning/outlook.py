@@ -111,11 +111,10 @@ class Outlook:
 
     def best_tour(self, found: Survey, places: Ids, worth: Array, after: Array) -> Array:
         """Value (n,) of being at `places` with errands of these worths (n, K), in the best order found."""
-        count = len(found.factors)
-        if not count:
+        count, leaving = len(found.factors), found.leaving[found.site]
+        if found.optional and not np.isfinite(leaving).any():  # no errand, or none from which one gets out again
             return found.leaving[places]
         rows, place = np.unique(np.concatenate([worth, after], axis=1), axis=0, return_inverse=True)
-        leaving = found.leaving[found.site]
         cost, fade = self._walks(found, found.site)
         if self._few:
             first = first_errands(rows[:, :count].copy(), rows[:, count:].copy(), cost, fade, leaving)
@@ -147,6 +146,7 @@ class Outlook:
         cost, steps = found.cost[places], found.steps[places]
         if self.discount == 1:
             return cost, np.ones_like(cost)
-        fade = self.discount**steps
-        mean = np.divide(cost, steps, out=np.zeros_like(cost), where=steps > 0)
-        return mean * (1 - fade) / (1 - self.discount), fade
+        there = np.isfinite(steps)
+        fade = np.where(there, self.discount**steps, 1.0)
+        mean = np.divide(cost, steps, out=np.zeros_like(cost), where=there & (steps > 0))
+        return np.where(there, mean * (1 - fade) / (1 - self.discount), np.inf), fade

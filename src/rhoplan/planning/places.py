@@ -130,7 +130,7 @@ def _errand(factor: Factor, actions: list[Action], optional: bool, known: dict[H
     tests = [action for action in actions if not _depends(action) and len(action.outcomes) > 1]
     if any(not test.preserves_hidden_state or len(set(test.leads_to)) > 1 or test.reward[0] > 0 for test in tests):
         return None
-    key = (optional, *((a.likelihood.tobytes(), a.reward.tobytes()) for a in (*tests, *deals)))
+    key = (optional, factor.prior.tobytes(), *((a.likelihood.tobytes(), a.reward.tobytes()) for a in (*tests, *deals)))
     if key not in known:
         leave = (Commit(LEAVE, np.zeros(len(factor.states))),) if optional else ()
         known[key] = observe_then_commit(

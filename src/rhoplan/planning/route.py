@@ -30,8 +30,8 @@ def _tour(worth, after, cost, fade, leaving, chosen, best):  # type: ignore[no-u
     sets = 1 << count
     value = np.empty((sets, count))
     must = True
-    for i in range(count):
-        if leaving[chosen[i]] > -np.inf:
+    for i in range(len(leaving)):
+        if leaving[i] > -np.inf:
             must = False
     for left in range(sets):
         for i in range(count):

@@ -70,8 +70,10 @@ def styled(draw: Callable[[Given], Figure]) -> Callable[[Given], Figure]:
 
         with mpl.rc_context(STYLE):
             drawing = draw(given)
-            # Ticks take their style when they are first laid out: that must happen here.
-            drawing.draw_without_rendering()  # type: ignore[no-untyped-call]
+            # Ticks take their style when they are first laid out: that must happen here. Then the layout stays as it
+            # is, whatever the format and however often the figure is saved.
+            drawing.draw_without_rendering()
+            drawing.set_layout_engine("none")
             return drawing
 
     return in_style
@@ -103,8 +105,16 @@ def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> It
             plt.close(drawing)
 
 
-PLACES = ((9, -3, "left", "top"), (-9, -3, "right", "top"), (9, 3, "left", "bottom"), (-9, 3, "right", "bottom"),
-          (0, -9, "center", "top"), (0, 9, "center", "bottom"))  # fmt: skip
+PLACES = (
+    (0, 6, "center", "bottom"),
+    (0, -6, "center", "top"),
+    (8, -3, "left", "top"),
+    (-8, -3, "right", "top"),
+    (8, 3, "left", "bottom"),
+    (-8, 3, "right", "bottom"),
+    (-13, 0, "right", "center"),
+    (13, 0, "left", "center"),
+)
 """Where a label may stand: offset from its point in typographic points, and which side of it is there."""
 
 
@@ -117,20 +127,17 @@ def place_labels(
     width, height = (72 * inches for inches in axis.figure.get_size_inches())
     width, height = width * box.width, height * box.height
 
-    def at(x: float, y: float) -> tuple[float, float]:
-        across, up = axis.transAxes.inverted().transform(axis.transData.transform((x, y)))
-        return across * width, up * height
-
-    obstacles = [(x - 2, y - 2, x + 2, y + 2) for x, y in (at(*spot) for spot in taken)]
+    to_points = axis.transData + axis.transAxes.inverted()
+    spots = to_points.transform([*taken, *((x, y) for x, y, _ in labels)]) * (width, height)
+    obstacles = [(x - 2, y - 2, x + 2, y + 2) for x, y in spots[: len(taken)].tolist()]
     written = 0
-    for x, y, text in labels:
-        across, up = at(x, y)
+    for (x, y, text), (across, up) in zip(labels, spots[len(taken) :].tolist(), strict=True):
         long, high = 0.6 * size * len(text), 1.15 * size
         for right, above, side, edge in PLACES:
             left = across + right - {"left": 0.0, "right": long, "center": long / 2}[side]
-            bottom = up + above - (high if edge == "top" else 0.0)
+            bottom = up + above - {"bottom": 0.0, "top": high, "center": high / 2}[edge]
             mine = (left, bottom, left + long, bottom + high)
-            if left < 0 or bottom < 0 or mine[2] > width or mine[3] > height:
+            if left < 0 or bottom < 0 or mine[2] > width + 2 * size or mine[3] > height:
                 continue
             if any(mine[0] < b[2] and b[0] < mine[2] and mine[1] < b[3] and b[1] < mine[3] for b in obstacles):
                 continue

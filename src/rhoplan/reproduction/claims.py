@@ -2,7 +2,7 @@
 
 `claim_studies` makes one study of them. A claim function asks for all its jobs at once (`ask`), works out from the
 numbers whether the claim holds, by unit of information where a weight matters (`by_unit`), and puts it into words with
-`found`. The functions are in the modules of MODULES, in the order of the paper.
+`found`. The functions are in the modules whose names begin with `claims_`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from rhoplan.experiments.paper import Cell, Claim, published, select
@@ -31,8 +32,8 @@ Check = Callable[[Context], Finding]
 Result = Mapping[str, Any]
 Key = TypeVar("Key")
 
-MODULES = ("claims_abstract", "claims_theory", "claims_core", "claims_later", "claims_search")
-"""Where claim functions are. A module that is not there leaves its claims out."""
+MODULES = "claims_"
+"""How the names of modules begin that may hold claim functions."""
 
 UNITS = ("bits", "nats")
 
@@ -70,13 +71,11 @@ def claim(id: str) -> Callable[[Check], Check]:
 
 def registered() -> dict[str, Claimed]:
     """Every claim that has a function, in the paper's order."""
-    for name in MODULES:
-        path = f"rhoplan.reproduction.{name}"
-        try:
-            import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
+    from rhoplan import reproduction
+
+    for module in iter_modules(reproduction.__path__):
+        if module.name.startswith(MODULES):
+            import_module(f"{reproduction.__name__}.{module.name}")
     return {id: _registry[id] for id in published().claims if id in _registry}
 
 

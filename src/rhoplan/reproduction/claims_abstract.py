@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 from rhoplan.experiments.paper import published, select
-from rhoplan.information import NATS_PER_BIT
+from rhoplan.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.claims import (
     UNITS,
@@ -26,8 +27,9 @@ from rhoplan.reproduction.claims import (
     same,
     signed,
 )
-from rhoplan.reproduction.claims_weights import CLOSE, SWEPT, sweeps
+from rhoplan.reproduction.claims_weights import CLOSE, sweeps
 from rhoplan.reproduction.context import Context
+from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, Finding
 
 RESCALED = {
@@ -63,7 +65,7 @@ ABLATED = (
 @claim("weight-from-units")
 def weight_from_units(context: Context) -> Finding:
     scales = (1.0, *SCALES)
-    jobs = {}
+    jobs: dict[tuple[str, float, str], Job] = {}
     for template, (horizon, numbers) in RESCALED.items():
         for scale in scales:
             problem = template.format(*(scale * number for number in numbers))
@@ -85,9 +87,9 @@ def weight_from_units(context: Context) -> Finding:
     return found(
         "weight-from-units",
         verdict,
-        f"Rewards have a unit of their own, which the bound does not fix: where all rewards and costs are multiplied, "
-        f"the policy at weight 1 {moves}. Multiplying the weight as well gives {'the same' if kept else 'another'} "
-        f"number of tests. One per nat is {NATS_PER_BIT:.3f} per bit, one per bit is {1 / NATS_PER_BIT:.3f} per nat.",
+        f"The bound does not fix the unit of reward: with all rewards and costs times 0.1 and times 10, the policy at "
+        f"weight 1 {moves}; with the weight multiplied alike it {'stays' if kept else 'changes'}. "
+        f"One per nat is {NATS_PER_BIT:.3f} per bit, one per bit is {1 / NATS_PER_BIT:.3f} per nat.",
         published=printed("abstract-weight", "weight-in-bits"),
         exact=f"tests of EFE with rewards times 0.1, 1, 10: {changes}",
         unit=unit,
@@ -153,8 +155,8 @@ def avoids_over_exploration(context: Context) -> Finding:
         + (listed(f"{s.problem} ({signed(s.top('reward'))} against {signed(float(s.at_one['nats']['reward']))})"
                   for s in better) or "no problem") + ".",
         published=printed("main tests agent=efe", "main tests agent=planning-ig"),
-        exact=listed(f"{p} {results[p, h, 'bits']['tests']:.2f} against {results[p, h, 'tuned bits']['tests']:.2f} tests"
-                     for p, h in tuned),
+        exact="tests, bits: " + listed(f"{p} {results[p, h, 'bits']['tests']:.2f} against "
+                                       f"{results[p, h, 'tuned bits']['tests']:.2f}" for p, h in tuned),
         unit=unit,
     )  # fmt: skip
 
@@ -193,12 +195,13 @@ def coverage(context: Context) -> Finding:
     flat = [problem for problem in problems if make(problem).is_flat]
     other = [problem for problem in problems if problem not in flat]
     rocks = {str(cell.row["problem"]) for cell in select("rocksample reward")}
+    kinds = {kind for problem in other for kind in (action.kind for action in make(problem).menu(make(problem).start))}
     return found(
         "coverage",
         CONFIRMED if (len(flat), len(rocks)) == (6, 4) else CONTRADICTED,
-        f"Of the {len(problems)} problems listed, {len(flat)} are observe-then-commit; {', '.join(other) or 'none'} "
-        f"{'has' if len(other) == 1 else 'have'} no commits, and moves that are tests. "
-        f"There are {len(rocks)} RockSample instances.",
+        f"Of the {len(problems)} problems listed, {len(flat)} are observe-then-commit"
+        + (f"; {', '.join(other)} is not: all its actions are of the kind {', '.join(sorted(kinds))}" if other else "")
+        + f". There are {len(rocks)} RockSample instances.",
         published="6 observe-then-commit problems, 4 RockSample instances",
         exact=f"{len(flat)} and {len(rocks)}",
     )
@@ -239,13 +242,14 @@ def grows_with_states(context: Context) -> Finding:
     split = len(grids)
     holds = {u: _grows(gaps[:split]) and _grows(gaps[split:]) for u, gaps in series.items()}
     verdict, unit = by_unit(holds)
-    last = {u: signed(100 * gaps[split - 1]) for u, gaps in series.items()}
+    last = compared[split - 1]
     return found(
         "grows-with-states",
         verdict,
         f"EFE minus Planning in success, horizon 2. The 8x8 grid, where the lead is printed, has "
-        f"{points(series['bits'][2])} in bits and {points(series['nats'][2])} in nats; the largest grid tried, "
-        f"{GRIDS[-1]}x{GRIDS[-1]}, has {last['bits']} and {last['nats']} pp, since there EFE commits at once, too.",
+        f"{points(series['bits'][2])} in bits and {points(series['nats'][2])} in nats; on the largest grid "
+        f"tried, {GRIDS[-1]}x{GRIDS[-1]}, Planning makes {last.planning['tests']:.1f} scans and EFE "
+        f"{last.efe['bits']['tests']:.1f} in bits, {last.efe['nats']['tests']:.1f} in nats.",
         published=printed("introduction-tileworld"),
         exact=listed(
             f"{u}: grids of side {', '.join(map(str, GRIDS))}: {_series(gaps[:split])} pp; "
@@ -268,7 +272,7 @@ def grows_with_tests(context: Context) -> Finding:
         verdict,
         "EFE minus Planning. RockSample with 3, 4, 8 and 11 rocks (reward): "
         + listed(f"{', '.join(signed(g) for g in gaps)} in {u}" for u, gaps in rocks.items())
-        + "; it is the look-ahead that decides, not the number of tests (depths 3, 4, 3, 2). Diagnosis with 8 "
+        + f" (depths {', '.join(str(make(lead.problem).horizon) for lead in compared[:split])}). Diagnosis with 8 "
         "conditions and 1, 2, 3 tests (success): " + listed(f"{_series(g)} pp in {u}" for u, g in tests.items()) + ".",
         published=printed("introduction-rocksample", "rocksample reward agent=efe", "rocksample reward agent=planning"),
         exact=listed(f"{lead.problem} {signed(lead.gap('nats'))}" for lead in compared[:split]),
@@ -286,6 +290,9 @@ def epistemic_only_at_chance(context: Context) -> Finding:
     off = {u: [p for p in chance if abs(results[p, u]["success"] - chance[p]) > 1e-9] for u in UNITS}
     verdict, unit = by_unit({u: not problems for u, problems in off.items()})
     spent = select("tileworld-6-full tests success agent=epistemic-only")
+    grid = make("tileworld:n=6")
+    scan = grid.flat.tests[0]
+    told = float(information(grid.prior[None, :], grid.menu(grid.start)[0])[0])
     return found(
         "epistemic-only-at-chance",
         verdict,
@@ -293,8 +300,9 @@ def epistemic_only_at_chance(context: Context) -> Finding:
         + (listed(f"{p} in {u} ({percent(results[p, u]['success'])} after {results[p, u]['tests']:.2f} tests, chance "
                   f"{percent(chance[p])})" for u in UNITS for p in off[u]) or "nowhere")
         + f". The {spent[1].text} printed for the 6x6 grid is not chance either ({percent(chance['tileworld:n=6'])}): "
-        f"it belongs to {spent[0].text} scans and no commit, while an agent to whom commits are worth nothing and "
-        f"scans cost more than they tell commits after {results['tileworld:n=6', 'bits']['tests']:.0f}.",
+        f"it belongs to {spent[0].text} scans without a commit. Ours commits after "
+        f"{results['tileworld:n=6', 'bits']['tests']:.0f}: a first scan costs {scan.cost:g} and tells {told:.3f} nats, "
+        f"{told / NATS_PER_BIT:.3f} bits.",
         published=printed("epistemic-only-success"),
         exact=listed(f"{p} {percent(results[p, 'bits']['success'])}" for p in chance),
         unit=unit,
@@ -331,7 +339,7 @@ def _gaps(compared: Iterable[Lead], unit: str) -> str:
 
 
 def _grows(gaps: list[float]) -> bool:
-    return gaps[-1] > gaps[0] and all(later >= earlier for earlier, later in zip(gaps, gaps[1:], strict=False))
+    return gaps[-1] > gaps[0] and all(later >= earlier for earlier, later in pairwise(gaps))
 
 
 def _series(gaps: list[float]) -> str:

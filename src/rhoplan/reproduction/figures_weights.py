@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import Cell, Quote, published
 from rhoplan.report.figures import LOOKS, QUIET, canvas, place_labels, styled
+from rhoplan.reproduction.claims import by_unit
 from rhoplan.reproduction.context import Context
-from rhoplan.reproduction.figures_quotes import NATS_PER_BIT, by_unit, each_quoted, setting, told
+from rhoplan.reproduction.figures_quotes import NATS_PER_BIT, each_quoted, setting, told
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import Finding, Outcome, Sheet, Study
 
@@ -139,7 +140,8 @@ def _best(problem: str, found: dict[str, Any]) -> str:
     told_lost = ", ".join(f"{max(value, 0.0):.3f} per {unit[:-1]}" for unit, value in lost.items())
     return (
         f"{PANELS[problem][0]}: the most reward, {reward['reward']:.3f} (optimum {optimum:.3f}), for w from "
-        f"{_short(reward['lower'])} to {_short(reward['upper'])} per nat; w = 1 falls short of the optimum by {told_lost}."
+        f"{_short(reward['lower'])} to {_short(reward['upper'])} per nat; w = 1 falls short of the optimum by "
+        f"{told_lost}."
     )
 
 
@@ -153,7 +155,9 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
     holds = {unit: end >= cell.value if low else end <= cell.value for unit, end in ends.items()}
     verdict, unit = by_unit(holds)
     # Where success still grows at the end of the sweep, the sweep, not the problem, says which weight is greatest.
-    growing = {unit: sum(_is_last(data[name]["points"], unit, w) for name, w in b.items()) for unit, b in begins.items()}
+    growing = {
+        unit: sum(_is_last(data[name]["points"], unit, w) for name, w in b.items()) for unit, b in begins.items()
+    }
     lists = {unit: ", ".join(f"{name} {_short(w)}" for name, w in b.items()) for unit, b in begins.items()}
     reason = "; ".join(
         f"per {unit[:-1]}, success is greatest from {lists[unit]} on, on {growing[unit]} of {len(data)} problems with "
@@ -179,7 +183,7 @@ def _is_last(points: Points, unit: str, weight: float) -> bool:
 
 @styled
 def draw_pareto(outcome: Outcome) -> Figure:
-    """One panel per problem: a chain of policies, weights beside them, marks for w = 1, the printed agents, the best."""
+    """One panel per problem: a chain of policies with their weights, w = 1, the printed agents, the optimum."""
     drawing, axes = canvas(2, 3, (10.0, 7.0))
     for axis, (problem, (title, horizon, _)) in zip(axes.flat, PANELS.items(), strict=False):
         _panel(axis, outcome.data[problem])
@@ -194,7 +198,7 @@ def draw_pareto(outcome: Outcome) -> Figure:
     key.text(0.03, 0.02, "numbers beside points: the weights,\nin reward per nat, of that policy\n"
              "(1 per bit is 1.44 per nat);\nbars: two standard errors", transform=key.transAxes, fontsize=8.5,
              color=QUIET, va="bottom")  # fmt: skip
-    drawing.draw_without_rendering()  # type: ignore[no-untyped-call]  # labels need the panels' final size
+    drawing.draw_without_rendering()  # labels need the panels' final size
     for axis, problem in zip(axes.flat, PANELS, strict=False):
         _label(axis, outcome.data[problem])
     return drawing
@@ -221,7 +225,7 @@ def _panel(axis: Any, found: dict[str, Any]) -> None:
         aside = None if row["error"] is None else 2 * row["error"]
         axis.errorbar([row["reward"]], [row["success"]], xerr=aside, yerr=above, fmt="x", color=agent.colour,
                       markersize=5, elinewidth=0.9, zorder=7, label=f"published: {agent.label}")  # fmt: skip
-    axis.margins(0.1, 0.1)
+    axis.margins(0.15, 0.1)
 
 
 def _label(axis: Any, found: dict[str, Any]) -> None:
@@ -229,6 +233,8 @@ def _label(axis: Any, found: dict[str, Any]) -> None:
     points = _seen(axis, found["points"])
     taken = [(row["reward"], row["success"]) for row in found["published"]]
     taken += [(point["reward"], 100 * point["success"]) for point in points]
+    low, high = axis.get_ylim()
+    taken += [(found["optimum"]["reward"], low + part / 60 * (high - low)) for part in range(61)]
     for one, other in pairwise(points):
         taken += [
             (one["reward"] + part * (other["reward"] - one["reward"]),
@@ -249,9 +255,13 @@ def _seen(axis: Any, points: Points) -> Points:
     kept: Points = []
     for point in points:
         last = kept[-1] if kept else None
-        if last and math.hypot(
-            (last["reward"] - point["reward"]) / width, 100 * (last["success"] - point["success"]) / height
-        ) < 0.01:
+        if (
+            last
+            and math.hypot(
+                (last["reward"] - point["reward"]) / width, 100 * (last["success"] - point["success"]) / height
+            )
+            < 0.01
+        ):
             last["upper"] = point["upper"]
         else:
             kept.append(dict(point))
@@ -259,9 +269,10 @@ def _seen(axis: Any, points: Points) -> Points:
 
 
 def _range(point: dict[str, float]) -> str:
-    return f"{_short(point['lower'])}–{_short(point['upper'])}"
+    ends = [_short(point[end]) for end in ("lower", "upper")]
+    return "–".join(ends if ends[0] != ends[1] else [f"{point[end]:.3g}" for end in ("lower", "upper")])
 
 
 def _short(weight: float) -> str:
-    """A weight in two digits, in three from 100 on."""
+    """A weight in two digits, from 100 on in three."""
     return f"{weight:.0f}" if weight >= 10 or weight == 0 else f"{weight:.2g}"

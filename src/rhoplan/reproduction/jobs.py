@@ -21,7 +21,7 @@ from rhoplan.version import __version__
 ENGINE = ("planning", "search", "problems", "io", "experiments")
 """Packages whose code decides results, besides the modules of rhoplan itself; the rest shows them only."""
 
-MEASURES = ("measures", "measures_told", "measures_drawn", "measures_claims")
+MEASURES = ("measures", "measures_told", "measures_drawn", "measures_claims", "measures_later")
 """Modules that hold what jobs measure: of tables, of results told in the text, of figures."""
 
 NOT_ENGINE = ("gym.py", "__init__.py", "__main__.py")

@@ -48,7 +48,7 @@ def efe_recursion(
     choices: at how many beliefs the planner does what does not have least free energy.
     """
     models = [make(problem)] if problem else list(random_problems(problems, seed))
-    notes = [_compare_with_plan(model, horizon, discount, weight) for model in models]
+    notes = [compare_with_plan(model, horizon, discount, weight) for model in models]
     return {
         "problems": len(models),
         "beliefs": sum(len(note.free_energy) for note in notes),
@@ -75,23 +75,22 @@ def random_problems(count: int, seed: int) -> Iterator[Problem]:
             Commit(f"commit-{i}", draws.uniform(-50, 10, size=states)) for i in range(int(draws.integers(2, 5)))
         )
         names = tuple(f"state-{s}" for s in range(states))
-        yield observe_then_commit(
-            "random", names, tests=tests, commits=commits, prior=draws.dirichlet(np.ones(states))
-        )
+        yield observe_then_commit("random", names, tests=tests, commits=commits, prior=draws.dirichlet(np.ones(states)))
 
 
 @dataclass
-class _Comparison:
-    """free_energy: by node and remaining depth, the least G and the actions that have it."""
+class Comparison:
+    """free_energy: by node and remaining depth, the least G and the actions that have it. See `efe_recursion`."""
 
     free_energy: dict[tuple[int, int], tuple[float, frozenset[int]]] = field(default_factory=dict)
     value_gap: float = 0.0
     choices: int = 0
 
 
-def _compare_with_plan(model: Problem, horizon: int, discount: float, weight: float) -> _Comparison:
+def compare_with_plan(model: Problem, horizon: int, discount: float, weight: float) -> Comparison:
+    """Least free energy beside the planner at every belief of `model` (tests that may be repeated) within `horizon`."""
     # A graph of its own, without symmetry: a node must stand for one belief.
-    graph, note = Graph(model), _Comparison()
+    graph, note = Graph(model), Comparison()
     plan = Plan(graph, Information(weight), discount=discount)
     plan.values(np.array([graph.root]), horizon)
     _least_free_energy(model, graph, [float(p) for p in model.prior], graph.root, horizon, discount, note)
@@ -106,7 +105,7 @@ def _compare_with_plan(model: Problem, horizon: int, discount: float, weight: fl
 
 
 def _least_free_energy(
-    model: Problem, graph: Graph, belief: list[float], node: int, depth: int, discount: float, note: _Comparison
+    model: Problem, graph: Graph, belief: list[float], node: int, depth: int, discount: float, note: Comparison
 ) -> float:
     """min over actions of G: -E[R] of a commit; c - epistemic value + discount * E[min G] of a test."""
     commits = [-sum(b * float(r) for b, r in zip(belief, one.reward, strict=True)) for one in model.flat.commits]
@@ -262,20 +261,22 @@ def destructive_test(*, horizon: int, beliefs: int = 101, problem: str = "drilli
     """Free energy where a test breaks what it measures, against the utility of Proposition 1, over a grid of beliefs.
 
     term_gap: by how many nats the epistemic value of EFE (about the state after the test) and the information that
-    the outcome alone gives differ at most; decisions: at how many beliefs the two choose differently.
+    the outcome alone gives differ at most; decisions: at how many beliefs the two choose differently. coupling: the
+    largest at the prior; harmless: the largest of a test that leaves the hidden state alone.
     """
     model = make(problem)
     actions = model.menu(model.start)
-    changing = [action for action in actions if not action.preserves_hidden_state]
+    going = [action for action in actions if not action.ends_episode]
     grid = [np.array([1 - p, p]) for p in np.linspace(0, 1, beliefs)]
-    gaps = [abs(_gain(belief, action, True) - _gain(belief, action, False)) for belief in grid for action in changing]
+    gaps = [abs(_gain(belief, action, True) - _gain(belief, action, False)) for belief in grid for action in going]
     chosen = [[_best(actions, belief, horizon, true)[1] for true in (True, False)] for belief in grid]
+    couplings = {action: _joint_terms([model.prior], action)[1] for action in going}
     return {
         "beliefs": len(grid),
         "term_gap": max(gaps),
         "decisions": sum(one != other for one, other in chosen),
-        "coupling": max(_joint_terms([model.prior], action)[1] for action in changing),
-        "harmless": max(_joint_terms([model.prior], a)[1] for a in actions if a.kind == "test" and a not in changing),
+        "coupling": max(couplings.values()),
+        "harmless": max(value for action, value in couplings.items() if action.preserves_hidden_state),
     }
 
 

@@ -60,7 +60,7 @@ def reproduce(
             done += 1
             progress.wanted(total, done)
             for study in list(waiting):
-                needs[study.id] = [one for one in needs[study.id] if one is not finished]
+                needs[study.id] = [one for one in needs[study.id] if one != finished]
                 if not needs[study.id]:
                     needs[study.id] = _try(study, context, store, outcomes, progress, write)
                     if study.id in outcomes:

@@ -1,0 +1,206 @@
+"""Advice on one case: what to do next, why, what it costs, how sure we are, and how much longer it will take.
+
+The terms of every explanation add up: net = -cost + decides + weight * information, where `decides` is what the
+continuation is worth beyond stopping now, and net is what the test is worth beyond stopping now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.agent import Agent, make_agent
+from rhoplan.errors import EvidenceError
+from rhoplan.menu import FlatMenu
+from rhoplan.planning.graph import Graph
+from rhoplan.policy import Policy, action_values
+from rhoplan.problem import Problem
+from rhoplan.situation import Situation, branch, observe_all
+
+Evidence = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One possible result of the recommended test: how likely it is, what it makes of the belief, what comes then."""
+
+    outcome: str
+    probability: float
+    belief: dict[str, float]
+    then: str
+    changes_decision: bool
+
+
+@dataclass(frozen=True)
+class Option:
+    """A test that could be run now: net = -cost + decides + weighted, all beyond stopping now."""
+
+    test: str
+    cost: float
+    decides: float
+    information: float
+    weighted: float
+    net: float
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What stopping now means: the commit, what it is worth, and the chance that it is not a best one."""
+
+    commit: str
+    value: float
+    wrong: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Everything a person must see within five seconds, and the table behind it."""
+
+    given: tuple[tuple[str, str], ...]
+    unavailable: tuple[str, ...]
+    spent: float
+    belief: dict[str, float]
+    entropy: float
+    do: str
+    is_test: bool
+    reason: str
+    runner_up: str | None
+    margin: float
+    stop: Stop
+    options: tuple[Option, ...]
+    results: tuple[Result, ...]
+    ahead: Ahead
+    cost_only: str
+
+
+def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
+    """`problem` with tests left out that cannot be had in this case."""
+    left_out = set(unavailable)
+    menu = problem.flat
+    unknown = left_out - {test.name for test in menu.tests}
+    if unknown:
+        raise EvidenceError(f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable")
+    if not left_out:
+        return problem
+    tests = tuple(test for test in menu.tests if test.name not in left_out)
+    # A test that waits for one that cannot be had cannot be had either; a group without tests has no price.
+    while len(kept := tuple(t for t in tests if set(t.after) <= {other.name for other in tests})) < len(tests):
+        tests = kept
+    prices = {group: price for group, price in menu.first_prices.items() if any(t.group == group for t in tests)}
+    fewer = FlatMenu(tests, menu.commits, prices, menu.most_tests, menu.budget)
+    return replace(problem, menu=fewer)
+
+
+def advise(
+    problem: Problem,
+    agent: Agent,
+    given: Evidence = (),
+    *,
+    unavailable: Iterable[str] = (),
+    graph: Graph | None = None,
+) -> Advice:
+    """Advice by `agent` on a case of `problem` in which `given` was seen, pairs of test and outcome in order.
+
+    unavailable: tests that cannot be had from now on. graph: one to use again between cases of one problem with the same
+    tests.
+    """
+    situation, spent = follow(problem, given)
+    left = tuple(dict.fromkeys(unavailable))
+    model = without(problem, left)
+    graph = graph if graph is not None else Graph(model)
+    policy, node = Policy(graph, agent), graph.node(situation)
+    values = action_values(policy, node)
+    endings = [value for value in values if value.kind == "commit"]
+    best = max(endings, key=lambda value: value.value)
+    stop = _stop(model, situation, best.name, best.reward)
+    chosen = max(values, key=lambda value: value.probability)
+    others = sorted((v for v in values if v is not chosen), key=lambda value: -value.value)
+    options = [
+        Option(
+            v.name, -v.reward + 0.0, v.continuation - best.value, v.information, v.weighted_information,
+            v.reward + v.weighted_information + v.continuation - best.value,
+        )
+        for v in values
+        if v.kind != "commit"
+    ]  # fmt: skip
+    options.sort(key=lambda option: (option.test != chosen.name, -option.net))
+    results = () if chosen.kind == "commit" else _results(model, policy, situation, chosen.name, stop.commit)
+    ahead = look_ahead(policy, node, cap=model.cap)
+    plain = make_agent("planning", model, horizon=agent.horizon, discount=agent.discount)
+    cheaper = action_values(Policy(graph, plain), node)
+    return Advice(
+        given=tuple((test, outcome) for test, outcome in given),
+        unavailable=left,
+        spent=spent,
+        belief=dict(zip(model.states, map(float, situation.belief), strict=True)),
+        entropy=float(graph.tables[0].entropy[graph.belief[node, 0]]),
+        do=chosen.name,
+        is_test=chosen.kind != "commit",
+        reason=_reason(model, agent, chosen.name, options, stop, results),
+        runner_up=others[0].name if others else None,
+        margin=max(chosen.value - others[0].value, 0.0) if others else math.inf,
+        stop=stop,
+        options=tuple(options),
+        results=results,
+        ahead=ahead,
+        cost_only=max(cheaper, key=lambda value: value.probability).name,
+    )
+
+
+def follow(problem: Problem, given: Evidence) -> tuple[Situation, float]:
+    """The situation after `given`, and what the tests cost."""
+    situation, spent = observe_all(problem, []), 0.0
+    for number in range(len(given)):
+        before, situation = situation, observe_all(problem, given[: number + 1])
+        action = next(a for a in problem.menu(before.visible) if a.name == given[number][0])
+        spent -= float(before.belief @ action.reward)
+    return situation, spent
+
+
+def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:
+    payoff = np.stack([c.reward for c in problem.flat.commits], axis=1)
+    place = [c.name for c in problem.flat.commits].index(commit)
+    best = payoff[:, place] >= payoff.max(axis=1) - 1e-12 * problem.reward_scale
+    return Stop(commit, value, float(situation.belief @ ~best))
+
+
+def _results(problem: Problem, policy: Policy, situation: Situation, test: str, now: str) -> tuple[Result, ...]:
+    action = next(a for a in problem.menu(situation.visible) if a.name == test)
+    found = []
+    for one in branch(problem, situation, action):
+        node = policy.graph.node(one.situation)
+        policy.settle(np.array([node]))
+        slot = int(policy.choice[node])
+        menu = policy.graph.menus[policy.graph.visible[node]]
+        then = menu.going[slot].name if slot >= 0 else menu.ending[int(policy.ending[node])].name
+        best = menu.ending[int(policy.plan.best_ending(np.array([node]))[1][0])].name
+        belief = dict(zip(problem.states, map(float, one.situation.belief), strict=True))
+        found.append(Result(one.outcome, one.probability, belief, then, best != now))
+    return tuple(found)
+
+
+def _reason(
+    problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
+) -> str:
+    """Why, in a sentence or two, from the numbers."""
+    unit = problem.unit
+    mine = next((option for option in options if option.test == choice), None)
+    if mine is None:
+        if not options:
+            return f"no test is left; {stop.commit} is the best that can be done"
+        top = options[0]
+        return (
+            f"no test is worth its cost: the best, {top.test}, costs {top.cost:.4g} {unit} and brings "
+            f"{top.decides + top.weighted:.4g} to the decision"
+        )
+    changing = [result.outcome for result in results if result.changes_decision]
+    what = f"it is worth {mine.decides:.4g} {unit} to the decision for a cost of {mine.cost:.4g}"
+    if agent.weight_per_nat:
+        what += f" and tells {mine.information:.3g} nats, counted as {mine.weighted:.4g}"
+    if changing:
+        return f"{what}; {' or '.join(changing)} would change what you would do now ({stop.commit})"
+    return f"{what}; no single result changes {stop.commit}, but with later tests it can"

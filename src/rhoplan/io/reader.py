@@ -1,0 +1,219 @@
+"""The fields of a model file: a tree as a checked observe-then-commit problem.
+
+What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
+`positive` (the state that shorthands and prevalence are about) and `losses` (the file counts losses, not rewards).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import ModelFileError, ProblemError
+from rhoplan.io.fields import Fields, listed
+from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
+from rhoplan.io.tree import Tree, shown
+from rhoplan.problem import LARGEST_HORIZON, Array, Commit, Problem, Test, observe_then_commit
+
+DEFAULT_HORIZON = 3
+
+MODEL_FIELDS = (
+    "name", "unit", "states", "positive", "prior", "prevalence", "groups", "tests", "commits", "losses", "cap",
+    "horizon", "info",
+)  # fmt: skip
+TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
+INFO_FIELDS = ("about", "source", "note", "illustrative")
+"""What a note may say: what it is in one line, where its numbers come from, anything else, whether they are made up."""
+
+
+class ModelReader(Fields):
+    """Reads one file's tree."""
+
+    def problem(self, tree: Tree) -> Problem:
+        """The problem that the tree describes."""
+        self.check_fields("the model", tree, MODEL_FIELDS, required=("states",))
+        items = tree.items
+        states = self.names("states", items["states"])
+        positive = self.positive(tree, states)
+        prior = self.prior(tree, states, positive)
+        tests = self.tests(tree, states, positive)
+        first_prices = self.first_prices(tree, used={test.group for test in tests})
+        commits = self.commits(tree, states, taken=[test.name for test in tests])
+        most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
+        horizon = self.whole("horizon", items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
+        try:
+            return observe_then_commit(
+                self.text("name", items["name"]) if "name" in items else Path(self.file).stem,
+                states,
+                prior=prior,
+                unit=self.text("unit", items["unit"]) if "unit" in items else "points",
+                tests=tests,
+                commits=commits,
+                horizon=horizon,
+                spec=self.file,
+                details=self.details(tree, positive),
+                first_prices=first_prices,
+                most_tests=most_tests,
+                budget=budget,
+            )
+        except ModelFileError:
+            raise
+        except ProblemError as error:
+            raise ModelFileError(str(error), file=self.file) from None
+
+    def positive(self, tree: Tree, states: tuple[str, ...]) -> str:
+        """The state that shorthands and prevalence are about: the last one unless the file names another."""
+        if "positive" not in tree.items:
+            return states[-1]
+        given = tree.items["positive"]
+        if len(states) != 2:
+            raise self.fault(f"positive needs two states; the model has {len(states)}", given)
+        return self.one_of("positive", given, states, "state")
+
+    def prior(self, tree: Tree, states: tuple[str, ...], positive: str) -> Array | None:
+        """The belief before any evidence; None where the file leaves it out."""
+        items = tree.items
+        if "prevalence" not in items:
+            return self.distribution("prior", items["prior"], states) if "prior" in items else None
+        if "prior" in items:
+            raise self.fault("the model must give either prior or prevalence, not both", items["prevalence"])
+        if len(states) != 2:
+            raise self.fault(f"prevalence needs two states; the model has {len(states)}", items["prevalence"])
+        share = self.probability("prevalence", items["prevalence"])
+        return np.array([share if state == positive else 1 - share for state in states])
+
+    def commits(self, tree: Tree, states: tuple[str, ...], taken: list[str]) -> tuple[Commit, ...]:
+        """The commits, from rewards or from losses; names that are `taken` are tests."""
+        items = tree.items
+        if ("commits" in items) == ("losses" in items):
+            what = "not both" if "commits" in items else "it has neither"
+            raise self.fault(
+                f"the model must have either commits (rewards) or losses; {what}", items.get("losses", tree)
+            )
+        field, what, sign = ("losses", "a loss", -1.0) if "losses" in items else ("commits", "a reward", 1.0)
+        found = []
+        for name, row in self.named_maps(field, items[field]).items():
+            if name in taken:
+                raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
+            found.append(Commit(name, sign * self.per_name(f"{field}.{name}", row, states, what, "state") + 0.0))
+        return tuple(found)
+
+    def first_prices(self, tree: Tree, used: set[str]) -> dict[str, float]:
+        """What the first test of each group adds to its cost, for groups that have such a price."""
+        prices = {}
+        for name, group in tree.items["groups"].items.items() if "groups" in tree.items else ():
+            self.check_fields(f"groups.{name}", group, ("first",))
+            if name not in used:
+                raise self.fault(f"groups.{name} has no test; give tests of it the field group: {name}", group)
+            if "first" in group.items:
+                prices[name] = self.amount(f"groups.{name}.first", group.items["first"])
+        return prices
+
+    def cap(self, tree: Tree) -> tuple[int | None, float | None]:
+        """The most tests and the most they may cost together."""
+        self.check_fields("cap", tree, ("tests", "spend"))
+        items = tree.items
+        if not items:
+            raise self.fault("cap must give tests, spend or both; it is empty", tree)
+        most = self.whole("cap.tests", items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
+        return most, self.amount("cap.spend", items["spend"]) if "spend" in items else None
+
+    def tests(self, tree: Tree, states: tuple[str, ...], positive: str) -> tuple[Test, ...]:
+        """All tests; groups and orders that they name exist."""
+        items = tree.items
+        groups = tuple(self.named_maps("groups", items["groups"])) if "groups" in items else ()
+        trees = self.named_maps("tests", items["tests"], empty_allowed=True) if "tests" in items else {}
+        found = tuple(self.test(name, test, states, positive, groups) for name, test in trees.items())
+        self.check_order(found, trees)
+        return found
+
+    def test(self, name: str, tree: Tree, states: tuple[str, ...], positive: str, groups: tuple[str, ...]) -> Test:
+        """One test with its cost, its likelihood and its rules."""
+        where = f"tests.{name}"
+        self.check_fields(where, tree, TEST_FIELDS, required=("cost",))
+        items = tree.items
+        cost = self.amount(f"{where}.cost", items["cost"])
+        repeat = self.text(f"{where}.repeat", items["repeat"]) if "repeat" in items else "once"
+        if repeat not in ("independent", "once"):
+            raise self.fault(f"{where}.repeat must be independent or once; it is '{shown(repeat)}'", items["repeat"])
+        if "group" in items and not groups:
+            raise self.fault(
+                f"{where}.group needs the field groups in the model, which says its first price", items["group"]
+            )
+        group = self.one_of(f"{where}.group", items["group"], groups, "group") if "group" in items else ""
+        after = self.after(f"{where}.after", items["after"]) if "after" in items else ()
+        if has_shorthand(tree):
+            outcomes, likelihood = two_state_test(self, where, tree, states=states, positive=positive)
+        else:
+            outcomes, likelihood = self.likelihood(where, tree, states)
+        return Test(name, cost, outcomes, likelihood, repeat == "independent", group, after)
+
+    def likelihood(self, where: str, tree: Tree, states: tuple[str, ...]) -> tuple[tuple[str, ...], Array]:
+        """Outcomes and likelihood (S, O) of a test that gives them in full."""
+        items = tree.items
+        self.check_fields(where, tree, items.keys(), required=("outcomes", "likelihood"))
+        if INCONCLUSIVE in items:
+            raise self.fault(
+                f"{where}.{INCONCLUSIVE} goes with a shorthand; where there is a likelihood, make it an outcome",
+                items[INCONCLUSIVE],
+            )
+        outcomes = self.names(f"{where}.outcomes", items["outcomes"])
+        rows = items["likelihood"]
+        self.check_names(f"{where}.likelihood", rows, states, "state")
+        return outcomes, np.stack(
+            [self.distribution(f"{where}.likelihood", rows.items[state], outcomes, row=state) for state in states]
+        )
+
+    def after(self, where: str, tree: Tree) -> tuple[str, ...]:
+        """The tests to run before: a name or a list of names."""
+        return self.names(where, tree) if tree.kind == "list" else (self.text(where, tree),)
+
+    def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree]) -> None:
+        """Complain about tests that wait for what is no test, or in the end for themselves."""
+        waits = {test.name: test.after for test in tests}
+        for name, others in waits.items():
+            where = f"tests.{name}.after"
+            for other in others:
+                if other not in waits:
+                    raise self.fault(
+                        f"{where} names the test '{shown(other)}', which is not one of {listed(list(waits))}",
+                        trees[name].items["after"],
+                    )
+            before, fresh = set(), set(others)
+            while fresh:
+                before |= fresh
+                fresh = {earlier for other in fresh for earlier in waits.get(other, ())} - before
+            if name in before:
+                raise self.fault(
+                    f"{where}: the test waits for itself, so it can never run ({', '.join(sorted(before))})",
+                    trees[name].items["after"],
+                )
+
+    def details(self, tree: Tree, positive: str) -> dict[str, Any]:
+        """What the file says beyond the numbers of the problem."""
+        tests = tree.items["tests"].items if "tests" in tree.items else {}
+        found: dict[str, Any] = {}
+        if {"positive", "prevalence"} & tree.items.keys() or any(map(has_shorthand, tests.values())):
+            found["positive"] = positive
+        if "losses" in tree.items:
+            found["losses"] = True
+        if "info" in tree.items:
+            found["info"] = self.info("info", tree.items["info"])
+        notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}
+        if notes:
+            found["test_info"] = {name: self.info(f"tests.{name}.info", note) for name, note in notes.items()}
+        return found
+
+    def info(self, where: str, tree: Tree) -> dict[str, str | bool]:
+        """Notes for people: text, and whether the numbers are made up to illustrate."""
+        self.check_fields(where, tree, INFO_FIELDS)
+        if not tree.items:
+            raise self.fault(f"{where} must have a field of {listed(INFO_FIELDS)}; it is empty", tree)
+        return {
+            name: self.truth(f"{where}.{name}", value)
+            if name == "illustrative"
+            else self.paragraph(f"{where}.{name}", value)
+            for name, value in tree.items.items()
+        }

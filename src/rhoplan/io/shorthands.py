@@ -1,0 +1,100 @@
+"""Shorthands of a test in a model of two states: how people quote a test's quality, as P(outcome | state).
+
+    sensitivity, specificity    P(positive | positive state), P(negative | other state)
+    lr_positive, lr_negative    LR+ = sens / (1 - spec), LR- = (1 - sens) / spec, hence
+                                sens = LR+ (1 - LR-) / (LR+ - LR-), spec = (LR+ - 1) / (LR+ - LR-)
+    tp, fn, fp, tn              sens = tp / (tp + fn), spec = tn / (tn + fp)
+
+With `inconclusive` a third outcome says nothing: it has this probability in both states, and sensitivity and
+specificity are those of the other two.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.io.fields import Fields
+from rhoplan.io.tree import Tree
+from rhoplan.problem import Array
+
+RATES = ("sensitivity", "specificity")
+RATIOS = ("lr_positive", "lr_negative")
+COUNTS = ("tp", "fn", "fp", "tn")
+SHORTHANDS = (*RATES, *RATIOS, *COUNTS)
+INCONCLUSIVE = "inconclusive"
+
+LARGEST_COUNT = 10**15
+"""Above this a floating-point number no longer holds every whole one."""
+
+
+def has_shorthand(tree: Tree) -> bool:
+    """Whether the test gives numbers for two states instead of a likelihood."""
+    return any(name in tree.items for name in SHORTHANDS)
+
+
+def two_state_test(
+    fields: Fields, where: str, tree: Tree, *, states: tuple[str, ...], positive: str
+) -> tuple[tuple[str, ...], Array]:
+    """Outcomes and likelihood (2, O) of a test given by a shorthand; `positive` is the state it looks for."""
+    items = tree.items
+    used = [family for family in (RATES, RATIOS, COUNTS) if any(name in items for name in family)]
+    if "likelihood" in items or len(used) > 1:
+        given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
+        raise fields.fault(
+            f"{where} must give one of: outcomes and likelihood; {'; '.join(', '.join(f) for f in (RATES, RATIOS))}; "
+            f"{', '.join(COUNTS)}; not both {given[0]} and {given[-1]}",
+            items[given[-1]],
+        )
+    fields.check_fields(where, tree, set(items), required=used[0])
+    if len(states) != 2:
+        raise fields.fault(f"{where}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
+    read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
+    sensitivity, specificity = read(fields, where, tree)
+    rows = np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
+    silent = fields.probability(f"{where}.{INCONCLUSIVE}", items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
+    if silent is not None:
+        rows = np.column_stack([rows * (1 - silent), [silent, silent]])
+    likelihood = rows if positive == states[-1] else rows[::-1].copy()
+    return _outcomes(fields, where, tree, inconclusive=silent is not None), likelihood
+
+
+def _rates(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+    sensitivity, specificity = (fields.probability(f"{where}.{name}", tree.items[name]) for name in RATES)
+    return sensitivity, specificity
+
+
+def _from_ratios(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+    high, low = (fields.number(f"{where}.{name}", tree.items[name]) for name in RATIOS)
+    if not high > 1:
+        raise fields.fault(
+            f"{where}.lr_positive must be above 1: a positive result speaks for the positive state; it is {high:g}",
+            tree.items["lr_positive"],
+        )
+    if not 0 <= low < 1:
+        raise fields.fault(
+            f"{where}.lr_negative must be from 0 to below 1: a negative result speaks against it; it is {low:g}",
+            tree.items["lr_negative"],
+        )
+    return min(high * (1 - low) / (high - low), 1.0), min((high - 1) / (high - low), 1.0)
+
+
+def _from_counts(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+    tp, fn, fp, tn = (fields.whole(f"{where}.{name}", tree.items[name], 0, LARGEST_COUNT) for name in COUNTS)
+    for first, second, total in (("tp", "fn", tp + fn), ("fp", "tn", fp + tn)):
+        if not total:
+            raise fields.fault(f"{where}.{first} and {second} must not both be 0: nobody was tested", tree.items[first])
+    return tp / (tp + fn), tn / (tn + fp)
+
+
+def _outcomes(fields: Fields, where: str, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:
+    usual = ("negative", "positive", INCONCLUSIVE)[: 3 if inconclusive else 2]
+    if "outcomes" not in tree.items:
+        return usual
+    outcomes = fields.names(f"{where}.outcomes", tree.items["outcomes"])
+    if len(outcomes) != len(usual):
+        raise fields.fault(
+            f"{where}.outcomes must be {len(usual)} names: for {', '.join(usual)}, in this order; it has "
+            f"{len(outcomes)}",
+            tree.items["outcomes"],
+        )
+    return outcomes
