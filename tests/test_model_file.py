@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import rhoplan
 from rhoplan.errors import ModelFileError
 from rhoplan.io.model_file import LARGEST_FILE, parse_model, read_model, write_model
+from rhoplan.io.writer import model_record
 from rhoplan.problem import Problem
 
 TIGER = """\
@@ -65,6 +67,7 @@ commits:
 def assert_same(left: Problem, right: Problem) -> None:
     assert (left.name, left.unit, left.states, left.horizon) == (right.name, right.unit, right.states, right.horizon)
     assert np.array_equal(left.prior, right.prior)
+    assert left.flat.rules == right.flat.rules
     for mine, other in zip(left.flat.tests, right.flat.tests, strict=True):
         assert (mine.name, mine.cost, mine.outcomes, mine.repeatable) == (
             other.name, other.cost, other.outcomes, other.repeatable,
@@ -90,7 +93,7 @@ def test_writing_and_reading_gives_the_same_problem(spec: str) -> None:
 
 
 def test_awkward_names_survive_the_round_trip() -> None:
-    names = ("no", "null", "a: b", "#1", "é", "5", "x, y", "'quoted'")
+    names = ("no", "null", "a: b", "#1", "é\u2028\\", "5", "x, y\u00a0😀", "'quoted' \"twice\"")
     tests = (rhoplan.Test("yes", 0.1 + 0.2, ("-", "~"), np.full((8, 2), 0.5), repeatable=False),)
     commits = (rhoplan.Commit("{go}", np.linspace(-1, 1 / 3, 8)),)
     problem = rhoplan.observe_then_commit("x: [y]", names, tests=tests, commits=commits, unit="€ per case")
@@ -124,6 +127,189 @@ def test_shorthands_percent_and_defaults() -> None:
 
 def test_prior_is_uniform_if_left_out() -> None:
     assert parse_model(TIGER.replace("prior: [0.5, 0.5]\n", "")).prior.tolist() == [0.5, 0.5]
+
+
+FULL = """\
+name: full
+unit: EUR
+info:
+  about: every field at once
+  source: a book, page 5
+  note: >
+    a note that runs
+    over two lines
+  illustrative: true
+states: [ill, well]
+positive: ill
+prevalence: 1%
+groups:
+  blood: {first: 2.10}
+  scans: {}
+tests:
+  smear: {cost: 5, sensitivity: 90%, specificity: 0.95, inconclusive: 5%, group: blood}
+  assay:
+    cost: 9
+    lr_positive: 18
+    lr_negative: 0.1
+    outcomes: [low, high]
+    group: blood
+    after: smear
+    info: {source: a leaflet}
+  scan: {cost: 40, tp: 45, fn: 5, fp: 2, tn: 198, group: scans, after: [smear, assay]}
+  look:
+    cost: 2
+    outcomes: [clear, doubtful, dark]
+    likelihood: {ill: [10%, 20%, 70%], well: {dark: 0.05, doubtful: 0.15, clear: 0.8}}
+    repeat: independent
+losses:
+  leave: {well: 0, ill: 1000}
+  treat: [10, 50]
+cap: {tests: 3, spend: 60.5}
+horizon: 4
+"""
+
+
+def test_every_field_is_read() -> None:
+    problem = parse_model(FULL)
+    smear, assay, scan, look = problem.flat.tests
+    assert problem.prior.tolist() == [0.01, 0.99]
+    assert smear.outcomes == ("negative", "positive", "inconclusive")
+    assert smear.likelihood == pytest.approx(np.array([[0.095, 0.855, 0.05], [0.9025, 0.0475, 0.05]]))
+    assert assay.outcomes == ("low", "high")
+    high, low = assay.likelihood[0, 1] / assay.likelihood[1, 1], assay.likelihood[0, 0] / assay.likelihood[1, 0]
+    assert (high, low) == (pytest.approx(18), pytest.approx(0.1))
+    assert scan.likelihood == pytest.approx(np.array([[0.1, 0.9], [0.99, 0.01]]))
+    assert look.likelihood[1].tolist() == [0.8, 0.15, 0.05]
+    assert [test.repeatable for test in problem.flat.tests] == [False, False, False, True]
+    assert [test.group for test in problem.flat.tests] == ["blood", "blood", "scans", ""]
+    assert [test.after for test in problem.flat.tests] == [(), ("smear",), ("smear", "assay"), ()]
+    assert problem.flat.first_prices == {"blood": 2.1}
+    assert (problem.flat.most_tests, problem.flat.budget) == (3, 60.5)
+    assert [commit.reward.tolist() for commit in problem.flat.commits] == [[-1000, 0], [-10, -50]]
+    assert problem.details == {
+        "positive": "ill",
+        "losses": True,
+        "info": {
+            "about": "every field at once",
+            "source": "a book, page 5",
+            "note": "a note that runs over two lines",
+            "illustrative": True,
+        },
+        "test_info": {"assay": {"source": "a leaflet"}},
+    }
+
+
+def test_every_field_survives_the_round_trip() -> None:
+    problem = parse_model(FULL)
+    again = parse_model(write_model(problem))
+    assert_same(again, problem)
+    assert again.details == problem.details
+    assert again.flat.first_prices == problem.flat.first_prices
+    assert write_model(again) == write_model(problem)
+
+
+def test_plain_data_of_a_model_reads_back() -> None:
+    problem = parse_model(FULL)
+    again = parse_model(json.dumps(model_record(problem)), language="json")
+    assert_same(again, problem)
+    assert again.details == problem.details
+
+
+def test_last_state_is_the_positive_one_unless_named() -> None:
+    text = FULL.replace("positive: ill\n", "")
+    problem = parse_model(text)
+    assert problem.details["positive"] == "well"
+    assert problem.prior.tolist() == [0.99, 0.01]
+    assert problem.flat.tests[2].likelihood == pytest.approx(np.array([[0.99, 0.01], [0.1, 0.9]]))
+
+
+def test_losses_are_rewards_below_zero() -> None:
+    losses = parse_model(SCREENING.replace("commits:", "losses:").replace("-", ""))
+    assert_same(losses, parse_model(SCREENING))
+
+
+def test_rewards_that_cannot_be_losses_are_written_as_rewards() -> None:
+    problem = parse_model(FULL)
+    gain = replace(problem, menu=replace(problem.flat, commits=(rhoplan.Commit("go", np.array([1.0, -1.0])),)))
+    assert "commits:\n  go: {ill: 1, well: -1}" in write_model(gain)
+
+
+FULL_FAULTS = {
+    "a shorthand of two kinds": ("tn: 198", "tn: 198, sensitivity: 0.9", "line 26", "not both"),
+    "a shorthand and a likelihood": ("    repeat:", "    tp: 3\n    repeat:", "line 31", "not both likelihood and tp"),
+    "half a shorthand": ("    lr_negative: 0.1\n", "", "line 19", "'lr_negative'"),
+    "inconclusive beside a likelihood": ("    repeat:", "    inconclusive: 5%\n    repeat:", "line 31", "an outcome"),
+    "an impossible inconclusive": ("inconclusive: 5%", "inconclusive: 105%", "line 17", "tests.smear.inconclusive"),
+    "an LR+ below 1": ("lr_positive: 18", "lr_positive: 0.5", "line 20", "tests.assay.lr_positive must be above 1"),
+    "an LR- above 1": ("lr_negative: 0.1", "lr_negative: 1.1", "line 21", "tests.assay.lr_negative"),
+    "an LR- below 0": ("lr_negative: 0.1", "lr_negative: -0.1", "line 21", "tests.assay.lr_negative"),
+    "a count that is no count": ("tp: 45", "tp: 4.5", "line 26", "tests.scan.tp must be a whole number"),
+    "a negative count": ("fp: 2", "fp: -2", "line 26", "tests.scan.fp"),
+    "nobody tested": ("tp: 45, fn: 5", "tp: 0, fn: 0", "line 26", "nobody was tested"),
+    "too few outcomes": ("[low, high]", "[low]", "line 22", "2 names"),
+    "too many outcomes": ("[low, high]", "[low, mid, high]", "line 22", "2 names"),
+    "a misspelt group": ("specificity: 0.95, inconclusive: 5%, group: blood", "specificity: 0.95, group: bloood",
+                         "line 17", "'bloood', which is not one of blood, scans"),
+    "a group without tests": ("group: scans, ", "", "line 15", "groups.scans has no test"),
+    "a negative first price": ("first: 2.10", "first: -2.10", "line 14", "groups.blood.first"),
+    "a first price as text": ("first: 2.10", "first: two", "line 14", "groups.blood.first"),
+    "an unknown field of a group": ("first: 2.10", "fist: 2.10", "line 14", "'fist'"),
+    "groups that are a list": (FULL[FULL.index("groups:"):FULL.index("tests:")], "groups: [blood]\n", "line 13", "map"),
+    "an order after nothing": ("after: smear", "after: smeer", "line 24", "tests.assay.after names the test 'smeer'"),
+    "an order after itself": ("after: smear", "after: assay", "line 24", "waits for itself"),
+    "an order in a circle": ("group: blood}", "group: blood, after: scan}", "line 17", "waits for itself"),
+    "an order twice": ("[smear, assay]", "[smear, smear]", "line 26", "stands there twice"),
+    "an order that is a map": ("after: smear", "after: {smear: 1}", "line 24", "tests.assay.after"),
+    "a prior and a prevalence": ("prevalence: 1%", "prevalence: 1%\nprior: [0.5, 0.5]", "line 12", "not both"),
+    "a prevalence of 1000%": ("prevalence: 1%", "prevalence: 1000%", "line 12", "prevalence"),
+    "a positive state that is none": ("positive: ill", "positive: sick", "line 11", "'sick'"),
+    "losses and commits": ("losses:", "commits: {go: [1, 1]}\nlosses:", "line 34", "not both"),
+    "neither losses nor commits": (FULL[FULL.index("losses:"):FULL.index("cap:")], "", "line 1", "neither"),
+    "a negative loss": ("ill: 1000", "ill: -1000", "line 33", "losses.leave.ill must not be negative"),
+    "a cap of nothing": ("{tests: 3, spend: 60.5}", "{}", "line 35", "cap must give"),
+    "a cap on half a test": ("tests: 3,", "tests: 2.5,", "line 35", "cap.tests must be a whole number"),
+    "a negative budget": ("spend: 60.5", "spend: -1", "line 35", "cap.spend"),
+    "an unknown cap": ("spend: 60.5", "money: 60.5", "line 35", "'money'"),
+    "info that is text": ("info: {source: a leaflet}", "info: a leaflet", "line 25", "tests.assay.info"),
+    "an unknown note": ("about: every", "title: every", "line 4", "'title'"),
+    "illustrative as text": ("illustrative: true", "illustrative: maybe", "line 9", "true or false"),
+    "an empty note": ("source: a book, page 5", "source: ''", "line 5", "info.source must be text"),
+    "a key with a line break": ("horizon: 4", '"hor\\nizon": 4', "line 36", "'hor izon'"),
+    "a huge number": ("cost: 40", "cost: 1e200", "line 26", "1e+100"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FULL_FAULTS)
+def test_fault_in_a_new_field_is_told_with_its_place(fault: str) -> None:
+    before, after, line, words = FULL_FAULTS[fault]
+    assert before in FULL
+    text = FULL.replace(before, after, 1)
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(text, file="full.yaml")
+    message = str(caught.value)
+    assert f"full.yaml, {line})" in message
+    assert words in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("field", ["prevalence: 1%", "positive: a"])
+def test_prevalence_and_positive_need_two_states(field: str) -> None:
+    with pytest.raises(ModelFileError, match=r"two states; the model has 3.*line 2"):
+        parse_model(f"states: [a, b, c]\n{field}\ncommits: {{go: [1, 2, 3]}}\n")
+
+
+def test_group_needs_groups() -> None:
+    with pytest.raises(ModelFileError, match=r"tests\.x\.group needs the field groups.*line 2"):
+        parse_model("states: [a, b]\ntests: {x: {cost: 1, tp: 1, fn: 1, fp: 1, tn: 1, group: g}}\nlosses: {go: [1, 1]}")
+
+
+@pytest.mark.parametrize(("high", "low"), [(18.0, 0.1), (1.0001, 0.9999), (1e100, 0.0), (1.5, 0.0), (1e9, 0.999)])
+def test_likelihood_ratios_come_back(high: float, low: float) -> None:
+    test = f"{{cost: 1, lr_positive: {high!r}, lr_negative: {low!r}}}"
+    problem = parse_model(f"states: [a, b]\ntests: {{x: {test}}}\nlosses: {{go: [1, 1]}}")
+    (specificity, false), (missed, sensitivity) = problem.flat.tests[0].likelihood
+    assert missed / specificity == pytest.approx(low)
+    assert sensitivity / false == pytest.approx(high)
 
 
 FAULTS = {
@@ -249,6 +435,12 @@ def test_aliases_cannot_blow_up() -> None:
         parse_model("states: &a [*a]\ncommits: {}\n")
     with pytest.raises(ModelFileError, match="deep"):
         parse_model("[" * 5000)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800"])
+def test_forbidden_character_names_the_line(character: str) -> None:
+    with pytest.raises(ModelFileError, match=r"unacceptable character.*tiger\.yaml, line 7"):
+        parse_model(TIGER.replace("cost: 1", f"cost: 1{character}"), file="tiger.yaml")
 
 
 def test_tags_construct_nothing() -> None:

@@ -190,7 +190,7 @@ class FlatMenu(CachedMenu):
 
     def allowed(self, test: Test, visible: Any) -> bool:
         """Whether `test` may be run when `visible` is what has been done."""
-        counted = dict(item for item in visible if isinstance(item, tuple))
+        counted: dict[str, float] = dict(item for item in visible if isinstance(item, tuple))
         return (
             (test.repeatable or test.name not in visible)
             and all(other in visible for other in test.after)
@@ -223,7 +223,7 @@ class FlatMenu(CachedMenu):
         done = {test.name} if test.name in self._remembered else set()
         paid = {(GROUP, test.group)} if self.first_prices.get(test.group, 0.0) else set()
         after = visible | done | paid
-        counted = dict(item for item in visible if isinstance(item, tuple) and item[0] in (TESTS, SPENT))
+        counted: dict[str, float] = dict(item for item in visible if isinstance(item, tuple))
         for name, limit, step in ((TESTS, self.most_tests, 1), (SPENT, self.budget, price)):
             if limit is not None:
                 before = counted.get(name, 0)

@@ -105,8 +105,7 @@ def advise(
 ) -> Advice:
     """Advice by `agent` on a case of `problem` in which `given` was seen, pairs of test and outcome in order.
 
-    unavailable: tests that cannot be had from now on. graph: one to use again between cases of one problem with the same
-    tests.
+    unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests.
     """
     situation, spent = follow(problem, given)
     left = tuple(dict.fromkeys(unavailable))

@@ -19,7 +19,7 @@ from rhoplan.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from rhoplan.problem import Action, Problem
+    from rhoplan.problem import Action, Problem, Test
 
 
 @click.command("list")
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def list_command(as_json: bool) -> None:
     """List the problems, the agents and the planners that ship with rhoplan."""
     from rhoplan.agent import AGENTS, PLANNERS
-    from rhoplan.problems.registry import PROBLEMS, parameters
+    from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
 
     problems: list[dict[str, Any]] = [
         {
@@ -41,8 +41,9 @@ def list_command(as_json: bool) -> None:
         {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
         for name, kind in AGENTS.items()
     ]
+    models = [{"name": name, **make(name).details.get("info", {})} for name in WORKED_MODELS]
     if as_json:
-        print_json({"problems": problems, "agents": agents, "planners": PLANNERS})
+        print_json({"problems": problems, "models": models, "agents": agents, "planners": PLANNERS})
         return
     from rich.table import Table
 
@@ -52,7 +53,11 @@ def list_command(as_json: bool) -> None:
         settings = ", ".join(f"{k}={'auto' if v is None else v}" for k, v in row["parameters"].items())
         table.add_row(row["name"], row["about"], settings)
     show_table(table)
-    out.print("A model file (.yaml, .json, .toml) can stand wherever a problem is named.\n")
+    table = Table("model", "what it is", title="Worked models", title_justify="left")
+    for row in models:
+        table.add_row(row["name"], row.get("about", ""))
+    show_table(table)
+    out.print("A model file of your own (.yaml, .json, .toml) can stand wherever a problem is named.\n")
     table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
     for name, kind in AGENTS.items():
         weight = "--weight (1)" if kind.weight is None else f"{kind.weight:g}"
@@ -98,24 +103,9 @@ def as_record(problem: Problem) -> dict[str, Any]:
             "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
             **problem.details,
         }
-    menu, states = problem.flat, problem.states
-    return {
-        "name": problem.name,
-        "unit": problem.unit,
-        "horizon": problem.horizon,
-        "states": list(states),
-        "prior": problem.prior.tolist(),
-        "tests": {
-            test.name: {
-                "cost": test.cost,
-                "outcomes": list(test.outcomes),
-                "likelihood": {s: row.tolist() for s, row in zip(states, test.likelihood, strict=True)},
-                "repeat": "independent" if test.repeatable else "once",
-            }
-            for test in menu.tests
-        },
-        "commits": {c.name: dict(zip(states, c.reward.tolist(), strict=True)) for c in menu.commits},
-    }
+    from rhoplan.io.writer import model_record
+
+    return model_record(problem)
 
 
 def action_record(problem: Problem, action: Action) -> dict[str, Any]:
@@ -141,7 +131,7 @@ MOST_ROWS = 12
 def print_problem(problem: Problem) -> None:
     from rich.table import Table
 
-    from rhoplan.information import entropy, information
+    from rhoplan.information import entropy
 
     out, menu = console(), problem.flat
     h0 = max(float(entropy(problem.prior)), 0.0)
@@ -150,24 +140,62 @@ def print_problem(problem: Problem) -> None:
         f"{_count(len(menu.commits), 'commit')}; "
         f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
+    if notes := _notes(problem.details.get("info", {})):
+        out.print("\n".join(notes) + "\n")
     table = Table("state", "prior", title="States", title_justify="left")
     for state, p in list(zip(problem.states, problem.prior, strict=True))[:MOST_ROWS]:
         table.add_row(state, percent(p))
     _finish(table, len(problem.states))
-    table = Table("test", "cost", "outcomes", "repeat", "information at the prior (nats)", title="Tests")
-    table.title_justify = "left"
-    actions = {action.name: action for action in problem.menu(problem.start)}
-    for test in menu.tests[:MOST_ROWS]:
-        gain = float(information(problem.prior[None, :], actions[test.name])[0])
-        repeat = "independent" if test.repeatable else "once"
-        table.add_row(test.name, number(test.cost, 2), ", ".join(test.outcomes), repeat, number(gain))
-    _finish(table, len(menu.tests))
-    table = Table("commit", "best reward", "worst reward", "expected at the prior", title="Commits")
-    table.title_justify = "left"
+    print_tests(problem)
+    title = "Commits (given as losses: the reward is minus the loss)" if problem.details.get("losses") else "Commits"
+    table = Table("commit", "best reward", "worst reward", "expected at the prior", title=title, title_justify="left")
     for commit in menu.commits[:MOST_ROWS]:
         best, worst = float(commit.reward.max()), float(commit.reward.min())
         table.add_row(commit.name, signed(best, 2), signed(worst, 2), signed(float(commit.reward @ problem.prior), 2))
     _finish(table, len(menu.commits))
+
+
+def print_tests(problem: Problem) -> None:
+    """The tests and the rules for running them; columns and lines that the problem has no use for are left out."""
+    from rich.table import Table
+
+    out, menu = console(), problem.flat
+    grouped, ordered = any(test.group for test in menu.tests), any(test.after for test in menu.tests)
+    extra = [*(["group"] if grouped else []), *(["only after"] if ordered else [])]
+    headings = ["test", "cost", "outcomes", "repeat", *extra, "information at the prior (nats)"]
+    table = Table(*headings, title="Tests", title_justify="left")
+    for test in menu.tests[:MOST_ROWS]:
+        cells = [number(test.cost, 2), ", ".join(test.outcomes), "independent" if test.repeatable else "once"]
+        cells += [test.group] if grouped else []
+        cells += [", ".join(test.after)] if ordered else []
+        table.add_row(test.name, *cells, number(_information_at_prior(problem, test)))
+    _finish(table, len(menu.tests))
+    lines = [
+        f"The first test of group {group} costs {number(price, 2)} {problem.unit} more; the others do not."
+        for group, price in menu.first_prices.items()
+    ]
+    caps = [f"{_count(menu.most_tests, 'test')}"] if menu.most_tests is not None else []
+    caps += [f"{number(menu.budget, 2)} {problem.unit} spent on tests"] if menu.budget is not None else []
+    lines += [f"Cap: at most {' and '.join(caps)}."] if caps else []
+    lines += [f"{name}: {line}" for name, info in problem.details.get("test_info", {}).items() for line in _notes(info)]
+    if lines:
+        out.print("\n".join(lines) + "\n")
+
+
+def _information_at_prior(problem: Problem, test: Test) -> float:
+    """Expected information, in nats, from running `test` first, whether or not it may be run first."""
+    from rhoplan.information import information
+    from rhoplan.problem import Action
+
+    cost = 0.0 * problem.prior - test.cost
+    action = Action(test.name, cost, test.likelihood, test.outcomes, (problem.start,) * len(test.outcomes))
+    return float(information(problem.prior[None, :], action)[0])
+
+
+def _notes(info: dict[str, Any]) -> list[str]:
+    """What a model or a test says about itself, one line each."""
+    lines = [f"{name}: {info[name]}" for name in ("about", "source", "note") if name in info]
+    return lines + (["illustrative: the numbers are made up for the example"] if info.get("illustrative") else [])
 
 
 def print_factored(problem: Problem) -> None:

@@ -35,7 +35,10 @@ def has_shorthand(tree: Tree) -> bool:
 def two_state_test(
     fields: Fields, where: str, tree: Tree, *, states: tuple[str, ...], positive: str
 ) -> tuple[tuple[str, ...], Array]:
-    """Outcomes and likelihood (2, O) of a test given by a shorthand; `positive` is the state it looks for."""
+    """Outcomes and likelihood (2, O) of a test given by a shorthand; `positive` is the state it looks for.
+
+    A family of shorthands gives the rows of the other state and of the positive one, the negative outcome first.
+    """
     items = tree.items
     used = [family for family in (RATES, RATIOS, COUNTS) if any(name in items for name in family)]
     if "likelihood" in items or len(used) > 1:
@@ -49,8 +52,7 @@ def two_state_test(
     if len(states) != 2:
         raise fields.fault(f"{where}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
     read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
-    sensitivity, specificity = read(fields, where, tree)
-    rows = np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
+    rows = read(fields, where, tree)
     silent = fields.probability(f"{where}.{INCONCLUSIVE}", items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
     if silent is not None:
         rows = np.column_stack([rows * (1 - silent), [silent, silent]])
@@ -58,12 +60,12 @@ def two_state_test(
     return _outcomes(fields, where, tree, inconclusive=silent is not None), likelihood
 
 
-def _rates(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+def _rates(fields: Fields, where: str, tree: Tree) -> Array:
     sensitivity, specificity = (fields.probability(f"{where}.{name}", tree.items[name]) for name in RATES)
-    return sensitivity, specificity
+    return np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
 
 
-def _from_ratios(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+def _from_ratios(fields: Fields, where: str, tree: Tree) -> Array:
     high, low = (fields.number(f"{where}.{name}", tree.items[name]) for name in RATIOS)
     if not high > 1:
         raise fields.fault(
@@ -75,15 +77,18 @@ def _from_ratios(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
             f"{where}.lr_negative must be from 0 to below 1: a negative result speaks against it; it is {low:g}",
             tree.items["lr_negative"],
         )
-    return min(high * (1 - low) / (high - low), 1.0), min((high - 1) / (high - low), 1.0)
+    # Each rate by itself: 1 - specificity would be 0 for a large LR+, and a result then a proof.
+    rows: Array = np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
+    return rows
 
 
-def _from_counts(fields: Fields, where: str, tree: Tree) -> tuple[float, float]:
+def _from_counts(fields: Fields, where: str, tree: Tree) -> Array:
     tp, fn, fp, tn = (fields.whole(f"{where}.{name}", tree.items[name], 0, LARGEST_COUNT) for name in COUNTS)
     for first, second, total in (("tp", "fn", tp + fn), ("fp", "tn", fp + tn)):
         if not total:
             raise fields.fault(f"{where}.{first} and {second} must not both be 0: nobody was tested", tree.items[first])
-    return tp / (tp + fn), tn / (tn + fp)
+    rows: Array = np.array([[tn, fp], [fn, tp]]) / np.array([[tn + fp], [tp + fn]])
+    return rows
 
 
 def _outcomes(fields: Fields, where: str, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:

@@ -77,7 +77,9 @@ def _yaml_tree(text: str, file: str) -> Tree:
         raise ModelFileError(f"this is not valid YAML: {what}", file=file, line=line) from None
     except (YAMLError, ValueError) as error:
         what = " ".join(str(error).split()).partition(' in "')[0][:160]
-        raise ModelFileError(f"this is not valid YAML: {what}", file=file) from None
+        position = getattr(error, "position", None)
+        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
+        raise ModelFileError(f"this is not valid YAML: {what}", file=file, line=line) from None
     if node is None:
         raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
     return _from_yaml(node, file, 0, iter(range(LARGEST_TREE)))

@@ -47,8 +47,9 @@ def ceiling(problem: Problem) -> Ceiling:
         found = outlook.survey(problem.start)
     except LimitError:
         return Ceiling(_by_state(problem), True, None)
-    exact = len(found.factors) <= (MOST if found.optional else MOST_AT_ONCE)
-    if not exact:
+    one_tour = not found.optional and problem.discount == 1
+    joint = math.prod(np.count_nonzero(problem.factors[factor].prior) for factor in found.factors)
+    if len(found.factors) > (MOST_AT_ONCE if one_tour else MOST) or not (one_tour or joint <= MOST_STATES):
         return Ceiling(_loose(problem, outlook, found), False, None)
     return Ceiling(_by_errands(problem, outlook, found), True, _optimum(problem, outlook, found))
 
@@ -109,8 +110,6 @@ def _by_errands(problem: Problem, outlook: Outlook, found: Survey) -> float:
             known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]
             worth[0, column] = known @ problem.factors[factor].prior[states]
         return float(outlook.best_tour(found, start, worth, after)[0])
-    if math.prod(len(states) for states in supports) > MOST_STATES:
-        return _loose(problem, outlook, found)
     joint = np.array(list(product(*supports)))
     priors = [problem.factors[factor].prior for factor in found.factors]
     chance = np.prod([np.ones(len(joint)), *(prior[joint[:, c]] for c, prior in enumerate(priors))], axis=0)
@@ -130,12 +129,15 @@ def _known(problem: Problem, facts: list[tuple[int, int]]) -> tuple[Array, ...]:
 
 
 def _loose(problem: Problem, outlook: Outlook, found: Survey) -> float:
-    """Above the mean of the best tour: every errand worth the shortest walk to it is done, at no other cost."""
-    start = found.place[problem.start]
-    near = np.minimum(
-        found.cost[start], (found.cost[found.site] + np.diag(np.full(len(found.site), np.inf))).min(axis=0)
-    )
-    total, least = (float(found.leaving.max()), 0.0) if found.optional else (0.0, -np.inf)
+    """Above the mean of the best tour: every errand worth the shortest walk to it is done, at no other cost.
+
+    Where time is discounted, what is lost may count for next to nothing: then only gains are counted.
+    """
+    start, fades = found.place[problem.start], problem.discount < 1
+    apart = found.cost[found.site] + np.diag(np.full(len(found.site), np.inf))
+    near = np.minimum(found.cost[start], apart.min(axis=0)) * (0.0 if fades else 1.0)
+    total = float(found.leaving.max()) if found.optional else 0.0
+    total, least = (max(total, 0.0), 0.0) if fades else (total, 0.0 if found.optional else -np.inf)
     for column, factor in enumerate(found.factors):
         states = np.flatnonzero(problem.factors[factor].prior)
         known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]

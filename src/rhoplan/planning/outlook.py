@@ -91,7 +91,7 @@ class Outlook:
         """The survey that `visible` belongs to; LimitError where the problem is not of that kind."""
         if visible not in self._surveys:
             found = survey(self.problem, visible, discount=self.discount, errands=self._kinds)
-            if found is None:
+            if found is None or (visible == self.problem.start and found.is_dead_end):
                 raise LimitError(f"'{self.problem.name}' does not come apart into places and errands")
             self._surveys.update(dict.fromkeys(found.place, found))
         return self._surveys[visible]
@@ -112,6 +112,8 @@ class Outlook:
     def best_tour(self, found: Survey, places: Ids, worth: Array, after: Array) -> Array:
         """Value (n,) of being at `places` with errands of these worths (n, K), in the best order found."""
         count, leaving = len(found.factors), found.leaving[found.site]
+        if found.is_dead_end:
+            return np.zeros(len(places))
         if found.optional and not np.isfinite(leaving).any():  # no errand, or none from which one gets out again
             return found.leaving[places]
         rows, place = np.unique(np.concatenate([worth, after], axis=1), axis=0, return_inverse=True)

@@ -44,6 +44,11 @@ class Survey:
     remote: bool
 
     @property
+    def is_dead_end(self) -> bool:
+        """Whether there is nothing left to do here and no way to end."""
+        return not self.factors and not self.optional
+
+    @property
     def optional(self) -> bool:
         """Whether the episode can be ended with errands undone."""
         return bool(np.isfinite(self.leaving).any())
@@ -64,6 +69,8 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
             if constant and action.ends_episode:
                 leaving[here] = max(leaving[here], float(action.reward[0]))
             elif _is_walk(action):
+                if action.reward[0] > 0:
+                    return None
                 walks[place[action.leads_to[0]]].append((here, -float(action.reward[0])))
             elif not constant and len(action.outcomes) > 1:
                 return None
@@ -78,13 +85,16 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
         if action.factor in offers
     )
     problems = []
-    for factor, (_, actions) in offers.items():
-        made = _errand(problem.factors[factor], actions, optional, errands)
-        if made is None:
+    visibles = list(place)
+    for factor, (here, actions) in offers.items():
+        made = _errand(problem.factors[factor], actions, visibles[here], optional, errands)
+        more = optional or len(offers) > 1
+        if made is None or (more and any(action.ends_episode and _depends(action) for action in actions)):
             return None
         problems.append(made)
-    if not offers and not optional:
-        return None
+    prices = {price for here, ways in enumerate(walks) for before, price in ways if before != here}
+    if discount < 1 and len(prices) > 1:
+        return None  # neither the cheapest walk nor the shortest need be the best one
     site = np.array([here for here, _ in offers.values()], dtype=np.int64)
     walked = [_walks_to(int(target), walks, len(menus), by_steps=discount < 1) for target in site]
     cost = np.stack([w[0] for w in walked], axis=1) if walked else np.empty((len(menus), 0))
@@ -124,12 +134,16 @@ def _paying(actions: tuple[Action, ...]) -> dict[int, list[Action]]:
     return {f: [a for a in actions if a.factor == f and not _is_walk(a)] for f in sorted(paying)}
 
 
-def _errand(factor: Factor, actions: list[Action], optional: bool, known: dict[Hashable, Problem]) -> Problem | None:
+def _errand(
+    factor: Factor, actions: list[Action], here: Visible, optional: bool, known: dict[Hashable, Problem]
+) -> Problem | None:
     """The flat problem of dealing with one factor on the spot; None where a test is not a plain one."""
     deals = [action for action in actions if _depends(action)]
     tests = [action for action in actions if not _depends(action) and len(action.outcomes) > 1]
-    if any(not test.preserves_hidden_state or len(set(test.leads_to)) > 1 or test.reward[0] > 0 for test in tests):
+    if any(not test.preserves_hidden_state or set(test.leads_to) != {here} or test.reward[0] > 0 for test in tests):
         return None
+    if any(deal.leads_to[0] == here and deal.preserves_hidden_state for deal in deals):
+        return None  # it could be dealt with again and again
     key = (optional, factor.prior.tobytes(), *((a.likelihood.tobytes(), a.reward.tobytes()) for a in (*tests, *deals)))
     if key not in known:
         leave = (Commit(LEAVE, np.zeros(len(factor.states))),) if optional else ()

@@ -58,9 +58,8 @@ def inspection(
         raise ProblemError(f"places must name n = {n} components; it names {len(cells)}")
     check_places("component", cells, size)
     check_probabilities(prior=prior, visual=visual, detailed=detailed)
-    tests = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
-    if techniques:
-        tests = parse_techniques(techniques)
+    usual = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
+    tests = parse_techniques(techniques) if techniques else usual
     verdicts = (
         ("declare-nominal", np.array([missed, nominal, 0.0])),
         ("declare-faulty", np.array([fault, false_alarm, 0.0])),
@@ -97,7 +96,7 @@ def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
             name, accuracy, cost = item.split(":")
             tests.append((name.strip(), float(accuracy), float(cost)))
         except ValueError:
-            raise ProblemError(f"techniques must read name:accuracy:cost/name:accuracy:cost; one reads '{item}'") from None
+            raise ProblemError(f"techniques must read name:accuracy:cost/name:...; one reads '{item}'") from None
         check_probabilities(**{f"accuracy of {name}": float(accuracy)})
         if not 0 <= float(cost) < math.inf:
             raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}")

@@ -1,7 +1,8 @@
-"""Problems by name: `tiger`, `diagnosis:n=16,k=4`, `tileworld:n=8,partition=random,seed=42`, or a model file's path.
+"""Problems by name: `tiger`, `diagnosis:n=16,k=4`, a worked model (`chest-pain`), or a model file's path.
 
 The parameters of a problem are the keyword arguments of the function that builds it; their types come from its
-signature, so a new problem is one function and one line in `PROBLEMS`.
+signature, so a new problem is one function and one line in `PROBLEMS`. Worked models are the model files that ship
+with the package, named like their file; they have no parameters.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "drilling": drilling,
 }
 
+WORKED_MODELS: dict[str, Path] = {
+    path.stem: path for path in sorted((Path(__file__).resolve().parent.parent / "models").glob("*.yaml"))
+}
+
 FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -57,24 +62,34 @@ def parameters(name: str) -> tuple[Parameter, ...]:
 
 
 def make(spec: str, **settings: object) -> Problem:
-    """The problem that `spec` names: a registered name with parameters, or the path of a model file.
+    """The problem that `spec` names: a registered name with parameters, a worked model, or the path of a model file.
 
     Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
     """
     for parameter, value in settings.items():
         spec = with_parameter(spec, parameter, str(value))
     if spec.lower().endswith(FILE_ENDINGS):
-        from rhoplan.io.model_file import read_model
-
-        return read_model(Path(spec))
+        return _read(Path(spec))
     name, _, text = spec.partition(":")
+    if name in WORKED_MODELS:
+        if text:
+            raise ProblemError(
+                f"'{name}' is a worked model, which has no parameters; rhoplan show {name} --yaml writes a file to edit"
+            )
+        return replace(_read(WORKED_MODELS[name]), spec=name)
     if name not in PROBLEMS:
-        endings = ", ".join(FILE_ENDINGS)
+        known = f"{', '.join(PROBLEMS)}, the worked models {', '.join(WORKED_MODELS)}"
         raise ProblemError(
-            f"there is no problem '{name}'; there are {', '.join(PROBLEMS)}, and model files ({endings})"
+            f"there is no problem '{name}'; there are {known}, and model files ({', '.join(FILE_ENDINGS)})"
         )
     problem = PROBLEMS[name](**_settings(name, text))
     return replace(problem, spec=spec)
+
+
+def _read(path: Path) -> Problem:
+    from rhoplan.io.model_file import read_model
+
+    return read_model(path)
 
 
 def with_parameter(spec: str, name: str, value: str) -> str:

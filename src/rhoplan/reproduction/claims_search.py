@@ -206,11 +206,14 @@ def pomcp_underperforms(context: Context) -> Finding:
 
 @claim("pomcp-budget-no-help")
 def pomcp_budget_no_help(context: Context) -> Finding:
-    jobs = {
+    sampled_jobs = {
         (problem, budget): _search(context, problem, "pomcp", budget, horizon, episodes=POMCP_EPISODES)
-        for problem, horizon in TRIED_LONGER.items() for budget in BUDGETS
-    }  # fmt: skip
-    success = {key: _column(result, "success", key[0]) for key, result in ask(context, jobs).items()}
+        for problem, horizon in TRIED_LONGER.items()
+        for budget in BUDGETS
+    }
+    exact_jobs = {problem: efe_jobs(problem, horizon)["bits"] for problem, horizon in TRIED_LONGER.items()}
+    sampled, exact = at_once(lambda: ask(context, sampled_jobs), lambda: ask(context, exact_jobs))
+    success = {key: _column(result, "success", key[0]) for key, result in sampled.items()}
     rises, texts = {}, []
     for problem in TRIED_LONGER:
         before, after = (success[problem, budget] for budget in BUDGETS)
@@ -219,6 +222,7 @@ def pomcp_budget_no_help(context: Context) -> Finding:
             f"{problem} {percent(before.mean)} to {percent(after.mean)} "
             f"({points(rises[problem].mean)} ± {100 * rises[problem].se:.1f})"
         )
+    efe = [f"{p} {percent(one['success'])}" for p, one in exact.items()]
     helped = [p for p, rise in rises.items() if rise.mean > CLEAR * rise.se]
     ruled_out = all(rise.mean + 2 * rise.se < SMALL_RISE for rise in rises.values())
     verdict = CONTRADICTED if helped else CONFIRMED if ruled_out else UNCHECKED
@@ -230,7 +234,8 @@ def pomcp_budget_no_help(context: Context) -> Finding:
     return found(
         "pomcp-budget-no-help",
         verdict,
-        f"Success with {BUDGETS[1]:,} simulations instead of {BUDGETS[0]:,}: {listed(texts)}. {follows[verdict]}",
+        f"Success with {BUDGETS[1]:,} simulations instead of {BUDGETS[0]:,}: {listed(texts)}. {follows[verdict]} EFE's "
+        f"exact success is {listed(efe)}.",
         published=printed("pomcp-compute-diagnosis success", "pomcp-compute-tiger success"),
         simulated=listed(texts),
     )

@@ -201,13 +201,7 @@ def draw_tests(outcome: Outcome) -> Figure:
         axis.set_title("expected tests run" if column == "tests" else label, loc="left")
     for k, ceiling in zip(TESTS, outcome.data["ceilings"], strict=True):
         axes[0][0].plot([k - 0.16, k + 0.16], [100 * ceiling] * 2, color=QUIET, linewidth=1.2)
-    axes[0][0].text(
-        TESTS[1] + 0.16,
-        100 * outcome.data["ceilings"][1] + 1.5,
-        "most that K tests can tell",
-        color=QUIET,
-        fontsize=8,
-        ha="right",
-    )
+    ceiling = 100 * outcome.data["ceilings"][1]
+    axes[0][0].text(TESTS[1], ceiling + 1.5, "most that K tests can tell", color=QUIET, fontsize=8, ha="right")
     key_below(drawing, axes[0][1], 6)
     return drawing

@@ -53,7 +53,7 @@ def pareto_study() -> Study:
         "Figure 1, 5.2 Pareto analysis: the canonical w=1",
         build_pareto,
         draw_pareto,
-        (25.0, 25.0),
+        (40.0, 40.0),
     )
 
 

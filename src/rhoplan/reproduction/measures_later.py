@@ -78,7 +78,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
     at which it already commits. most_informative: share of its tests that tell as much as any other would, by how
     often they are taken; indifferent: share where such a test is worth as much to it as the one taken; least_share:
     the smallest part of the best test's information that a test it takes has. spread: expected difference between
-    the most and the least informative test before test 1, 2, ...
+    the most and the least informative test before test 1, 2, ... What there is nothing to say of is None or left out.
     """
     model = make(problem)
     graph = Graph(model)
@@ -108,7 +108,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
         spread.append(float(weight @ np.ptp(gains, axis=1) / weight.sum()))
         nodes, mass, _ = advance(policy, truth, memory, nodes, mass)
     every = np.array(sorted(met))
-    shares = {"most_informative": informed / taken, "indifferent": indifferent / taken}
+    shares = {"most_informative": informed / taken, "indifferent": indifferent / taken} if taken else {}
     return {"beliefs": len(every), "spread": spread, **shares, **_crossing(policy, every)}
 
 
@@ -125,7 +125,7 @@ def _crossing(policy: Policy, nodes: Ids) -> dict[str, Any]:
     return {
         "early": int((~going & (best > commit + close)).sum()),
         "late": int((going & (best <= commit + close)).sum()),
-        "lowest_testing": float(entropy[going].min()),
-        "highest_committing": float(entropy[~going].max()),
-        "least_share": float((chosen / gains.max(axis=1)).min()),
+        "lowest_testing": float(entropy[going].min()) if going.any() else None,
+        "highest_committing": float(entropy[~going].max()) if not going.all() else None,
+        "least_share": float((chosen / gains.max(axis=1)).min()) if going.any() else None,
     }

@@ -200,6 +200,7 @@ def with_pymdp(problem: str) -> dict[str, Any]:
         jax = import_module("jax")
         before = jax.config.jax_enable_x64
         jax.config.update("jax_enable_x64", True)  # before pymdp is imported: it derives its smallest number from this
+        jax.config.update("jax_disable_most_optimizations", True)  # it compiles for longer than it runs
         control, pymdp = import_module("pymdp.control"), import_module("pymdp.agent")
     except ImportError:
         return {"missing": True}
