@@ -10,6 +10,7 @@ import time
 import pytest
 
 import rhoplan
+from rhoplan.cli import _guarded
 from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.io.writer import model_record
@@ -206,3 +207,29 @@ def test_malformed_file_is_refused_in_one_line_or_is_a_problem(batch: int) -> No
             assert sum(decision.belief.values()) == pytest.approx(1)
         assert time.process_time() - begun < 2, seed
     assert refused >= 10
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What `rhoplan ARGUMENTS` prints."""
+    assert _guarded(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+@models
+def test_model_is_shown_and_listed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    info = rhoplan.make(name).details["info"]
+    out = printed(capsys, "show", name)
+    assert f"about: {info['about']}" in out
+    assert ("the numbers are made up" in out) == info.get("illustrative", False)
+    assert name in printed(capsys, "list")
+    assert_same(parse_model(printed(capsys, "show", name, "--yaml")), rhoplan.make(name))
+
+
+def test_rules_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "show", "chest-pain")
+    assert "The first test of group blood costs 2.10 CAD more" in out
+    assert "Cap: at most 5 tests and 300.00 CAD spent on tests." in out
+    assert "given as losses" in out
+    assert "only after" in printed(capsys, "show", "security-lane")
+    plain = printed(capsys, "show", "tiger")
+    assert not any(word in plain for word in ("group", "only after", "Cap", "losses", "illustrative"))

@@ -129,8 +129,8 @@ def _settings(row: Row, protocol: Mapping[str, Any]) -> dict[str, Any]:
         settings["weight"] = float(row["weight"])
     if row["agent"] == "efe":
         settings["weight"] = 1.0
-    horizon = row.get("horizon", protocol.get("horizon"))
-    if horizon is not None and row["agent"] in ("planning", "planning-ig", "efe", "epistemic-only", "pomcp"):
+    horizon = row.get("horizon", protocol.get("horizon", make(str(row["problem"])).horizon))
+    if row["agent"] in ("planning", "planning-ig", "efe", "epistemic-only", "pomcp"):
         settings["horizon"] = int(horizon)
     if "discount" in row:
         settings["discount"] = float(row["discount"])
