@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+LONG = 160
+"""Characters after which a reason is long."""
 
 ORDER = (
     ("contradicted", "What the computation contradicts"),
@@ -43,11 +47,21 @@ def main(folder: Path) -> None:
         chosen = [row for row in claims if row["verdict"] == verdict]
         if chosen:
             lines += [f"## {title}", ""]
-            lines += [
-                f"- **{_plain(row['claim'])}** ({_plain(row['place'])}) {_plain(row['reason'])}." for row in chosen
-            ]
+            for row in chosen:
+                claim, place, reason = (_plain(text) for text in (row["claim"], row["place"], first(row["reason"])))
+                lines.append(f"- **{claim}** ({place}). {reason}.")
             lines.append("")
     (HERE / "what-we-found.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def first(reason: str) -> str:
+    """The first sentences of a reason, about as much as a line or two; the report has all of it."""
+    kept = ""
+    for sentence in re.split(r"(?<=[.:;]) (?=[A-Z])", " ".join(reason.split())):
+        if kept and len(kept) + len(sentence) > LONG:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept if len(kept) <= 2 * LONG else kept[: 2 * LONG].rsplit(" ", 1)[0] + " ..."
 
 
 def _counts(rows: list[dict[str, str]]) -> str:
@@ -57,7 +71,7 @@ def _counts(rows: list[dict[str, str]]) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is, without a full stop at its end."""
-    return "".join(f"\\{c}" if c in "*_`[]<>|$" else c for c in " ".join(text.split())).rstrip(".")
+    return "".join(f"\\{c}" if c in "*_`[]<>|$" else c for c in " ".join(text.split())).rstrip(".:;")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,9 @@ LAYERS = [
     ["walk", "pushing"],
     ["episodes"],
     ["io", "problems", "report"],
-    ["gym", "experiments", "advice"],
+    ["gym", "experiments", "advice", "records"],
     ["reproduction"],
+    ["serve"],
     ["cli"],
     ["__init__", "__main__"],
 ]

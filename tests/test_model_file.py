@@ -93,7 +93,7 @@ def test_writing_and_reading_gives_the_same_problem(spec: str) -> None:
 
 
 def test_awkward_names_survive_the_round_trip() -> None:
-    names = ("no", "null", "a: b", "#1", "é\u2028\\", "5", "x, y\u00a0😀", "'quoted' \"twice\"")
+    names = ("no", "null", "a: b", "#1", "é\u200b\\", "5", "x, y\u00a0😀", "'quoted' \"twice\"")
     tests = (rhoplan.Test("yes", 0.1 + 0.2, ("-", "~"), np.full((8, 2), 0.5), repeatable=False),)
     commits = (rhoplan.Commit("{go}", np.linspace(-1, 1 / 3, 8)),)
     problem = rhoplan.observe_then_commit("x: [y]", names, tests=tests, commits=commits, unit="€ per case")
@@ -404,7 +404,7 @@ def test_special_files_are_refused(tmp_path: Path) -> None:
             read_model(file)
 
 
-@pytest.mark.parametrize("name", ["a\\u001b[31m", "a\\ud800", "a\\u007f"])
+@pytest.mark.parametrize("name", ["a\\u001b[31m", "a\\ud800", "a\\u007f", "a\\u2028b"])
 def test_names_must_be_printable(name: str) -> None:
     text = json.dumps({"states": ["x", "y"], "commits": {"go": [1, 0]}}).replace('"x"', f'"{name}"')
     with pytest.raises(ModelFileError, match="printable"):

@@ -15,8 +15,11 @@ COMMANDS = {
     "decide": "plan",
     "evaluate": "plan",
     "solve": "plan",
+    "report": "advice",
     "simulate": "run",
     "sweep": "run",
+    "advise": "talk",
+    "replay": "talk",
     "reproduce": "study",
     "bench": "study",
 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rhoplan.records import ceiling_record, finite
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -83,27 +85,6 @@ def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.pop(name) for name in AGENT_OPTIONS}
 
 
-def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
-    """The keys that say whose result a JSON object is."""
-    from rhoplan.version import __version__
-
-    return {
-        "problem": problem.spec,
-        "agent": agent.name,
-        "horizon": agent.horizon,
-        "weight": agent.weight,
-        "unit": agent.unit,
-        "discount": agent.discount,
-        "precision": None if math.isinf(agent.precision) else agent.precision,
-        "planner": agent.planner,
-        "simulations": agent.simulations,
-        "time": agent.seconds,
-        "reward_unit": problem.unit,
-        "notes": list(agent.notes),
-        "version": __version__,
-    }
-
-
 def settings_line(agent: Agent) -> str:
     """Planner, discount and precision where they are not the plain ones, for the title of a table."""
     parts = [f", planner {agent.planner}{_budget(agent)}"] if agent.planner != "exact" else []
@@ -116,22 +97,6 @@ def _budget(agent: Agent) -> str:
     limits = [f"{agent.simulations:,} simulations"] if agent.simulations else []
     limits += [f"{agent.seconds:g} s"] if agent.seconds else []
     return f" ({' or '.join(limits)} per decision)" if limits else ""
-
-
-def ceiling_record(problem: Problem) -> dict[str, Any]:
-    """What no agent can beat in a factored problem, as a JSON object under `ceiling`; nothing for flat ones."""
-    from dataclasses import asdict
-
-    from rhoplan.errors import LimitError
-
-    if problem.is_flat:
-        return {}
-    from rhoplan.planning.clairvoyant import ceiling
-
-    try:
-        return {"ceiling": asdict(ceiling(problem))}
-    except LimitError:
-        return {"ceiling": None}
 
 
 def print_ceiling(problem: Problem) -> None:
@@ -152,7 +117,7 @@ def print_ceiling(problem: Problem) -> None:
 
 def print_json(data: Any) -> None:
     """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
-    click.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(finite(data), indent=2, ensure_ascii=False))
 
 
 def console() -> Console:
@@ -191,11 +156,3 @@ def signed(value: float, digits: int = 4) -> str:
 
 def percent(value: float, digits: int = 2) -> str:
     return f"{100 * value:.{digits}f}%"
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +11,7 @@ from rhoplan.cli.common import (
     agent_options,
     agent_settings,
     bar,
-    ceiling_record,
     console,
-    describe,
     json_option,
     load_agents,
     load_problem,
@@ -28,6 +25,7 @@ from rhoplan.cli.common import (
     signed,
     weight_options,
 )
+from rhoplan.records import decision_record, score_record, solution_record
 
 if TYPE_CHECKING:
     from rhoplan.agent import Agent
@@ -54,9 +52,7 @@ def decide_command(problem: str, given: tuple[str, ...], seed: int, agent: str, 
     evidence = [pair for text in given for pair in parse_evidence(text)]
     decision = decide(loaded, chosen, observe_all(loaded, evidence), seed=seed)
     if as_json:
-        kind = "estimated" if chosen.searches else "exact"
-        record = {**describe(loaded, chosen), "kind": kind, "given": [list(pair) for pair in evidence]}
-        print_json({**record, **asdict(decision)})
+        print_json(decision_record(loaded, chosen, decision, evidence))
     else:
         print_decision(loaded, chosen, decision, evidence)
 
@@ -160,11 +156,6 @@ def evaluate_command(
         print_ceiling(loaded)
 
 
-def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
-    where = world.spec if world else None
-    return {**describe(problem, agent), "world": where, "kind": "exact", **asdict(score), **ceiling_record(problem)}
-
-
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
     from rich.table import Table
 
@@ -224,7 +215,6 @@ def solve_command(
     """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given."""
     from rhoplan.information import per_nat
     from rhoplan.planning.solve import solve
-    from rhoplan.version import __version__
 
     loaded = load_problem(problem)
     if not (time_limit > 0 and 0 < memory < math.inf):
@@ -242,14 +232,7 @@ def solve_command(
         memory=memory * 1e9, progress=tell,
     )  # fmt: skip
     if as_json:
-        settings = {"problem": loaded.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
-        record = {
-            **asdict(solution),
-            "converged": solution.converged,
-            "reward_unit": loaded.unit,
-            "version": __version__,
-        }
-        print_json({**settings, **record})
+        print_json(solution_record(loaded, solution, weight=weight, unit=unit, discount=discount))
         return
     goal = "reward" if not weight else f"reward + {weight:g} {loaded.unit} per {unit[:-1]} of information"
     goal += f", discount {discount:g}" if discount != 1 else ""

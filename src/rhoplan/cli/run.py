@@ -14,8 +14,6 @@ import click
 from rhoplan.cli.common import (
     agent_options,
     agent_settings,
-    ceiling_record,
-    describe,
     json_option,
     load_agents,
     load_problem,
@@ -28,6 +26,7 @@ from rhoplan.cli.common import (
     show_table,
     signed,
 )
+from rhoplan.records import ceiling_record, describe
 
 if TYPE_CHECKING:
     from rhoplan.agent import Agent

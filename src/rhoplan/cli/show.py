@@ -17,9 +17,10 @@ from rhoplan.cli.common import (
     show_table,
     signed,
 )
+from rhoplan.records import problem_record
 
 if TYPE_CHECKING:
-    from rhoplan.problem import Action, Problem, Test
+    from rhoplan.problem import Problem, Test
 
 
 @click.command("list")
@@ -83,46 +84,11 @@ def show_command(problem: str, as_yaml: bool, as_json: bool) -> None:
 
         click.echo(write_model(loaded), nl=False)
     elif as_json:
-        print_json(as_record(loaded))
+        print_json(problem_record(loaded))
     elif loaded.is_flat:
         print_problem(loaded)
     else:
         print_factored(loaded)
-
-
-def as_record(problem: Problem) -> dict[str, Any]:
-    """A problem as plain data; a flat one in the shape of a model file."""
-    if not problem.is_flat:
-        return {
-            "name": problem.name,
-            "unit": problem.unit,
-            "horizon": problem.horizon,
-            "cap": problem.cap,
-            "start": problem.start,
-            "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
-            "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
-            **problem.details,
-        }
-    from rhoplan.io.writer import model_record
-
-    return model_record(problem)
-
-
-def action_record(problem: Problem, action: Action) -> dict[str, Any]:
-    """An action as plain data."""
-    from rhoplan.problem import END
-
-    factor = problem.factors[action.factor]
-    return {
-        "name": action.name,
-        "kind": action.kind,
-        "factor": factor.name,
-        "preserves_hidden_state": action.preserves_hidden_state,
-        "reward": dict(zip(factor.states, action.reward.tolist(), strict=True)),
-        "likelihood": {s: row.tolist() for s, row in zip(factor.states, action.likelihood, strict=True)},
-        "outcomes": list(action.outcomes),
-        "leads_to": [None if visible is END else visible for visible in action.leads_to],
-    }
 
 
 MOST_ROWS = 12

@@ -163,8 +163,8 @@ class Fields:
                 raise self.fault(f"{where} must give {what} for each {of}; '{name}' is missing", tree)
 
     def check_printable(self, where: str, text: str, tree: Tree) -> None:
-        """No control characters, which act on a terminal, and no halves of characters, which cannot be written."""
-        if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+        """No control characters and line breaks, which act on a terminal, and no halves of characters."""
+        if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
             raise self.fault(f"{where} must be printable text; it is {text[:40]!r}", tree)
 
 

@@ -28,8 +28,8 @@ def special_studies() -> list[Study]:
     builders: dict[str, tuple[Callable[[Context], Outcome], tuple[float, float]]] = {
         "agents": (build_agents, (1, 1)),
         "environments": (build_environments, (1, 1)),
-        "alpha-eta": (build_alpha_eta, (10, 90)),
-        "effect-sizes": (build_effect_sizes, (4, 8)),
+        "alpha-eta": (build_alpha_eta, (45, 45)),
+        "effect-sizes": (build_effect_sizes, (2, 5)),
     }
     tables = [_study(published().tables[name], build, seconds) for name, (build, seconds) in builders.items()]
     return [*tables, *told_studies(), near_optimality_study(), *search_studies()]

@@ -26,9 +26,9 @@ def told_studies() -> list[Study]:
     """bootstrap, partition, pymdp."""
     place = published().claims["pymdp-agrees"].place
     return [
-        text_study("bootstrap", build_bootstrap, (8, 8)),
-        text_study("partition", build_partition, (25, 40)),
-        text_study("pymdp", build_pymdp, (10, 10), place),
+        text_study("bootstrap", build_bootstrap, (2, 2)),
+        text_study("partition", build_partition, (20, 20)),
+        text_study("pymdp", build_pymdp, (8, 8), place),
     ]
 
 

@@ -35,8 +35,8 @@ Key = tuple[str, str, int, int, str]
 def search_studies() -> list[Study]:
     """pomcp-compute and mcts-efe."""
     return [
-        text_study("pomcp-compute", build_pomcp_compute, (15, 120)),
-        text_study("mcts-efe", build_mcts_efe, (20, 90)),
+        text_study("pomcp-compute", build_pomcp_compute, (12, 40)),
+        text_study("mcts-efe", build_mcts_efe, (25, 60)),
     ]
 
 

@@ -1,0 +1,210 @@
+"""`rhoplan advise` and `rhoplan replay`: a case as a conversation in the terminal, kept, and checked again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.cli.common import (
+    agent_options,
+    agent_settings,
+    bar,
+    console,
+    load_agents,
+    load_problem,
+    number,
+    percent,
+    print_json,
+    problem_argument,
+    show_table,
+    signed,
+)
+
+if TYPE_CHECKING:
+    from rhoplan.advice.case import Advice
+    from rhoplan.advice.journal import Case
+    from rhoplan.problem import Problem
+
+HELP = """\
+a number or an outcome's name   the result of the recommended test
+TEST=OUTCOME                    the result of another test
+skip TEST, or na TEST           that test is not available (without TEST: the recommended one)
+undo                            take back the last entry
+what if TEST=OUTCOME            what would follow, without entering it
+why                             the table of all tests
+stop, or a commit's name        end the case with the best commit, or with that one
+save FILE                       keep the case in a file
+quit                            leave; the case is kept where --case says
+"""
+
+
+@click.command("advise")
+@problem_argument
+@click.option("--case", "case_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="File that keeps the case: it is resumed where it exists.")  # fmt: skip
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
+)
+@agent_options
+def advise_command(problem: str, case_file: Path | None, log: Path | None, agent: str, **options: Any) -> None:
+    """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
+
+    Type `help` for what can be said. Input may be piped in, one entry per line.
+    """
+    from rhoplan.advice.journal import Case, load_case
+    from rhoplan.errors import RhoplanError
+
+    loaded = load_problem(problem)
+    agents = load_agents(agent, loaded, agent_settings(options))
+    if len(agents) != 1:
+        raise click.UsageError("this command takes one agent at a time")
+    case = load_case(case_file, loaded, agents[0]) if case_file and case_file.exists() else Case(loaded, agents[0])
+    out = console()
+    show_advice(loaded, case.advice())
+    while not case.ended:
+        line = _ask()
+        if line is None:
+            break
+        try:
+            answer = respond(case, line)
+        except RhoplanError as error:
+            out.print(str(error))
+            continue
+        if case_file:
+            case.save(case_file)
+        if answer == "quit":
+            break
+        if answer:
+            out.print(answer)
+        elif not case.ended:
+            show_advice(loaded, case.advice())
+    if case.ended:
+        final = case.entries[-1]
+        out.print(
+            f"\nCommitted: {final['commit']}, after {len(case.given)} tests for {number(case.spent)} {loaded.unit}"
+        )
+        if log:
+            case.append_to(log)
+    elif case_file:
+        out.print(f"\nThe case is kept in {case_file}")
+
+
+def _ask() -> str | None:
+    """The next line that the person types, None at the end of the input."""
+    if sys.stdin.isatty():
+        click.echo("\n> ", nl=False)
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def respond(case: Case, line: str) -> str:
+    """Do what `line` says; text to show, empty where the new advice says it all."""
+    words = line.split()
+    first = words[0].lower() if words else ""
+    rest = line[len(first) :].strip()
+    if first in ("", "help", "?"):
+        return HELP
+    if first in ("quit", "exit"):
+        return "quit"
+    if first == "undo":
+        case.undo()
+        return ""
+    if first in ("skip", "na") or line.lower() == "not available":
+        case.skip(rest if first in ("skip", "na") and rest else case.advice().do)
+        return ""
+    if first == "stop":
+        case.stop(rest or None)
+        return ""
+    if first == "save":
+        case.save(Path(rest))
+        return f"kept in {rest}"
+    if first == "why":
+        show_options(case.problem, case.advice())
+        return " "
+    if line.lower().startswith("what if "):
+        return case.what_if(*_pair(case, line[8:]))
+    if line in [commit.name for commit in case.problem.flat.commits]:
+        case.stop(line)
+        return ""
+    case.enter(*_pair(case, line))
+    return ""
+
+
+def _pair(case: Case, text: str) -> tuple[str, str]:
+    """Test and outcome from `TEST=OUTCOME`, an outcome of the recommended test, or its number."""
+    if "=" in text:
+        test, _, outcome = text.partition("=")
+        return test.strip(), outcome.strip()
+    advice = case.advice()
+    names = [result.outcome for result in advice.results]
+    if text.isdigit() and 1 <= int(text) <= len(names):
+        return advice.do, names[int(text) - 1]
+    return advice.do, text.strip()
+
+
+def show_advice(problem: Problem, advice: Advice) -> None:
+    """What a person must see: belief, what to do and why, what stopping means, what is still to come."""
+    out, unit = console(), problem.unit
+    out.print()
+    for state, share in sorted(advice.belief.items(), key=lambda pair: -pair[1])[:8]:
+        out.print(f"  {state:<24} {bar(share, 30):<30} {percent(share)}")
+    stop = advice.stop
+    out.print(
+        f"  if you stop now: {stop.commit}, worth {signed(stop.value)} {unit}, wrong in {percent(stop.wrong)} of cases"
+    )
+    verb = "DO NEXT" if advice.is_test else "COMMIT"
+    out.print(f"\n{verb}: {advice.do}", style="bold")
+    out.print(f"because {advice.reason}")
+    if advice.is_test:
+        for place, result in enumerate(advice.results, 1):
+            out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
+        ahead = advice.ahead
+        tests, cost = ahead.bad_case()
+        out.print(
+            f"still to come: {number(ahead.tests, 1)} tests, about {number(ahead.cost, 2)} {unit}; "
+            f"9 in 10 cases need at most {tests} tests, and at most {number(cost, 2)} {unit}"
+        )
+    else:
+        out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
+    if advice.cost_only != advice.do:
+        out.print(f"by cost alone one would do: {advice.cost_only}")
+
+
+def show_options(problem: Problem, advice: Advice) -> None:
+    from rich.table import Table
+
+    table = Table("test", "cost", "decides", "informs (nats)", "x weight", "net")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for option in advice.options:
+        table.add_row(
+            option.test, number(option.cost), signed(option.decides), number(option.information),
+            signed(option.weighted), signed(option.net),
+        )  # fmt: skip
+    show_table(table)
+    console().print(
+        f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
+    )
+
+
+@click.command("replay")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def replay_command(file: Path, as_json: bool) -> None:
+    """Compute the advice in a case log again, and report the first difference."""
+    from rhoplan.advice.journal import replay
+
+    cases, difference = replay(file)
+    if as_json:
+        print_json({"cases": cases, "difference": difference})
+    elif difference is None:
+        click.echo(f"{cases} cases: the advice is the same throughout")
+    else:
+        click.echo(f"case {difference['case']}, step {difference['step']}: {difference['what']}")
+        click.echo(json.dumps({name: difference[name] for name in ("then", "now")}, indent=2, ensure_ascii=False))
+    if difference is not None:
+        sys.exit(1)
