@@ -87,14 +87,15 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[
     horizon grows until the score stays the same for two more steps, or until time is out.
     """
     menu = problem.flat
-    most = len(menu.tests) if all(not test.repeatable for test in menu.tests) else None
-    most = menu.most_tests if most is None or (menu.most_tests or most) < most else most
+    limits = [] if menu.most_tests is None else [menu.most_tests]
+    limits += [] if any(test.repeatable for test in menu.tests) else [len(menu.tests)]
+    most = max(1, min(limits)) if limits else None
     graph = Graph(problem, node_limit=MOST_NODES)
     end, same, took = time.monotonic() + seconds, 0, 0.0
-    horizon, best, note = max(1, min(agent.horizon, most or agent.horizon)), None, ""
+    horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""
     while True:
         begin = time.monotonic()
-        plan = make_agent("planning", problem, horizon=horizon, discount=agent.discount, planner="exact")
+        plan = make_agent("planning", problem, horizon=horizon, discount=1.0, planner="exact")
         try:
             ahead, first = _follow(graph, plan)
         except LimitError:
@@ -200,7 +201,8 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
             return replace(taken, note=f"certified {bounds}; reached by the cost-only plan")
         return replace(taken, note="the cost-only plan looks as deep as a plan can: no plan costs less")
     if not found.converged:
-        return replace(row, note=f"not reached in {seconds:g} s: the best value lies {bounds}")
+        unknown = dict.fromkeys(("reward", "loss", "tests", "right", "errors"))
+        return replace(row, first="", **unknown, note=f"not reached in {seconds:g} s: the best value lies {bounds}")
     return row
 
 

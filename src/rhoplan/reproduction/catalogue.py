@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from rhoplan.errors import RhoplanError
+from rhoplan.reproduction.claims import claim_studies
+from rhoplan.reproduction.figures import figure_studies
+from rhoplan.reproduction.special import special_studies
 from rhoplan.reproduction.study import Study
-
-SOURCES = {
-    "tables": "table_studies",
-    "special": "special_studies",
-    "figures": "figure_studies",
-    "claims": "claim_studies",
-}
-"""Modules that make studies, and the function of each that does."""
+from rhoplan.reproduction.tables import table_studies
 
 ORDER = (
     "agents", "main", "tiger", "diagnosis", "bandit", "tileworld-6", "tileworld-6-full", "tileworld-8", "diagnosis-16",
@@ -28,17 +22,9 @@ ORDER = (
 
 def catalogue() -> dict[str, Study]:
     """Every study by id."""
-    by_id: dict[str, Study] = {}
-    for module, function in SOURCES.items():
-        path = f"rhoplan.reproduction.{module}"
-        try:
-            made: list[Study] = getattr(import_module(path), function)()
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-            continue
-        by_id.update({study.id: study for study in made})
-    return {name: by_id[name] for name in ORDER if name in by_id}
+    found = [*table_studies(), *special_studies(), *figure_studies(), *claim_studies()]
+    by_id = {study.id: study for study in found}
+    return {name: by_id[name] for name in ORDER}
 
 
 def choose(ids: tuple[str, ...]) -> list[Study]:
