@@ -15,7 +15,6 @@ COMMANDS = {
     "decide": "plan",
     "evaluate": "plan",
     "solve": "plan",
-    "report": "advice",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",
