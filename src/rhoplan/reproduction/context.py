@@ -30,10 +30,11 @@ class Pending(Exception):
 
 @dataclass
 class Context:
-    """Where studies get results. full: the published protocol, else a small share of it."""
+    """Where studies get results. full: the published protocol, else a small share of it. reused: results from before."""
 
     full: bool = False
     known: dict[Job, dict[str, Any]] = field(default_factory=dict)
+    reused: int = 0
 
     def results(self, jobs: Iterable[Job]) -> list[dict[str, Any]]:
         """The results of `jobs`, in order; Pending where some are not there yet."""

@@ -58,7 +58,7 @@ def page(
         _contents(studies),
     ]
     if claims:
-        body += ["<h2 id='claims'>What the paper says in words</h2>", _findings(claims)]
+        body += ["<h2 id='claims'>What the paper says in words</h2>", *map(_claim, claims)]
     titles = {"table": "Tables", "text": "Results told in the text", "figure": "Figures"}
     for kind, title in titles.items():
         chosen = [study for study in studies if study.kind == kind]
@@ -72,7 +72,9 @@ def page(
 
 def _timing(timing: Mapping[str, Any]) -> str:
     parts = [f"{name} run: {seconds:,.0f} s" for name, seconds in timing.items()]
-    return "Measured on the machine that made this page: " + "; ".join(parts) if parts else ""
+    if not parts:
+        return "This run went on from results that were there; a run into an empty folder measures its time."
+    return "Measured on the machine that made this page: " + "; ".join(parts)
 
 
 def _summary(findings: Sequence[Finding], claims: Sequence[Finding]) -> str:
@@ -138,10 +140,22 @@ def _tally(findings: Sequence[Finding]) -> str:
     return "".join(parts)
 
 
+def _claim(finding: Finding) -> str:
+    """A claim in words: what it says, the verdict and why, and the numbers behind it, folded."""
+    numbers = (("published", finding.published), ("simulated", finding.simulated), ("exact", finding.exact))
+    shown = "".join(f"<p><strong>{kind}</strong> {escape(text)}</p>" for kind, text in numbers if text)
+    folded = f"<details><summary>the numbers</summary>{shown}</details>" if shown else ""
+    return (
+        f"<article id='claim-{finding.id}'><h4>{_mark(finding.verdict)} {escape(finding.claim)} "
+        f"<span class='soft'>{escape(finding.place)}</span></h4>"
+        f"<p><strong>{escape(finding.verdict)}</strong>: {escape(finding.reason)}</p>{folded}</article>"
+    )
+
+
 def _findings(findings: Iterable[Finding]) -> str:
     rows = "".join(
         f"<tr><td>{_mark(f.verdict)}</td><td>{escape(f.claim)}<br><span class='soft'>{escape(f.place)}</span></td>"
-        f"<td class='n p'>{escape(f.published)}</td><td>{escape(f.simulated)}</td><td>{escape(f.exact)}</td>"
+        f"<td class='p'>{escape(f.published)}</td><td>{escape(f.simulated)}</td><td>{escape(f.exact)}</td>"
         f"<td><strong>{escape(f.verdict)}</strong>: {escape(f.reason)}</td></tr>"
         for f in findings
     )
@@ -165,7 +179,7 @@ def _sheet(sheet: Sheet) -> str:
         rows.append(f"<tr{ours}>{''.join(cells)}</tr>")
     notes = "".join(f"<li>{escape(note)}</li>" for note in sheet.notes)
     listed = f"<ul class='soft'>{notes}</ul>" if notes else ""
-    return f"<div class='scroll'><table><tr>{heads}</tr>{''.join(rows)}</table></div>{listed}"
+    return f"<div class='scroll'><table class='sheet'><tr>{heads}</tr>{''.join(rows)}</table></div>{listed}"
 
 
 def _cell(parts: list[tuple[str, str]]) -> str:

@@ -31,10 +31,11 @@ def run(
     begin = time.perf_counter()
     store = Store(folder)
     execute = on_cluster(cluster) if cluster else on_this_machine(jobs)
+    context = Context(full=full)
     with store.locked():
         outcomes = reproduce(
             studies,
-            Context(full=full),
+            context,
             store,
             execute,
             watch,
@@ -43,7 +44,9 @@ def run(
         findings = write_verdicts(folder, outcomes)
         seconds = time.perf_counter() - begin
         settings = {"full": full, "unit": unit}
-        timing = {**_earlier(folder), "full" if full else "quick": seconds}
+        timing = _earlier(folder)
+        if not context.reused:  # a run that found results in the folder says nothing about how long it takes
+            timing["full" if full else "quick"] = seconds
         write_text(folder / "report.html", page(studies, outcomes, folder / "figures", settings, timing))
         write_manifest(folder, studies, settings, timing)
     counts = Counter(finding.verdict for finding in findings)

@@ -84,6 +84,7 @@ def _try(
             kept = {one: store.get(one) for one in pending.jobs}
             context.known.update({one: found["result"] for one, found in kept.items() if found})
             missing = [one for one, found in kept.items() if not found]
+            context.reused += len(kept) - len(missing)
             if missing:
                 return missing
             continue
