@@ -30,7 +30,7 @@ class Pending(Exception):
 
 @dataclass
 class Context:
-    """Where studies get results. full: the published protocol, else a small share of it. reused: results from before."""
+    """Where studies get results. full: the published protocol, else a share of it. reused: results from before."""
 
     full: bool = False
     known: dict[Job, dict[str, Any]] = field(default_factory=dict)
