@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.policy import Policy
+from rhoplan.problem import Array
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed."""
@@ -45,7 +46,8 @@ class Ahead:
 
 
 def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
-    """Follow `policy` from `node` for at most `cap` tests; for flat problems."""
+    """Follow `policy` from `node` for at most `cap` actions, the commit included, as `scoring.evaluate` does; for flat
+    problems."""
     graph, problem = policy.graph, policy.graph.problem
     commits = problem.flat.commits
     payoff = np.stack([commit.reward for commit in commits], axis=1)
@@ -65,7 +67,7 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
                 by_tests[step] += share
                 by_cost[spent] += share
                 reward -= share * spent
-                if slot < 0:
+                if slot < 0 and step < cap:
                     ending = int(policy.ending[where])
                     belief = graph.tables[0].beliefs[graph.belief[where, 0]]
                     reward += share * float(belief @ payoff[:, ending])
@@ -91,6 +93,29 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
         right=right / total,
         cut=cut,
     )
+
+
+def endings(policy: Policy, node: int, *, cap: int) -> Array:
+    """Share of cases (C, S) that end with each commit in each true state when `policy` is followed from `node`."""
+    graph, problem = policy.graph, policy.graph.problem
+    shares = np.zeros((len(problem.flat.commits), len(problem.states)))
+    mass = {node: 1.0}
+    for _ in range(cap):
+        policy.settle(np.array(sorted(mass), dtype=np.int64))
+        following: dict[int, float] = defaultdict(float)
+        for where, share in mass.items():
+            slot = int(policy.choice[where])
+            if slot < 0:
+                belief = graph.tables[0].beliefs[graph.belief[where, 0]]
+                shares[int(policy.ending[where])] += share * belief
+                continue
+            for target, chance in zip(graph.next[where, slot], graph.probability[where, slot], strict=True):
+                if share * chance > NEGLIGIBLE:
+                    following[int(target)] += share * float(chance)
+        mass = following
+        if not mass:
+            break
+    return shares
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:

@@ -15,6 +15,7 @@ COMMANDS = {
     "decide": "plan",
     "evaluate": "plan",
     "solve": "plan",
+    "report": "advice",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",

@@ -1,0 +1,124 @@
+"""The records of a pathway: steps, the results that lead on from them, and the leaves where a case ends.
+
+Shares are of all cases that enter the pathway. Every leaf says what cases that end there cost and bring in all, so
+share x tests, share x cost and share x reward add up over the leaves to what the whole pathway is expected to bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from rhoplan.advice.outlay import Ahead
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where cases leave the pathway.
+
+    kind: `commit`, or `goes on` where the branch is too small to draw, too much, or a repeat (`back_to` is the number
+    of the step that it repeats). action: the commit, or the test that comes next. share: of all cases. spent: what was
+    paid on the way here. tests, cost, reward: expected totals of a case that comes here, from the start of the pathway
+    to its end, tests included in the reward. right, commits: how such cases end. cut: share of them beyond the cap.
+    """
+
+    number: int
+    kind: Literal["commit", "goes on"]
+    action: str
+    belief: dict[str, float]
+    share: float
+    spent: float
+    tests: float
+    cost: float
+    reward: float
+    right: float
+    commits: dict[str, float]
+    cut: float = 0.0
+    back_to: int | None = None
+
+    @property
+    def loss(self) -> float:
+        """Expected loss of the commit alone, without the tests."""
+        return -(self.reward + self.cost) + 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One result of a test: how likely it is here, and what comes then."""
+
+    outcome: str
+    probability: float
+    child: Node
+
+
+@dataclass(frozen=True)
+class Step:
+    """A test on the pathway. cost: its price here. spent: what was paid before it. share: of all cases."""
+
+    number: int
+    kind: Literal["test"]
+    action: str
+    cost: float
+    belief: dict[str, float]
+    share: float
+    spent: float
+    outcomes: tuple[Outcome, ...]
+
+
+Node: TypeAlias = Step | Leaf
+
+
+@dataclass(frozen=True)
+class Pathway:
+    """The recommended pathway as a tree, and what following it brings (`ahead`)."""
+
+    problem: str
+    unit: str
+    agent: str
+    horizon: int
+    weight: float
+    information_unit: str
+    given: tuple[tuple[str, str], ...]
+    unavailable: tuple[str, ...]
+    spent: float
+    smallest: float
+    root: Node
+    ahead: Ahead
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Steps and leaves, each before what follows it: in the order of their numbers."""
+        return tuple(_walk(self.root))
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Leaf))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain objects, lists, text and numbers, ready for JSON."""
+        record = {name: value for name, value in self.__dict__.items() if name not in ("root", "ahead")}
+        record["given"] = [list(pair) for pair in self.given]
+        record["unavailable"] = list(self.unavailable)
+        tests, cost = self.ahead.bad_case()
+        expected = {**asdict(self.ahead), "tests_90": tests, "cost_90": cost}
+        expected["by_tests"] = [list(pair) for pair in self.ahead.by_tests]
+        expected["by_cost"] = [list(pair) for pair in self.ahead.by_cost]
+        return {**record, "expected": expected, "root": _plain(self.root)}
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    for outcome in node.outcomes if isinstance(node, Step) else ():
+        yield from _walk(outcome.child)
+
+
+def _plain(node: Node) -> dict[str, Any]:
+    if isinstance(node, Leaf):
+        return {**asdict(node), "loss": node.loss}
+    record = {name: value for name, value in node.__dict__.items() if name != "outcomes"}
+    record["belief"] = dict(node.belief)
+    record["outcomes"] = [
+        {"outcome": o.outcome, "probability": o.probability, "child": _plain(o.child)} for o in node.outcomes
+    ]
+    return record

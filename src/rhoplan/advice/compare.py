@@ -1,0 +1,276 @@
+"""Ways of deciding, side by side: commit now, all tests, cost-only planned, the plan asked for, the certified optimum.
+
+Every number is exact in the model's own world. `frontier` shows the same over the weight of information: where a plan
+changes as the weight grows, and what that does to reward and success.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhoplan.advice.everything import all_tests
+from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.pathway import check_fixed
+from rhoplan.advice.variations import counts_losses
+from rhoplan.agent import Agent, make_agent
+from rhoplan.errors import LimitError
+from rhoplan.experiments.breakpoints import policy_steps
+from rhoplan.planning.graph import Graph
+from rhoplan.planning.solve import Solution, solve
+from rhoplan.policy import Policy
+from rhoplan.problem import Problem
+
+MOST_NODES = 400_000
+"""Situations that a deeper plan may take: some seconds, and less than a gigabyte."""
+
+SAME = 1e-9
+"""Rewards closer than this, as a share of the largest reward, count as the same score."""
+
+MARGIN = 1e-4
+"""How close the bounds of the optimum must come, as a share of the expected loss or reward."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one way of deciding brings, in the model's own world.
+
+    key: `commit-now`, `all-tests`, `cost-only`, `asked` or `optimum`. cost_90: what nine cases in ten do not exceed.
+    errors = 1 - right. A number that is not known is None. lower, upper: certified bounds, of the optimum only.
+    """
+
+    key: str
+    label: str
+    first: str
+    reward: float | None
+    loss: float | None
+    tests: float | None
+    cost: float | None
+    cost_90: float | None
+    right: float | None
+    errors: float | None
+    horizon: int | None = None
+    weight: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    reached: bool = True
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, ...]:
+    """Commit now, all tests, cost-only planned, `agent`, and the certified optimum, in this order.
+
+    seconds: for deepening the cost-only plan and for the optimum, each. What does not come to an end in that time says
+    so in its note. Not covered: agents whose choices are not fixed (see `pathway`).
+    """
+    check_fixed(agent)
+    graph = Graph(problem, node_limit=MOST_NODES)
+    plain, deep = cost_only(problem, agent, seconds=seconds)
+    return (
+        _commit_now(problem),
+        _all_tests(problem),
+        plain,
+        _asked(graph, agent),
+        _optimum(problem, plain, deep, seconds),
+    )
+
+
+def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, bool]:
+    """The plan that counts nothing but cost, as deep as can be afforded, and whether no deeper one can differ.
+
+    Where every test runs once, or their number has a cap, that many steps are as deep as a plan can be. Otherwise the
+    horizon grows until the score stays the same for two more steps, or until time is out.
+    """
+    menu = problem.flat
+    limits = [] if menu.most_tests is None else [menu.most_tests]
+    limits += [] if any(test.repeatable for test in menu.tests) else [len(menu.tests)]
+    most = max(1, min(limits)) if limits else None
+    graph = Graph(problem, node_limit=MOST_NODES)
+    end, same, took = time.monotonic() + seconds, 0, 0.0
+    horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""
+    while True:
+        begin = time.monotonic()
+        plan = make_agent("planning", problem, horizon=horizon, discount=1.0, planner="exact")
+        try:
+            ahead, first = _follow(graph, plan)
+        except LimitError:
+            note = f"horizon {horizon} would need more than {MOST_NODES:,} situations"
+            break
+        before, took = took, time.monotonic() - begin
+        same = same + 1 if best and abs(best[1].reward - ahead.reward) <= SAME * problem.reward_scale else 0
+        best = plan, ahead, first
+        if most is not None and horizon >= most:
+            note = "as deep as a plan can be"
+            break
+        if most is None and same >= 2:
+            note = f"no change from horizon {horizon - 2} to {horizon}"
+            break
+        # A deeper plan usually takes as many times longer as this one took than the one before.
+        if time.monotonic() + took * max(1.0, took / before if before > 0.01 else 1.0) > end:
+            note = f"a deeper plan than horizon {horizon} was not tried for lack of time"
+            break
+        horizon += 1
+    if best is None:
+        return _unknown("cost-only", "cost-only planned", note), False
+    plan, ahead, first = best
+    row = _row("cost-only", f"cost-only planned, horizon {plan.horizon}", first, ahead)
+    deep = most is not None and plan.horizon >= most
+    return replace(row, horizon=plan.horizon, weight=0.0, note=note), deep
+
+
+def _follow(graph: Graph, agent: Agent) -> tuple[Ahead, str]:
+    """What following `agent` from the start brings, and its first action."""
+    policy = Policy(graph, agent)
+    ahead = look_ahead(policy, graph.root, cap=graph.problem.cap)
+    menu = graph.menus[graph.visible[graph.root]]
+    slot, ending = int(policy.choice[graph.root]), int(policy.ending[graph.root])
+    return ahead, (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
+
+
+def _row(key: str, label: str, first: str, ahead: Ahead) -> Row:
+    return Row(
+        key=key,
+        label=label,
+        first=first,
+        reward=ahead.reward,
+        loss=-ahead.reward + 0.0,
+        tests=ahead.tests,
+        cost=ahead.cost,
+        cost_90=ahead.bad_case()[1],
+        right=ahead.right,
+        errors=1.0 - ahead.right,
+    )
+
+
+def _unknown(key: str, label: str, note: str) -> Row:
+    """A row without numbers, and why."""
+    return Row(key, label, "", None, None, None, None, None, None, None, reached=False, note=note)
+
+
+def _commit_now(problem: Problem) -> Row:
+    graph = Graph(problem)
+    commit = int(graph.stop_action[graph.root])
+    chosen = problem.flat.commits[commit]
+    payoff = np.stack([c.reward for c in problem.flat.commits])
+    best = payoff[commit] >= payoff.max(axis=0) - 1e-12 * problem.reward_scale
+    reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ best)
+    label = f"commit now: {chosen.name}"
+    return Row(
+        "commit-now", label, chosen.name, reward, -reward + 0.0, 0.0, 0.0, 0.0, right, 1.0 - right, note="no test"
+    )
+
+
+def _all_tests(problem: Problem) -> Row:
+    found = all_tests(problem)
+    label = "all tests, then commit"
+    if found is None:
+        return _unknown("all-tests", label, "too many combinations of results")
+    note = f"in the model's order: {', '.join(found.run) or 'none'}"
+    if found.left_out:
+        note += f"; not allowed any more: {', '.join(found.left_out)}"
+    cost = found.cost
+    first = found.run[0] if found.run else found.commit
+    return Row(
+        "all-tests", label, first, found.reward, -found.reward + 0.0, float(len(found.run)), cost, cost, found.right,
+        1.0 - found.right, note=note,
+    )  # fmt: skip
+
+
+def _asked(graph: Graph, agent: Agent) -> Row:
+    ahead, first = _follow(graph, agent)
+    unit = f"{graph.problem.unit} per {agent.unit.removesuffix('s')}"
+    label = f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {unit}"
+    return replace(_row("asked", label, first, ahead), horizon=agent.horizon, weight=agent.weight)
+
+
+def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
+    """The optimum between its bounds; where the cost-only plan lies within them, that plan's outlay too."""
+    size = abs(plain.reward) if plain.reward else 0.0
+    gap = MARGIN * max(size, 1e-6 * problem.reward_scale)
+    found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
+    losses = counts_losses(problem)
+    low, high = (-found.upper, -found.lower) if losses else (found.lower, found.upper)
+    bounds = f"{'loss' if losses else 'reward'} between {low + 0.0:,.6g} and {high + 0.0:,.6g}"
+    row = Row(
+        "optimum", "certified optimum", found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
+        found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
+        reached=found.converged, note=f"certified: {bounds}",
+    )  # fmt: skip
+    if plain.reward is not None and (plain.reward >= found.upper - gap or deep):
+        # This plan is as good as any: where its outlay is known, that of the other plan need not be.
+        taken = replace(plain, key=row.key, label=row.label, lower=found.lower, upper=found.upper, reached=True)
+        if found.converged:
+            return replace(taken, note=f"certified: {bounds}; reached by the cost-only plan")
+        return replace(taken, note="the cost-only plan looks as deep as a plan can: no plan costs less")
+    if not found.converged:
+        note = f"not reached in {seconds:g} s: the best plan has a {bounds}"
+        return replace(_unknown(row.key, row.label, note), weight=0.0, lower=found.lower, upper=found.upper)
+    return row
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights per nat from `lower` to `upper` between which the score is the same; steps: policies with that score."""
+
+    lower: float
+    upper: float
+    reward: float
+    success: float
+    tests: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Reward and success over the weight. complete: whether the steps up to `high` were all found in time."""
+
+    horizon: int
+    high: float
+    points: tuple[Point, ...]
+    complete: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+CHUNK = 10
+"""Steps that are looked for at a time, between looks at the clock."""
+
+
+def frontier(
+    problem: Problem, horizon: int, *, high: float | None = None, seconds: float = 5.0, limit: int = 200
+) -> Frontier:
+    """Reward and success of planning `horizon` ahead, for weights per nat from 0 to `high` (the largest reward).
+
+    Steps are exact (see `policy_steps`); neighbours with the same score are one point. Ends early after `limit` steps,
+    or once `seconds` have passed; then `complete` is False.
+    """
+    most = problem.reward_scale if high is None else high
+    resolution = 1e-9 * max(most, 1e-300)
+    end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
+    while True:
+        steps = policy_steps(problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK)
+        for step in steps:
+            score = step.score
+            fresh = Point(step.lower, step.upper, score.reward, score.success, score.tests, 1)
+            last = points[-1] if points else None
+            if last and _alike(last, fresh, problem.reward_scale):
+                points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
+            else:
+                points.append(fresh)
+        found += len(steps)
+        done = steps[-1].upper >= most - 2 * resolution
+        if done or found >= limit or time.monotonic() > end:
+            return Frontier(horizon, most, tuple(points), done)
+        low = steps[-1].upper + resolution
+
+
+def _alike(one: Point, other: Point, scale: float) -> bool:
+    close = abs(one.reward - other.reward) <= SAME * scale
+    return close and abs(one.success - other.success) <= SAME and abs(one.tests - other.tests) <= SAME * 100

@@ -1,0 +1,59 @@
+"""Running every test before deciding: each once, in the model's order, as far as orders and caps allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.problem import Problem
+
+MOST_COMBINATIONS = 2_000_000
+"""Combinations of results, times states, that are held at once: 16 MB."""
+
+
+@dataclass(frozen=True)
+class Everything:
+    """The tests run and left out, what they cost together, and what the best commit afterwards brings in all."""
+
+    run: tuple[str, ...]
+    left_out: tuple[str, ...]
+    cost: float
+    reward: float
+    right: float
+    commit: str
+
+
+def all_tests(problem: Problem) -> Everything | None:
+    """What running all tests and then committing brings; None where there are too many combinations of results.
+
+    The first test in the model's order that may run comes next, until none is left: `after`, groups and caps hold. The
+    price does not depend on results, so it is the same in every case. commit: the likeliest one.
+    """
+    menu = problem.flat
+    left, run, visible, cost = list(menu.tests), list[str](), problem.start, 0.0
+    joint = problem.prior[None, :]
+    while ready := [test for test in left if menu.allowed(test, visible)]:
+        test = ready[0]
+        left.remove(test)
+        run.append(test.name)
+        cost += menu.price(test, visible)
+        visible = next(a.leads_to[0] for a in menu(visible) if a.name == test.name)
+        if joint.size * len(test.outcomes) > MOST_COMBINATIONS:
+            return None
+        joint = (joint[:, None, :] * test.likelihood.T[None, :, :]).reshape(-1, joint.shape[1])
+        joint = joint[joint.any(axis=1)]
+    payoff = np.stack([commit.reward for commit in menu.commits], axis=1)
+    best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
+    worth = joint @ payoff
+    chosen = worth.argmax(axis=1)
+    rows = np.arange(len(joint))
+    shares = np.bincount(chosen, weights=joint.sum(axis=1), minlength=payoff.shape[1])
+    return Everything(
+        run=tuple(run),
+        left_out=tuple(test.name for test in left),
+        cost=cost,
+        reward=float(worth[rows, chosen].sum()) - cost,
+        right=float((joint @ best)[rows, chosen].sum()),
+        commit=menu.commits[int(shares.argmax())].name,
+    )

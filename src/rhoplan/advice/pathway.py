@@ -1,0 +1,180 @@
+"""The recommended pathway: the plan followed result by result, as a tree that can be printed.
+
+The largest branch is drawn first. What is smaller than `smallest`, more than `most_nodes`, or comes back to a belief it
+came from (asking again, as in Tiger) is folded into a leaf that goes on, whose expected tests, cost and reward are
+those of following the plan from there, so nothing is lost: leaves add up to the whole.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
+from rhoplan.advice.case import Evidence, follow, without
+from rhoplan.advice.drawing import as_svg
+from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.telling import as_mermaid, as_text
+from rhoplan.agent import Agent
+from rhoplan.errors import AgentError
+from rhoplan.planning.graph import Graph
+from rhoplan.policy import Policy
+from rhoplan.problem import Problem
+
+__all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "as_mermaid", "as_svg", "as_text", "pathway"]
+
+SMALLEST = 1e-3
+"""Share of cases below which a branch is not drawn: fewer than one case in a thousand."""
+
+MOST_NODES = 2000
+
+
+def pathway(
+    problem: Problem,
+    agent: Agent,
+    given: Evidence = (),
+    *,
+    unavailable: Iterable[str] = (),
+    smallest: float = SMALLEST,
+    most_nodes: int = MOST_NODES,
+    graph: Graph | None = None,
+) -> Pathway:
+    """The pathway that `agent` recommends for cases of `problem` in which `given` was seen.
+
+    unavailable: tests that cannot be had. graph: one to use again between calls with the same tests.
+    Not covered: agents that sample, are limited by time or act at random (finite precision); problems that are not
+    observe-then-commit.
+    """
+    check_fixed(agent)
+    situation, spent = follow(problem, given)
+    left = tuple(dict.fromkeys(unavailable))
+    model = without(problem, left)
+    graph = graph if graph is not None else Graph(model)
+    builder = _Builder(Policy(graph, agent), model.cap)
+    root = builder.grow(graph.node(situation), smallest, most_nodes)
+    return Pathway(
+        problem=problem.name,
+        unit=problem.unit,
+        agent=agent.name,
+        horizon=agent.horizon,
+        weight=agent.weight,
+        information_unit=agent.unit,
+        given=tuple((test, outcome) for test, outcome in given),
+        unavailable=left,
+        spent=spent,
+        smallest=smallest,
+        root=builder.record(root),
+        ahead=builder.ahead(root.node, 0),
+    )
+
+
+def check_fixed(agent: Agent) -> None:
+    """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be drawn."""
+    if agent.searches or agent.seconds is not None or not np.isinf(agent.precision):
+        raise AgentError(
+            f"a pathway needs an agent that always does the same in the same case; {agent.name} with planner "
+            f"{agent.planner} samples, is limited by time or acts at random: leave out those settings"
+        )
+
+
+@dataclass(eq=False)
+class _Place:
+    """A place in the tree while it grows."""
+
+    node: int
+    share: float
+    spent: float
+    depth: int
+    path: dict[int, _Place]
+    slot: int = -1
+    children: list[tuple[str, float, _Place]] = field(default_factory=list)
+    back_to: _Place | None = None
+    number: int = 0
+
+
+class _Builder:
+    """Grows a tree along the choices of a policy."""
+
+    def __init__(self, policy: Policy, cap: int) -> None:
+        self.policy, self.graph, self.cap = policy, policy.graph, cap
+        self._ahead: dict[tuple[int, int], Ahead] = {}
+
+    def ahead(self, node: int, depth: int) -> Ahead:
+        """What is still to come at `node` after `depth` tests."""
+        key = node, self.cap - depth
+        if key not in self._ahead:
+            self._ahead[key] = look_ahead(self.policy, node, cap=self.cap - depth)
+        return self._ahead[key]
+
+    def grow(self, node: int, smallest: float, most: int) -> _Place:
+        """The tree from `node`, each place expanded that is worth drawing, those of most cases first."""
+        root = self._place(node, 1.0, 0.0, 0, {})
+        waiting, count = [(-1.0, 0, root)], 1
+        while waiting:
+            _, _, place = heapq.heappop(waiting)
+            if place.slot < 0 or place.back_to or place.share < smallest or place.depth >= self.cap:
+                continue
+            action = self.graph.menus[self.graph.visible[place.node]].going[place.slot]
+            targets = self.graph.next[place.node, place.slot, : len(action.outcomes)].tolist()
+            chances = self.graph.probability[place.node, place.slot, : len(action.outcomes)].tolist()
+            if count + len(targets) > most:
+                break
+            spent = place.spent - float(self.graph.reward[place.node, place.slot])
+            path = {**place.path, place.node: place}
+            for outcome, target, chance in zip(action.outcomes, targets, chances, strict=True):
+                if chance <= 0:
+                    continue
+                child = self._place(target, place.share * chance, spent, place.depth + 1, path)
+                place.children.append((outcome, chance, child))
+                count += 1
+                heapq.heappush(waiting, (-child.share, count, child))
+        self._number(root)
+        return root
+
+    def record(self, place: _Place) -> Node:
+        """The finished record of `place` and of everything below it."""
+        belief = self._belief(place.node)
+        menu = self.graph.menus[self.graph.visible[place.node]]
+        if place.children:
+            action = menu.going[place.slot].name
+            cost = -float(self.graph.reward[place.node, place.slot]) + 0.0
+            outcomes = tuple(Outcome(name, chance, self.record(child)) for name, chance, child in place.children)
+            return Step(place.number, "test", action, cost, belief, place.share, place.spent, outcomes)
+        ahead = self.ahead(place.node, place.depth)
+        commits = place.slot < 0
+        return Leaf(
+            number=place.number,
+            kind="commit" if commits else "goes on",
+            action=(menu.ending[int(self.policy.ending[place.node])] if commits else menu.going[place.slot]).name,
+            belief=belief,
+            share=place.share,
+            spent=place.spent,
+            tests=place.depth + ahead.tests,
+            cost=place.spent + ahead.cost,
+            reward=ahead.reward - place.spent,
+            right=ahead.right,
+            commits=ahead.commits,
+            cut=ahead.cut,
+            back_to=place.back_to.number if place.back_to else None,
+        )
+
+    def _place(self, node: int, share: float, spent: float, depth: int, path: dict[int, _Place]) -> _Place:
+        self.policy.settle(np.array([node]))
+        slot = int(self.policy.choice[node])
+        return _Place(node, share, spent, depth, path, slot, back_to=path.get(node))
+
+    def _belief(self, node: int) -> dict[str, float]:
+        belief = self.graph.situation(node).belief
+        return dict(zip(self.graph.problem.states, map(float, belief), strict=True))
+
+    def _number(self, root: _Place) -> None:
+        """Number places from 1, each before what follows it."""
+        waiting, number = [root], 0
+        while waiting:
+            place = waiting.pop()
+            number += 1
+            place.number = number
+            waiting.extend(child for _, _, child in reversed(place.children))

@@ -1,0 +1,124 @@
+"""The recommended pathway: its leaves add up to the whole, it follows the policy, and it can be read."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from rhoplan.advice.pathway import Leaf, Step, as_mermaid, as_svg, as_text, pathway
+from rhoplan.agent import make_agent
+from rhoplan.errors import AgentError, ProblemError
+from rhoplan.policy import decide
+from rhoplan.problems.registry import WORKED_MODELS, make
+from rhoplan.scoring import evaluate
+from rhoplan.situation import observe_all
+
+MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
+
+
+def drawn(name, agent="efe", **settings):
+    problem = make(name)
+    return pathway(problem, make_agent(agent, problem), **settings)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_leaves_add_up_to_what_is_expected(name):
+    problem = make(name)
+    agent = make_agent("efe", problem)
+    found = pathway(problem, agent)
+    leaves, ahead, score = found.leaves, found.ahead, evaluate(problem, agent)
+    assert sum(leaf.share for leaf in leaves) == pytest.approx(1, abs=1e-9)
+    for what in ("tests", "cost", "reward", "right"):
+        total = sum(leaf.share * getattr(leaf, what) for leaf in leaves)
+        assert total == pytest.approx(getattr(ahead, what), abs=1e-6)
+    assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
+    assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
+    assert ahead.right == pytest.approx(score.success, abs=1e-9)
+
+
+@pytest.mark.parametrize("smallest", [0.5, 0.05, 1e-4])
+def test_folding_loses_nothing(smallest):
+    found = drawn("printer", smallest=smallest)
+    assert sum(leaf.share for leaf in found.leaves) == pytest.approx(1, abs=1e-9)
+    total = sum(leaf.share * leaf.reward for leaf in found.leaves)
+    assert total == pytest.approx(found.ahead.reward, abs=1e-9)
+
+
+def test_a_cap_on_nodes_folds_the_rest():
+    found = drawn("leak-search", most_nodes=9)
+    assert len(found.nodes) <= 9
+    assert "goes on" in {leaf.kind for leaf in found.leaves}
+    assert sum(leaf.share * leaf.cost for leaf in found.leaves) == pytest.approx(found.ahead.cost, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["screening-cascade", "four-diseases"])
+def test_every_step_is_what_the_policy_decides(name):
+    problem = make(name)
+    agent = make_agent("efe", problem)
+
+    def check(node, seen):
+        assert decide(problem, agent, observe_all(problem, seen)).choice == node.action
+        for outcome in node.outcomes if isinstance(node, Step) else ():
+            check(outcome.child, [*seen, (node.action, outcome.outcome)])
+
+    check(pathway(problem, agent).root, [])
+
+
+def test_a_repeat_leads_back_to_the_step_it_repeats():
+    found = drawn("tiger")
+    repeats = [leaf for leaf in found.leaves if leaf.back_to is not None]
+    beliefs = {node.number: node.belief for node in found.nodes}
+    assert repeats
+    for leaf in repeats:
+        assert leaf.belief == pytest.approx(beliefs[leaf.back_to])
+
+
+def test_numbers_go_up_from_one_in_reading_order():
+    found = drawn("printer")
+    assert [node.number for node in found.nodes] == list(range(1, len(found.nodes) + 1))
+
+
+def test_evidence_moves_the_start_and_is_paid_for():
+    found = drawn("screening-cascade", given=[("strip", "positive")])
+    assert found.root.action == "lab-assay"
+    assert found.spent == 4
+    assert found.root.share == 1
+
+
+def test_an_unavailable_test_is_not_on_the_pathway():
+    found = drawn("four-diseases", unavailable=["listen-to-chest"])
+    used = {node.action for node in found.nodes if isinstance(node, Step)}
+    assert used
+    assert not used & {"listen-to-chest", "x-ray"}, "the x-ray waits for what cannot be had"
+
+
+def test_a_model_without_worthwhile_tests_is_one_leaf():
+    found = drawn("screening-cascade", unavailable=["strip"])
+    assert isinstance(found.root, Leaf)
+    assert found.root.share == 1
+    assert found.root.cost == 0
+
+
+@pytest.mark.parametrize("name", ["tiger", "chest-pain"])
+def test_all_forms_name_every_step(name):
+    found = drawn(name)
+    text, mermaid, svg = as_text(found), as_mermaid(found), as_svg(found)
+    json.dumps(found.as_dict(), allow_nan=False)
+    ElementTree.fromstring(svg)
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    for node in found.nodes:
+        assert f"{node.number}. " in text
+        assert f"  n{node.number}" in mermaid
+
+
+def test_agents_that_sample_and_problems_that_are_not_flat_are_refused():
+    tiger = make("tiger")
+    with pytest.raises(AgentError, match="always does the same"):
+        pathway(tiger, make_agent("efe", tiger, planner="mcts"))
+    with pytest.raises(AgentError, match="always does the same"):
+        pathway(tiger, make_agent("efe", tiger, precision=1.0))
+    rocks = make("rocksample")
+    with pytest.raises(ProblemError, match="observe-then-commit"):
+        pathway(rocks, make_agent("efe", rocks, planner="exact"))

@@ -1,0 +1,121 @@
+"""Sensitivity: flips are where mathematics puts them, and the first action differs across each."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.variations import moved, parameters, renewed
+from rhoplan.agent import make_agent
+from rhoplan.menu import Commit, Test
+from rhoplan.planning.graph import Graph
+from rhoplan.policy import Policy, decide
+from rhoplan.problem import observe_then_commit
+from rhoplan.problems.registry import make
+from rhoplan.situation import observe_all
+
+
+def perfect(cost=1.0):
+    """One test that tells the truth: worth 10 before its cost where both states are equally likely."""
+    truth = Test("truth", cost, ("no", "yes"), np.eye(2), repeatable=False)
+    commits = (Commit("leave", np.array([0.0, -20.0])), Commit("treat", np.array([-20.0, 0.0])))
+    return observe_then_commit("perfect", ("well", "ill"), tests=(truth,), commits=commits, prior=np.array([0.5, 0.5]))
+
+
+def by_name(problem, agent, **settings):
+    return {flip.parameter: flip for flip in flips(problem, agent, **settings)}
+
+
+def test_flips_of_a_perfect_test_are_where_its_cost_meets_its_worth():
+    problem = perfect()
+    found = by_name(problem, make_agent("planning", problem))
+    cost, prior = found["cost of truth"], found["prior of ill"]
+    assert cost.up.value == pytest.approx(10, rel=1e-6)
+    assert cost.down.status == "does not flip"
+    assert (prior.down.value, prior.up.value) == pytest.approx((1 / 20, 19 / 20), rel=1e-6)
+    assert (prior.down.then, prior.up.then) == ("leave", "treat")
+    assert found["loss of leave in ill"].down.value == pytest.approx(2, rel=1e-6)
+    assert found["weight"].up.status == "does not flip"
+    assert all(edge.is_nearest for edge in (cost.up, cost.down, prior.up, prior.down))
+
+
+def test_weight_flips_where_information_pays_for_the_test():
+    problem = perfect(cost=11.0)
+    flip = by_name(problem, make_agent("planning-ig", problem, weight=0.5))["weight"]
+    assert flip.now in ("leave", "treat")
+    assert flip.up.value == pytest.approx(1 / np.log(2), rel=1e-6)
+    assert flip.up.then == "truth"
+
+
+@pytest.mark.parametrize("name", ["screening-cascade", "tiger", "four-diseases"])
+def test_the_first_action_differs_across_every_flip(name):
+    problem = make(name)
+    agent = make_agent("efe", problem)
+    kinds = ("cost", "weight") if name == "four-diseases" else ("prior", "cost", "first price", "weight")
+    every = {parameter.name: parameter for parameter in parameters(problem, agent)}
+    seen = 0
+    for flip in flips(problem, agent, only=kinds, budget=8):
+        for edge in (flip.down, flip.up):
+            if edge.status == "flips":
+                seen += 1
+                change = every[flip.parameter].change
+                assert decide(*change(edge.before)).choice == flip.now
+                assert decide(*change(edge.beyond)).choice == edge.then != flip.now
+                assert abs(edge.beyond - edge.before) <= 1e-6 * max(abs(edge.value), 1e-3 * abs(flip.value))
+    assert seen >= 2
+
+
+def test_a_narrow_stretch_with_another_action_is_found():
+    problem = make("security-lane")
+    prior = by_name(problem, make_agent("efe", problem), only=["prior"])["prior of threat"]
+    assert prior.down.then == "swab"
+    assert prior.down.value == pytest.approx(7.998e-5, rel=1e-3)
+
+
+def test_likelihoods_flip_too_and_rows_keep_summing_to_one():
+    problem = perfect()
+    truth = problem.flat.tests[0]
+    rough = dataclasses.replace(truth, likelihood=np.array([[0.9, 0.1], [0.1, 0.9]]))
+    model = observe_then_commit(
+        "rough", problem.states, tests=(rough,), commits=problem.flat.commits, prior=problem.prior
+    )
+    flip = by_name(model, make_agent("planning", model))["P(yes | ill) of truth"]
+    # worth 20 * (0.9 + x) / 2 - 10 - 1 = 0 at x = 0.2
+    assert flip.down.value == pytest.approx(0.2, rel=1e-6)
+    assert moved(np.array([0.5, 0.3, 0.2]), 0, 0.75) == pytest.approx([0.75, 0.15, 0.1])
+
+
+def test_flips_are_of_the_case_at_hand():
+    problem = make("screening-cascade")
+    agent, given = make_agent("efe", problem), [("strip", "positive")]
+    found = flips(problem, agent, given, only=["cost"])
+    assert {flip.now for flip in found} == {"lab-assay"}
+    flip = next(flip for flip in found if flip.parameter == "cost of lab-assay")
+    change = next(p for p in parameters(problem, agent) if p.name == flip.parameter).change
+    for value, action in ((flip.up.before, "lab-assay"), (flip.up.beyond, flip.up.then)):
+        changed, _ = change(value)
+        assert decide(changed, agent, observe_all(changed, given)).choice == action
+
+
+def test_without_time_nothing_is_claimed():
+    problem = make("printer")
+    found = flips(problem, make_agent("efe", problem), budget=1e-9)
+    assert {edge.status for flip in found for edge in (flip.down, flip.up)} == {"not examined"}
+
+
+@pytest.mark.parametrize("kind", ["cost", "loss"])
+def test_a_renewed_graph_is_the_graph_of_the_changed_model(kind):
+    problem = make("four-diseases")
+    agent = make_agent("efe", problem)
+    graph = Graph(problem)
+    Policy(graph, agent).settle(np.array([graph.root]))
+    for parameter in [p for p in parameters(problem, agent) if p.kind == kind][:4]:
+        changed, _ = parameter.change(parameter.value * 1.7 + 1)
+        values = []
+        for one in (renewed(graph, changed), Graph(changed)):
+            policy = Policy(one, agent)
+            values.append(policy.plan.action_values(np.array([one.root]), agent.horizon)[1][0])
+        assert values[0] == pytest.approx(values[1], abs=1e-9)
