@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> int:
     if command not in ("main", "test", "lint", "docs", "cli"):
         print(f"run.py knows test, lint, docs and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    extras = {"main": "", "cli": "", "test": "dev,cluster", "lint": "dev", "docs": "docs"}[command]
+    extras = {"main": "", "cli": "", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs"}[command]
     if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
-        extras = "dev,cluster,validation"
+        extras = "dev,cluster,serve,validation"
     if command == "docs" and sys.version_info < (3, 11):
         print(f"the documentation site needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
         return 2

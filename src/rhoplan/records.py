@@ -95,6 +95,29 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
         return {"ceiling": None}
 
 
+def catalogue_record() -> dict[str, Any]:
+    """The problems, worked models, agents and planners that ship with rhoplan."""
+    from rhoplan.agent import AGENTS, PLANNERS
+    from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
+
+    return {
+        "problems": [
+            {
+                "name": name,
+                "about": (build.__doc__ or "").split("\n")[0],
+                "parameters": {p.name: p.default for p in parameters(name)},
+            }
+            for name, build in PROBLEMS.items()
+        ],
+        "models": [{"name": name, **make(name).details.get("info", {})} for name in WORKED_MODELS],
+        "agents": [
+            {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
+            for name, kind in AGENTS.items()
+        ],
+        "planners": dict(PLANNERS),
+    }
+
+
 def problem_record(problem: Problem) -> dict[str, Any]:
     """A problem as plain data; a flat one in the shape of a model file."""
     if not problem.is_flat:

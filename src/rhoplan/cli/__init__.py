@@ -20,6 +20,7 @@ COMMANDS = {
     "sweep": "run",
     "advise": "talk",
     "replay": "talk",
+    "serve": "serve",
     "reproduce": "study",
     "bench": "study",
 }

@@ -17,7 +17,7 @@ from rhoplan.cli.common import (
     show_table,
     signed,
 )
-from rhoplan.records import problem_record
+from rhoplan.records import catalogue_record, problem_record
 
 if TYPE_CHECKING:
     from rhoplan.problem import Problem, Test
@@ -27,35 +27,22 @@ if TYPE_CHECKING:
 @json_option
 def list_command(as_json: bool) -> None:
     """List the problems, the agents and the planners that ship with rhoplan."""
-    from rhoplan.agent import AGENTS, PLANNERS
-    from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
+    from rhoplan.agent import AGENTS
 
-    problems: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "about": (build.__doc__ or "").split("\n")[0],
-            "parameters": {p.name: p.default for p in parameters(name)},
-        }
-        for name, build in PROBLEMS.items()
-    ]
-    agents = [
-        {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
-        for name, kind in AGENTS.items()
-    ]
-    models = [{"name": name, **make(name).details.get("info", {})} for name in WORKED_MODELS]
+    record = catalogue_record()
     if as_json:
-        print_json({"problems": problems, "models": models, "agents": agents, "planners": PLANNERS})
+        print_json(record)
         return
     from rich.table import Table
 
     out = console()
     table = Table("problem", "what it is", "parameters (name=default)", title="Problems", title_justify="left")
-    for row in problems:
+    for row in record["problems"]:
         settings = ", ".join(f"{k}={'auto' if v is None else v}" for k, v in row["parameters"].items())
         table.add_row(row["name"], row["about"], settings)
     show_table(table)
     table = Table("model", "what it is", title="Worked models", title_justify="left")
-    for row in models:
+    for row in record["models"]:
         table.add_row(row["name"], row.get("about", ""))
     show_table(table)
     out.print("A model file of your own (.yaml, .json, .toml) can stand wherever a problem is named.\n")
@@ -66,7 +53,7 @@ def list_command(as_json: bool) -> None:
     show_table(table)
     out.print("Factored problems have agents of their own that follow a rule: see rhoplan show.\n")
     table = Table("planner", "how it looks ahead", title="Planners", title_justify="left")
-    for name, about in PLANNERS.items():
+    for name, about in record["planners"].items():
         table.add_row(name, about)
     show_table(table)
     out.print("exact is the default; anytime on factored problems without a published depth.")

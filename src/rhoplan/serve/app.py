@@ -1,0 +1,304 @@
+"""The addresses: the page at /, the API under /api/v1. This process never plans; it names, asks a worker and replies.
+
+Requests are stateless: a case is the evidence that the page sends along. All that is kept are uploaded models, and
+replies to give again, both in memory with a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from rhoplan.errors import RhoplanError
+from rhoplan.serve import schema
+from rhoplan.serve.border import Border
+from rhoplan.serve.pool import Pool
+from rhoplan.serve.refusals import Reply, refusal, refused, success
+from rhoplan.serve.settings import Settings
+from rhoplan.serve.sources import Library, Source, UnknownModel, check_name, find_source
+from rhoplan.serve.worker import Job
+from rhoplan.version import __version__
+
+API = "/api/v1"
+
+STATIC = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+
+SLOW = ("evaluate", "solve", "pathway", "compare", "report")
+"""Tasks that may take long: they leave a worker free for the others."""
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)
+}
+OBJECT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The result", "content": {"application/json": {"schema": {"type": "object"}}}}
+}
+ONE_OR_MORE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The result", "content": {"application/json": {"schema": {"type": ["object", "array"]}}}}
+}
+
+
+PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What a report may load: its own styles and figures, no script."""
+
+
+ModelName = Annotated[str, Path(min_length=1, max_length=500)]
+
+
+class Desk:
+    """Takes requests to workers, and gives the same reply to the same request."""
+
+    def __init__(self, settings: Settings, opened: Sequence[Source]) -> None:
+        self.settings = settings
+        self.library = Library(most=settings.uploads, most_bytes=settings.upload_bytes, expiry=settings.expiry)
+        for source in opened:
+            if source.text is not None:
+                self.library.keep(source, opened=True)
+        self.first = opened[0].name if opened else None
+        self.pool = Pool(settings)
+        self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._size = 0
+
+    async def answer(self, task: str, body: schema.Request, client: Request) -> Response:
+        """The reply to a request about a problem; work for a client that has gone is given up."""
+        request = body.model_dump()
+        try:
+            source = find_source(request.pop("problem"), self.library)
+            if request.get("world") is not None:
+                request["world"] = find_source(request["world"], self.library)
+        except UnknownModel as error:
+            return response(refusal(404, "problem", str(error)))
+        except RhoplanError as error:
+            return response(refused(error))
+        work = asyncio.ensure_future(self.ask(task, source, request))
+        gone = asyncio.ensure_future(_disconnected(client))
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        if work.done():
+            return response(work.result())
+        work.cancel()
+        return response(refusal(400, None, "the client has gone"))
+
+    async def ask(self, task: str, source: Source, request: dict[str, Any]) -> Reply:
+        """The reply of a worker, or the one that was given before."""
+        limit = self.settings.seconds
+        seconds = min(request.pop("timeout", None) or limit, limit)
+        key = json.dumps([task, source.key, request], sort_keys=True, default=lambda other: other.key)
+        if key in self._replies:
+            self._replies.move_to_end(key)
+            return self._replies[key]
+        job = Job(task, source, {**request, "seconds": seconds, "memory": self.settings.memory / 2})
+        slow = task in SLOW or (task == "what-if" and request["flips"])
+        reply = await self.pool.run(job, seconds=seconds, slow=slow)
+        if reply[0] == 200 and task != "solve" and request.get("time") is None:
+            self._keep(key, reply)
+        return reply
+
+    def _keep(self, key: str, reply: Reply) -> None:
+        if key in self._replies:
+            return
+        self._replies[key] = reply
+        self._size += len(key) + len(reply[1])
+        while self._size > self.settings.reply_bytes:
+            old, (_, body) = self._replies.popitem(last=False)
+            self._size -= len(old) + len(body)
+
+
+def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) -> FastAPI:
+    """The server with these limits; `opened` are the models it shows first."""
+    desk = Desk(settings or Settings(), opened)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        desk.pool.start()
+        try:
+            yield
+        finally:
+            desk.pool.stop()
+
+    app = FastAPI(
+        title="rhoplan",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+        responses=REFUSALS,
+    )
+    app.state.desk = desk
+    app.add_middleware(Border, settings=desk.settings)
+    _add_errors(app)
+    _add_page(app)
+    _add_models(app, desk)
+    _add_planning(app, desk)
+    return app
+
+
+async def _disconnected(client: Request) -> None:
+    """Returns when the client has gone; what it sent has been read before."""
+    while (await client.receive())["type"] != "http.disconnect":
+        pass
+
+
+def response(reply: Reply) -> Response:
+    status, body = reply
+    return Response(body, status, media_type="application/json")
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Any, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = [part for part in first["loc"] if part not in ("body", "path", "query")]
+        known = [
+            str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
+        ]
+        field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
+        return response(refusal(422, field or None, f"{first['msg']}"))
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Any, error: HTTPException) -> Response:
+        message = {404: "there is nothing at this address", 405: "this address takes another method"}
+        return response(refusal(error.status_code, None, message.get(error.status_code, str(error.detail))))
+
+
+def _add_page(app: FastAPI) -> None:
+    """The page's files, read once: a request chooses among addresses, never among files."""
+    folder = files("rhoplan.serve").joinpath("static")
+    scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js"))
+    served = STATIC | {f"/{name}": (name, "text/javascript; charset=utf-8") for name in scripts}
+    for address, (name, kind) in served.items():
+        app.add_route(address, _fixed(folder.joinpath(name).read_bytes(), kind), include_in_schema=False)
+
+
+def _fixed(content: bytes, kind: str) -> Callable[[Any], Response]:
+    return lambda _: Response(content, media_type=kind)
+
+
+def _add_models(app: FastAPI, desk: Desk) -> None:
+    @app.get(f"{API}/models", responses=OBJECT, tags=["models"])
+    async def list_models() -> Response:
+        """Registered problems, shipped models, and those uploaded or opened."""
+        status, body = await desk.ask("catalogue", Source("tiger"), {})
+        if status != 200:
+            return response((status, body))
+        limits = {
+            "bytes": desk.settings.request_bytes,
+            "nodes": desk.settings.nodes,
+            "seconds": desk.settings.seconds,
+            "memory_bytes": desk.settings.memory,
+        }
+        more = {
+            "report": True,
+            "uploaded": desk.library.listed(),
+            "first": desk.first,
+            "limits": limits,
+            "version": __version__,
+        }
+        return response(success({**json.loads(body), **more}))
+
+    @app.post(f"{API}/models", responses=OBJECT, tags=["models"])
+    async def upload_model(body: schema.Upload) -> Response:
+        """Keep a model under a name; its text is checked first, and errors name the line and the field."""
+        try:
+            check_name(body.name)
+        except RhoplanError as error:
+            return response(refusal(422, "name", str(error)))
+        source = Source(body.name, body.text, body.language)
+        status, found = await desk.ask("check", source, {})
+        if status == 200 and not body.check_only:
+            desk.library.keep(source)
+        if body.check_only and status in (200, 422):  # the question was whether it is sound, and this is the answer
+            return response(success({"sound": status == 200, **json.loads(found)}))
+        return response((status, found))
+
+    @app.get(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    async def show_model(name: ModelName) -> Response:
+        """One model: its numbers, and its text where it can be written as a model file."""
+        try:
+            source = find_source(name, desk.library)
+        except RhoplanError as error:
+            return response(refusal(404, "name", str(error)))
+        return response(await desk.ask("model", source, {}))
+
+    html: dict[int | str, dict[str, Any]] = {
+        200: {"description": "The report", "content": {"text/html": {"schema": {"type": "string"}}}}
+    }
+
+    @app.get(f"{API}/report/{{name}}", responses={**html}, response_class=Response, tags=["models"])
+    async def report(
+        client: Request,
+        name: ModelName,
+        weight: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 1.0,
+        horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    ) -> Response:
+        """The printable report on a model, as a page."""
+        asked = {"problem": name, "agent": "planning-ig", "weight": weight, "horizon": horizon}
+        body = schema.AgentRequest.model_validate(asked)
+        found = await desk.answer("report", body, client)
+        if found.status_code != 200:
+            return found
+        headers = {"content-security-policy": PRINTABLE}
+        return Response(json.loads(bytes(found.body))["html"], media_type="text/html", headers=headers)
+
+    @app.delete(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    async def forget_model(name: ModelName) -> Response:
+        """Forget an uploaded model."""
+        if not desk.library.remove(name):
+            return response(refusal(404, "name", "there is no uploaded model of this name"))
+        return response(success({"removed": name}))
+
+
+def _add_planning(app: FastAPI, desk: Desk) -> None:
+    @app.post(f"{API}/decide", responses=OBJECT, tags=["planning"])
+    async def decide(body: schema.Decide, client: Request) -> Response:
+        """What to do next, and the value of every action in parts that add up."""
+        return await desk.answer("decide", body, client)
+
+    @app.post(f"{API}/situation", responses=OBJECT, tags=["planning"])
+    async def situation(body: schema.Situate, client: Request) -> Response:
+        """Where a case stands: what is visible and believed, and what each action could show."""
+        return await desk.answer("situation", body, client)
+
+    @app.post(f"{API}/advise", responses=OBJECT, tags=["planning"])
+    async def advise(body: schema.Advise, client: Request) -> Response:
+        """Advice on a case: what to do next, why, what it costs, how sure we are, how much longer."""
+        return await desk.answer("advise", body, client)
+
+    @app.post(f"{API}/evaluate", responses=ONE_OR_MORE, tags=["planning"])
+    async def evaluate(body: schema.Evaluate, client: Request) -> Response:
+        """Exact score of an agent; no episode is simulated."""
+        return await desk.answer("evaluate", body, client)
+
+    @app.post(f"{API}/solve", responses=OBJECT, tags=["planning"])
+    async def solve(body: schema.Solve, client: Request) -> Response:
+        """Certified bounds on the best plan with no horizon limit."""
+        return await desk.answer("solve", body, client)
+
+    @app.post(f"{API}/pathway", responses=OBJECT, tags=["planning"])
+    async def pathway(body: schema.DrawPathway, client: Request) -> Response:
+        """The recommended pathway as a tree, each leaf with its share of cases."""
+        return await desk.answer("pathway", body, client)
+
+    @app.post(f"{API}/compare", responses=OBJECT, tags=["planning"])
+    async def compare(body: schema.Compare, client: Request) -> Response:
+        """Ways of deciding side by side, and reward against success over the weight."""
+        return await desk.answer("compare", body, client)
+
+    @app.post(f"{API}/what-if", responses=OBJECT, tags=["planning"])
+    async def what_if(body: schema.WhatIf, client: Request) -> Response:
+        """Advice with other numbers, and where the first action flips."""
+        return await desk.answer("what-if", body, client)

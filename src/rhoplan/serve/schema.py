@@ -1,0 +1,138 @@
+"""What requests to the API hold; the names are those of the command line's options and JSON keys."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Problem = Annotated[
+    Annotated[str, Field(min_length=1, max_length=500)] | dict[str, Any],
+    Field(
+        description="A registered name with parameters (diagnosis:n=16,k=4), the name of a shipped or uploaded model, "
+        "or a whole model as an object.",
+        examples=["tiger"],
+    ),
+]
+Given = Annotated[
+    list[tuple[Name, Name]],
+    Field(max_length=200, description="What was seen, pairs of test and outcome in order."),
+]
+Unavailable = Annotated[list[Name], Field(max_length=200, description="Tests that cannot be had from now on.")]
+
+
+class Request(BaseModel):
+    """What every request may hold."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=False)
+
+    problem: Problem
+    timeout: float | None = Field(
+        None, gt=0, description="Seconds that planning may take, at most what the server allows."
+    )
+
+
+class AgentRequest(Request):
+    """Who plans, and how."""
+
+    agent: Annotated[str, Field(min_length=1, max_length=200)] = "efe"
+    horizon: int | None = Field(None, ge=1, le=10_000)
+    weight: float | None = Field(None, ge=0, description="Reward per unit of information.")
+    unit: Literal["nats", "bits"] = "nats"
+    discount: float | None = Field(None, gt=0, le=1)
+    precision: float | None = Field(None, gt=0)
+    planner: Literal["exact", "anytime", "mcts", "pomcp"] | None = None
+    simulations: int | None = Field(None, ge=1, le=10_000_000)
+    time: float | None = Field(None, gt=0, description="Seconds per decision of anytime, mcts and pomcp.")
+    exploration: float | None = Field(None, ge=0)
+
+
+class Decide(AgentRequest):
+    """What to do next, and the value of every action in parts that add up: as `rhoplan decide --json`."""
+
+    given: Given = []
+    seed: int = Field(0, ge=0, lt=2**63)
+
+
+class Situate(Request):
+    """Where a case stands, without planning."""
+
+    given: Given = []
+
+
+class Advise(AgentRequest):
+    """Advice on a case of an observe-then-commit problem."""
+
+    given: Given = []
+    unavailable: Unavailable = []
+
+
+class Evaluate(AgentRequest):
+    """Exact score of one agent, of several with commas between, or of all: as `rhoplan evaluate --json`."""
+
+    world: Problem | None = None
+    cap: int | None = Field(None, ge=1, le=100_000)
+
+
+class Solve(Request):
+    """Certified bounds on the best plan: as `rhoplan solve --json`."""
+
+    weight: float | None = Field(None, ge=0)
+    unit: Literal["nats", "bits"] = "nats"
+    discount: float | None = Field(None, gt=0, le=1)
+    gap: float = Field(1e-3, gt=0)
+    time_limit: float = Field(600.0, gt=0, description="Seconds; the server's own limit is kept in any case.")
+
+
+class DrawPathway(Advise):
+    """The recommended pathway as a tree."""
+
+    smallest: float | None = Field(None, ge=0, le=1, description="Share of cases below which a branch is folded.")
+    most_nodes: int | None = Field(None, ge=1, le=20_000)
+
+
+class Compare(AgentRequest):
+    """Ways of deciding side by side, and reward against success over the weight."""
+
+    frontier: bool = True
+    high: float | None = Field(None, gt=0, description="Weight up to which the frontier is drawn.")
+
+
+class WhatIf(Advise):
+    """Advice with other numbers than the model's, and where the first action flips."""
+
+    prior: dict[str, float] | list[float] | None = None
+    costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    rewards: dict[str, dict[str, float]] | None = None
+    first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    base_weight: float | None = Field(None, ge=0, description="Weight of the advice that it is compared with.")
+    flips: bool = Field(True, description="Whether to look for the values at which the first action changes.")
+    only: Annotated[list[Name], Field(max_length=200)] | None = None
+    budget: float | None = Field(None, gt=0, description="Seconds to look for flips.")
+
+
+class Upload(BaseModel):
+    """A model file's text and what to call it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=60)]
+    text: str
+    language: Literal["yaml", "json", "toml"] = "yaml"
+    check_only: bool = Field(False, description="Keep nothing; say whether it is `sound`, and if not the `error`.")
+
+
+class Fault(BaseModel):
+    """What is wrong: the field, a sentence, the line of an uploaded text, or the limit that was met."""
+
+    field: str | None
+    message: str
+    line: int | None = None
+    limit: dict[str, float] | None = None
+
+
+class Refused(BaseModel):
+    """Every reply that is not a success."""
+
+    error: Fault

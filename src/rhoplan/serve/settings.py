@@ -1,0 +1,32 @@
+"""The limits of a server: what it refuses to hold, to wait for and to plan."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What one server allows.
+
+    seconds: how long planning for one request may take. patience: how long a request waits for a free worker. nodes:
+    situations that one model's plan may hold. memory: bytes of address space per worker. request_bytes: largest
+    request. uploads, upload_bytes, expiry: models kept in memory, together at most so large, for so many seconds after
+    they were last used. reply_bytes: answers kept to give them again. hosts: names by which the server may be called;
+    empty for any.
+    """
+
+    workers: int = max(3, min(8, os.cpu_count() or 1))
+    seconds: float = 20.0
+    patience: float = 30.0
+    nodes: int = 1_000_000
+    memory: int = 2_000_000_000
+    request_bytes: int = 2_000_000
+    uploads: int = 50
+    upload_bytes: int = 20_000_000
+    expiry: float = 12 * 3600.0
+    reply_bytes: int = 32_000_000
+    hosts: tuple[str, ...] = LOOPBACK

@@ -1,0 +1,136 @@
+// Small helpers that every view uses: elements, numbers as people read them, and the server.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function el(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+export function svg(tag, props = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, part] of Object.entries(value)) node.style.setProperty(key, part);
+    else if (name === "value" || name === "checked" || name === "disabled" || name === "open") node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== undefined && child !== null && child !== false) node.append(child);
+  }
+  return node;
+}
+
+export class Refusal extends Error {
+  constructor(error, status) {
+    super(error.message);
+    Object.assign(this, { field: error.field, line: error.line, limit: error.limit, status });
+  }
+}
+
+export async function ask(path, body, { signal, method } = {}) {
+  const options = body === undefined ? {} : {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+  };
+  let reply;
+  try {
+    reply = await fetch(`/api/v1/${path}`, { ...options, ...(method ? { method } : {}), signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal({ message: "The server does not answer; is rhoplan serve still running?" }, 0);
+  }
+  const data = await reply.json();
+  if (!reply.ok) throw new Refusal(data.error ?? { message: reply.statusText }, reply.status);
+  return data;
+}
+
+// Runs only the latest of several calls: earlier ones are given up.
+export function latest(work) {
+  let running;
+  return async (...args) => {
+    running?.abort();
+    const mine = (running = new AbortController());
+    try {
+      return await work(mine.signal, ...args);
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+      return undefined;
+    }
+  };
+}
+
+export function later(milliseconds, work) {
+  let timer;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...args), milliseconds);
+  };
+}
+
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  const value = 100 * share;
+  if (value > 0 && value < 0.1) return "<0.1%";
+  if (value > 99.9 && value < 100) return ">99.9%";
+  return `${value.toFixed(value < 10 || value > 90 ? 1 : 0).replace(/\.0$/, "")}%`;
+}
+
+export function thousand(share) {
+  const count = 1000 * share;
+  if (count > 0 && count < 1) return `1 in ${Math.round(1 / share).toLocaleString("en")}`;
+  return Math.round(count).toLocaleString("en");
+}
+
+export function number(value, digits = 2) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e7 || size < 10 ** -digits / 2)) return minus(value.toPrecision(3));
+  return minus(value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: size >= 1000 ? 0 : digits }));
+}
+
+// The same number of decimals in every row of a column.
+export function fixed(value, digits = 2) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const shown = digits && Math.abs(value) >= 1e5 ? 0 : digits;
+  const text = value.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown });
+  return minus(/^-[0.,]*$/.test(text) ? text.slice(1) : text);
+}
+
+export const plus = (value, digits = 2) => (value > 0 ? `+${fixed(value, digits)}` : fixed(value, digits));
+
+export function signed(value, digits = 2) {
+  return value > 0 ? `+${number(value, digits)}` : number(value, digits);
+}
+
+const minus = (text) => text.replace("-", "−");
+
+export function bar(share, name) {
+  return el("div", { class: `bar ${name ?? ""}` }, el("div", { class: "fill", style: { width: `${100 * share}%` } }));
+}
+
+export function beliefBars(belief, { most = 12, name = "" } = {}) {
+  const states = Object.entries(belief);
+  const ranked = states.length > most ? [...states].sort((a, b) => b[1] - a[1]) : states;
+  const rest = ranked.slice(most);
+  const rows = ranked.slice(0, most).map(([state, share]) =>
+    el("li", {}, el("span", { class: "state" }, state), bar(share, name), el("span", { class: "number" }, percent(share))));
+  if (rest.length) {
+    const share = rest.reduce((sum, [, part]) => sum + part, 0);
+    rows.push(el("li", { class: "quiet" }, el("span", { class: "state" }, `${rest.length} more`), bar(share),
+      el("span", { class: "number" }, percent(share))));
+  }
+  return el("ul", { class: "belief" }, rows);
+}
+
+export function download(name, text, type = "text/plain") {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export const working = (text = "Planning …") => el("p", { class: "working", role: "status" }, text);

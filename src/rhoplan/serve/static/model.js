@@ -1,0 +1,89 @@
+// The model as text: edit it, see what is wrong and on which line, use it, take it away.
+
+import { ask, download, el, later, latest } from "./dom.js";
+import { state } from "./state.js";
+import { openModel } from "./app.js";
+
+const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml" };
+const check = latest((signal, body) => ask("models", body, { signal }));
+
+export async function showModel(place) {
+  const { model } = state;
+  if (model.text === null) {
+    place.replaceChildren(el("section", { class: "box" }, el("h2", {}, model.title),
+      el("p", {}, "This problem has several hidden factors or moves; it cannot be written as a model file. Its numbers:"),
+      el("pre", { class: "scroll" }, JSON.stringify(model.record, null, 1).slice(0, 20000))));
+    return;
+  }
+  const shipped = [...state.catalogue.models, ...state.catalogue.problems].some(({ name }) => name === model.problem.split(":")[0]);
+  const name = el("input", { type: "text", id: "model-name", maxlength: 60, value: shipped ? `my-${model.problem.split(":")[0]}` : model.problem });
+  const language = el("select", { id: "model-language", "aria-label": "Language" }, ["yaml", "json", "toml"].map((kind) => el("option", { value: kind }, kind)));
+  language.value = model.language;
+  const lines = el("pre", { class: "lines", "aria-hidden": "true" });
+  const area = el("textarea", { id: "model-text", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
+  area.value = model.text;
+  const said = el("div", { id: "model-said", class: "said", role: "status", "aria-live": "polite" }, "Change the text; it is checked as you type.");
+  const body = (more) => ({ name: name.value.trim() || "model", text: area.value, language: language.value, ...more });
+
+  const number = (bad) => {
+    const count = area.value.split("\n").length;
+    lines.replaceChildren(...Array.from({ length: count }, (_, i) => el("span", { class: i + 1 === bad ? "bad" : null }, `${i + 1}\n`)));
+    lines.scrollTop = area.scrollTop;
+  };
+  const complain = (error) => {
+    number(error.line);
+    area.setAttribute("aria-invalid", "true");
+    said.className = "said bad";
+    said.replaceChildren(error.line ? el("button", { type: "button", class: "small", onclick: () => jump(area, error.line) }, `line ${error.line}`) : "",
+      " ", error.field && error.field !== "text" && !error.message.startsWith(error.field) ? el("code", {}, error.field) : "", ` ${error.message}`);
+  };
+  const fine = (found) => {
+    number(0);
+    area.removeAttribute("aria-invalid");
+    said.className = "said good";
+    said.textContent = `✓ ${found.states} states, ${found.tests} tests, ${found.commits} commits; look-ahead ${found.horizon}.`;
+  };
+  const examine = async () => {
+    const found = await check(body({ check_only: true }));
+    if (found) (found.sound ? fine(found) : complain(found.error));
+    return found?.sound;
+  };
+  const look = later(400, () => examine().catch(complain));
+  const use = async () => {
+    try {
+      if (!(await examine())) return;
+      const found = await ask("models", body());
+      await openModel(found.name, { tab: "Case" });
+    } catch (error) { complain(error); }
+  };
+  area.addEventListener("input", () => { number(0); look(); });
+  area.addEventListener("scroll", () => { lines.scrollTop = area.scrollTop; });
+  for (const one of [language, name]) one.addEventListener("change", look);
+
+  const file = el("input", { type: "file", accept: ".yaml,.yml,.json,.toml", id: "model-file", class: "unseen", onchange: async (event) => {
+    const [chosen] = event.target.files;
+    if (!chosen) return;
+    area.value = await chosen.text();
+    const [, stem, ending] = chosen.name.match(/^(.*?)(?:\.([^.]*))?$/);
+    language.value = ENDINGS[ending?.toLowerCase()] ?? "yaml";
+    name.value = stem.replace(/[^\w .-]/g, "-").slice(0, 60) || "model";
+    number(0);
+    look();
+  } });
+  place.replaceChildren(el("section", { class: "box" },
+    el("div", { class: "row wrap" }, el("label", {}, "Name ", name), language,
+      el("button", { type: "button", class: "small strong", id: "model-use", onclick: use }, "Use this model"),
+      el("button", { type: "button", class: "small", onclick: () => download(`${name.value || "model"}.${language.value}`, area.value) }, "Download"),
+      el("label", { class: "small button" }, "Open a file …", file)),
+    said, el("div", { class: "editor" }, lines, area),
+    el("p", { class: "quiet" }, "The text stays on this machine: the server keeps it in memory and forgets it when nobody uses it.")));
+  number(0);
+}
+
+function jump(area, line) {
+  const rows = area.value.split("\n");
+  const start = rows.slice(0, line - 1).reduce((sum, row) => sum + row.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(start, start + (rows[line - 1]?.length ?? 0));
+  area.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(area).lineHeight));
+}

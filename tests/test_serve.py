@@ -1,0 +1,491 @@
+"""The HTTP API: the command line's numbers, errors with their field, limits that hold, no way to the file system."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+httpx = pytest.importorskip("httpx")
+
+from rhoplan.cli import main  # noqa: E402
+from rhoplan.errors import ProblemError  # noqa: E402
+from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS  # noqa: E402
+from rhoplan.serve.overrides import overridden  # noqa: E402
+from rhoplan.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
+from serving import server  # noqa: E402
+
+TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}
+COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep": [10, -20], "drop": [0, 5]}}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    options = ("--seconds", "8", "--memory", "1", "--nodes", "200000", "--workers", "3")
+    with server(*options) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=60) as session:
+        yield session
+
+
+@pytest.fixture
+def post(client: Any) -> Any:
+    def call(path: str, **body: Any) -> Any:
+        reply = client.post(path, json=body)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    return call
+
+
+@pytest.fixture
+def refuse(client: Any) -> Any:
+    """The status and the error of a request that must be refused."""
+
+    def call(path: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        reply = client.post(path, json=body)
+        assert 400 <= reply.status_code < 500, reply.text
+        error: dict[str, Any] = reply.json()["error"]
+        assert error["message"]
+        assert "field" in error
+        return reply.status_code, error
+
+    return call
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Any:
+        with pytest.raises(SystemExit) as end:
+            main([*arguments, "--json"])
+        out, err = capsys.readouterr()
+        assert end.value.code == 0, err
+        return json.loads(out)
+
+    return call
+
+
+def assert_same(here: Any, there: Any) -> None:
+    if isinstance(there, dict):
+        assert list(here) == list(there)
+        for key in there:
+            assert_same(here[key], there[key])
+    elif isinstance(there, list):
+        assert len(here) == len(there)
+        for one, other in zip(here, there, strict=True):
+            assert_same(one, other)
+    elif isinstance(there, float):
+        assert here == pytest.approx(there, abs=1e-12, rel=1e-12)
+    else:
+        assert here == there
+
+
+# -- the command line's keys and numbers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments"),
+    [
+        (
+            {"problem": "tiger", "agent": "efe", "horizon": 6, "given": [["listen", "hear-left"]]},
+            ("tiger", "--agent", "efe", "--horizon", "6", "--given", "listen=hear-left"),
+        ),
+        ({"problem": "diagnosis:n=8", "agent": "planning"}, ("diagnosis:n=8", "--agent", "planning")),
+        ({"problem": "chest-pain", "unit": "bits", "weight": 3, "agent": "planning-ig"},
+         ("chest-pain", "--unit", "bits", "--weight", "3", "--agent", "planning-ig")),
+        ({"problem": "rocksample", "given": [["south", "done"]]}, ("rocksample", "--given", "south=done")),
+        ({"problem": "tiger", "precision": 0.7}, ("tiger", "--precision", "0.7")),
+    ],
+)  # fmt: skip
+def test_decide_gives_what_the_command_line_gives(
+    post: Any, command: Any, body: dict[str, Any], arguments: tuple[str, ...]
+) -> None:
+    assert_same(post("decide", **body), command("decide", *arguments))
+
+
+def test_evaluate_gives_what_the_command_line_gives(post: Any, command: Any) -> None:
+    assert_same(post("evaluate", problem="tiger"), command("evaluate", "tiger"))
+    several = post("evaluate", problem="four-diseases", agent="efe,planning", world="four-diseases")
+    assert_same(several, command("evaluate", "four-diseases", "--agent", "efe,planning", "--world", "four-diseases"))
+
+
+def test_solve_gives_what_the_command_line_gives(post: Any, command: Any) -> None:
+    here, there = post("solve", problem="tiger", weight=1), command("solve", "tiger", "--weight", "1")
+    assert here.pop("seconds") >= 0
+    assert there.pop("seconds") >= 0
+    assert_same(here, there)
+
+
+def test_models_are_listed_with_everything_that_ships(client: Any, command: Any) -> None:
+    listed = client.get("models").json()
+    assert_same({key: listed[key] for key in ("problems", "models", "agents", "planners")}, command("list"))
+
+
+@pytest.mark.parametrize("name", [*WORKED_MODELS, *PROBLEMS])
+def test_every_problem_can_be_shown_and_stepped(client: Any, post: Any, name: str) -> None:
+    shown = client.get(f"models/{name}").json()
+    assert shown["problem"] == name
+    assert (shown["text"] is not None) == shown["flat"]
+    here = post("situation", problem=name)
+    assert here["actions"]
+    decided = post("decide", problem=name)
+    action = next(row for row in here["actions"] if row["name"] == decided["choice"])
+    outcome = action["outcomes"][-1]["outcome"]
+    after = post("situation", problem=name, given=[[action["name"], outcome]])
+    assert after["paid"] == pytest.approx(action["reward"], abs=30)
+
+
+# -- advice -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(WORKED_MODELS))
+def test_parts_of_advice_add_up_and_it_is_quick(client: Any, post: Any, name: str) -> None:
+    advice = post("advise", problem=name)
+    for row in advice["options"]:
+        assert row["net"] == pytest.approx(-row["cost"] + row["decides"] + row["weighted"], abs=1e-9)
+    assert sum(row["probability"] for row in advice["results"]) == pytest.approx(1)
+    assert advice["ahead"]["tests_90"] >= 0
+    given = [[advice["do"], advice["results"][0]["outcome"]]] if advice["is_test"] else []
+    times = []
+    for weight in (1.1, 1.2, 1.3, 1.4, 1.5):
+        begin = time.perf_counter()
+        post("advise", problem=name, agent="planning-ig", weight=weight, given=given)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.1
+
+
+def test_a_test_that_is_not_available_is_not_advised(post: Any) -> None:
+    first = post("advise", problem="printer")["do"]
+    other = post("advise", problem="printer", unavailable=[first])
+    assert other["do"] != first
+    assert first not in [row["test"] for row in other["options"]]
+
+
+def test_an_inline_model_is_planned_like_an_uploaded_one(client: Any, post: Any) -> None:
+    text = json.dumps(COIN)
+    assert client.post("models", json={"name": "coin", "text": text, "language": "json"}).status_code == 200
+    inline, kept = post("advise", problem=COIN), post("advise", problem="coin")
+    assert_same({**inline, "problem": ""}, {**kept, "problem": ""})
+    assert "coin" in [row["name"] for row in client.get("models").json()["uploaded"]]
+    assert client.get("models/coin").json()["text"] == text
+    assert client.delete("models/coin").status_code == 200
+    assert client.post("advise", json={"problem": "coin"}).status_code == 404
+
+
+def test_pathway_leaves_add_up(post: Any) -> None:
+    found = post("pathway", problem="four-diseases")
+    leaves: list[dict[str, Any]] = []
+
+    def walk(node: dict[str, Any]) -> None:
+        if node["kind"] != "test":
+            leaves.append(node)
+        for outcome in node.get("outcomes", []):
+            walk(outcome["child"])
+
+    walk(found["root"])
+    assert sum(leaf["share"] for leaf in leaves) == pytest.approx(1, abs=1e-9)
+    cost = sum(leaf["share"] * leaf["cost"] for leaf in leaves)
+    assert cost == pytest.approx(found["expected"]["cost"], abs=1e-6)
+
+
+def test_what_if_says_when_the_advice_changes(post: Any) -> None:
+    same = post("what-if", problem="screening-cascade", flips=False)
+    assert not same["changed"]
+    sure = post("what-if", problem="screening-cascade", prior={"well": 0.00001, "ill": 0.99999}, flips=False)
+    assert sure["changed"]
+    assert sure["advice"]["do"] == "treat"
+    assert sure["without_changes"] == same["advice"]["do"]
+    dear = post("what-if", problem="screening-cascade", costs={"strip": 500}, flips=False)
+    assert dear["advice"]["do"] != "strip"
+
+
+def test_what_if_finds_the_flip_and_it_holds_on_both_sides(post: Any) -> None:
+    found = post("what-if", problem="screening-cascade", only=["cost"])
+    flip = next(row for row in found["flips"] if row["parameter"] == "cost of strip")
+    assert flip["up"]["status"] == "flips"
+    for value, expected in ((flip["up"]["before"], flip["now"]), (flip["up"]["beyond"], flip["up"]["then"])):
+        moved = post("what-if", problem="screening-cascade", costs={"strip": value}, flips=False)
+        assert moved["advice"]["do"] == expected
+
+
+def test_compare_has_rows_and_a_frontier(post: Any) -> None:
+    found = post("compare", problem="screening-cascade")
+    assert {"commit-now", "cost-only", "asked"} <= {row["key"] for row in found["rows"]}
+    assert found["frontier"]["points"]
+
+
+def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None:
+    reply = client.get("report/screening-cascade", params={"weight": 2})
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "script" not in reply.headers["content-security-policy"]
+    assert "<script" not in reply.text
+    assert "screening-cascade" in reply.text
+    assert client.get("report/rocksample").status_code == 422
+    assert client.get("report/nothing").status_code == 404
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "field"),
+    [
+        ("decide", {"problem": "no-such"}, 404, "problem"),
+        ("decide", {"problem": "tiger", "horizon": 0}, 422, "horizon"),
+        ("decide", {"problem": "tiger", "agent": "nobody"}, 422, "agent"),
+        ("decide", {"problem": "tiger", "colour": "red"}, 422, "colour"),
+        ("decide", {"problem": "tiger:claws=4"}, 422, "problem"),
+        ("decide", {"problem": "tiger", "given": [["listen", "purr"]]}, 422, "given"),
+        ("decide", {"problem": "tiger", "given": [["listen"]]}, 422, "given.0.1"),
+        ("decide", {}, 422, "problem"),
+        ("advise", {"problem": "tiger", "unavailable": ["smell"]}, 422, "unavailable"),
+        ("advise", {"problem": "rocksample"}, 422, "problem"),
+        ("solve", {"problem": "tiger", "gap": 0}, 422, "gap"),
+        ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "problem"),
+        ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),
+        ("models", {"name": "../x", "text": "states: [a]"}, 422, "name"),
+        ("models", {"name": "tiger", "text": "states: [a]"}, 422, "name"),
+    ],
+)
+def test_an_error_names_its_field(refuse: Any, path: str, body: dict[str, Any], status: int, field: str) -> None:
+    found, error = refuse(path, **body)
+    assert (found, error["field"]) == (status, field)
+
+
+def test_an_upload_with_a_fault_names_line_and_field(refuse: Any, client: Any) -> None:
+    text = "states: [a, b]\ntests:\n  look: {cost: -1, outcomes: [x, y], likelihood: {a: [1, 0], b: [0, 1]}}\n"
+    _, error = refuse("models", name="broken", text=text)
+    assert (error["line"], error["field"]) == (3, "tests.look.cost")
+    assert client.get("models/broken").status_code == 404
+    _, error = refuse("models", name="broken", text="states: [a, b\n")
+    assert error["line"] in (1, 2)
+
+
+def test_yaml_constructs_nothing(refuse: Any, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    refuse("models", name="evil", text=f"!!python/object/apply:os.system ['touch {mark}']\n")
+    refuse("models", name="evil", text=f"states: !!python/object/apply:os.system ['touch {mark}']\n")
+    assert not mark.exists()
+
+
+def test_checking_keeps_nothing(client: Any, post: Any) -> None:
+    found = post("models", name="only-looked", text=json.dumps(COIN), language="json", check_only=True)
+    assert found["sound"]
+    assert found["tests"] == 1
+    found = post("models", name="only-looked", text="states: [a]\nhorizon: 0\n", check_only=True)
+    assert not found["sound"]
+    assert found["error"]["message"]
+    assert client.get("models/only-looked").status_code == 404
+
+
+def test_what_is_not_json_or_not_there_is_refused_with_a_sentence(client: Any) -> None:
+    for reply in (
+        client.post("decide", content=b"{", headers={"content-type": "application/json"}),
+        client.post("decide", content=b'{"problem": "tiger"}', headers={"content-type": "text/plain"}),
+        client.post("decide", content=b"[" * 100_000, headers={"content-type": "application/json"}),
+        client.get("decide"),
+        client.get("nothing"),
+    ):
+        assert 400 <= reply.status_code < 500
+        assert reply.json()["error"]["message"]
+
+
+# -- no way to the file system or to another host ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd", "../../../etc/passwd", "..\\..\\x", "model.yaml", "/tmp/model.yaml", "tiger:accuracy=/x.yaml",
+        "src/rhoplan/models/tiger-doors.yaml", "tiger-doors.yaml", "tiger/../tiger", "file:///etc/passwd",
+        "x\u0000.yaml", "TIGER.YAML", "chest-pain:.json",
+    ],
+)  # fmt: skip
+def test_no_name_reaches_the_file_system(client: Any, refuse: Any, name: str) -> None:
+    for path in ("decide", "advise", "evaluate", "solve", "situation"):
+        assert refuse(path, problem=name)[0] in (404, 422)
+    assert refuse("evaluate", problem="tiger", world=name)[0] in (404, 422)
+    for address in (f"models/{quote(name, safe='')}", quote(name, safe="")):
+        assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/../pyproject.toml", "/%2e%2e/app.py", "/static/app.js", "/..%2fapp.py", "/worker.py"]
+)
+def test_only_the_page_s_own_files_are_served(client: Any, path: str) -> None:
+    root = str(client.base_url).removesuffix("/api/v1/")
+    assert httpx.get(root + path).status_code == 404
+    assert httpx.get(root + "/app.js").status_code == 200
+
+
+def test_the_server_answers_to_its_own_name_only_and_allows_nothing_from_elsewhere(client: Any) -> None:
+    assert client.get("models", headers={"host": "evil.example"}).status_code == 421
+    root = str(client.base_url).removesuffix("/api/v1/")
+    page = httpx.get(root + "/")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "http" not in page.text.replace("http-equiv", "")
+    assert client.get("docs").status_code == 404
+    assert client.get("openapi.json").json()["paths"]
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_too_slow_is_refused_quickly_and_the_server_still_answers(refuse: Any, post: Any) -> None:
+    begin = time.monotonic()
+    status, error = refuse("decide", problem="tileworld:n=16", horizon=6, timeout=0.5)
+    assert time.monotonic() - begin < 5
+    assert (status, error["limit"]) == (413, {"seconds": 0.5})
+    assert post("decide", problem="tiger")["choice"] == "listen"
+
+
+def test_too_large_is_refused_with_its_limit(client: Any, refuse: Any, post: Any) -> None:
+    assert refuse("decide", problem="tileworld:n=300")[1]["limit"] == {"memory_bytes": 1_000_000_000}
+    status, error = refuse("evaluate", problem="tileworld:n=8,partition=random,k=20", horizon=5)
+    assert status == 413
+    assert set(error["limit"]) <= {"nodes", "seconds", "memory_bytes"}
+    status, error = refuse("models", name="long", text="#" * 3_000_000)
+    assert (status, error["limit"]) == (413, {"bytes": 2_000_000})
+
+    def chunks() -> Iterator[bytes]:
+        yield from (b" " * 100_000 for _ in range(30))
+
+    assert client.post("models", content=chunks()).status_code in (413, 415)
+    assert post("decide", problem="tiger")["choice"] == "listen"
+
+
+def test_twenty_requests_at_once_do_not_disturb_each_other(client: Any) -> None:
+    weights = [1 + number / 7 for number in range(20)]
+
+    def one(weight: float) -> Any:
+        body = {"problem": "four-diseases", "agent": "planning-ig", "weight": weight}
+        reply = client.post("advise", json=body)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    with ThreadPoolExecutor(20) as threads:
+        found = list(threads.map(one, weights))
+    assert [row["weight"] for row in found] == weights
+    assert_same([one(weight) for weight in weights], found)
+
+
+def test_slow_requests_leave_a_worker_for_quick_ones(client: Any) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        slow = [
+            threads.submit(
+                client.post, "solve", json={"problem": f"tileworld:n=8,seed={seed},partition=random", "timeout": 1.5}
+            )
+            for seed in range(4)
+        ]
+        time.sleep(0.3)
+        begin = time.monotonic()
+        assert client.post("advise", json={"problem": "security-lane"}).status_code == 200
+        assert time.monotonic() - begin < 2
+        assert all(future.result().status_code in (200, 413) for future in slow)
+
+
+def test_work_for_a_client_that_has_gone_is_given_up(client: Any, post: Any) -> None:
+    for seed in range(4):
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("evaluate", json={"problem": f"tileworld:n=12,seed={seed}", "horizon": 6}, timeout=0.3)
+    begin = time.monotonic()
+    assert post("evaluate", problem="security-lane", weight=1.5, agent="planning-ig")["kind"] == "exact"
+    assert time.monotonic() - begin < 5  # two slow ones may run at a time, each for eight seconds
+
+
+# -- what is kept in memory -------------------------------------------------------------------------------------------
+
+
+def test_uploads_expire_and_the_longest_unused_go_first() -> None:
+    now = [0.0]
+    library = Library(most=2, most_bytes=100, expiry=10, clock=lambda: now[0])
+    library.keep(Source("mine", "x" * 10), opened=True)
+    for name in ("a", "b", "c"):
+        library.keep(Source(name, "x" * 10))
+    assert [row["name"] for row in library.listed()] == ["b", "c", "mine"]
+    library.keep(Source("d", "x" * 95))
+    assert [row["name"] for row in library.listed()] == ["d", "mine"]
+    now[0] = 11
+    assert [row["name"] for row in library.listed()] == ["mine"]
+    assert not library.remove("mine")
+
+
+def test_names_of_uploads_and_sources() -> None:
+    library = Library(most=2, most_bytes=100, expiry=10)
+    for bad in ("", "a/b", ".hidden", "x" * 61, "model.yaml", "tiger", "chest-pain", "a\nb"):
+        with pytest.raises(ProblemError):
+            check_name(bad)
+    check_name("Chest pain 2.0")
+    assert find_source("inspection:places=0.1/2.2,n=2", library).text is None
+    with pytest.raises(UnknownModel):
+        find_source("chest-pain:n=2", library)
+
+
+def test_overrides_change_what_they_name_and_nothing_else() -> None:
+    from rhoplan.problems.registry import make
+
+    base = make("chest-pain")
+    changed = overridden(base, costs={"age": 2.5}, rewards={"treat": {"healthy": -7}}, first_prices={"blood": 4})
+    assert [test.cost for test in changed.flat.tests][:2] == [2.5, 1.0]
+    assert changed.flat.commits[1].reward.tolist() == [-7, 0]
+    assert changed.flat.first_prices == {"blood": 4, "exercise": 70}
+    assert changed.prior.tolist() == base.prior.tolist()
+    for wrong in (
+        {"costs": {"x": 1}},
+        {"rewards": {"treat": {"x": 1}}},
+        {"prior": {"healthy": 1}},
+        {"costs": {"age": -1}},
+    ):
+        with pytest.raises(ProblemError):
+            overridden(base, **wrong)  # type: ignore[arg-type]
+
+
+def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
+    path = tmp_path / "my coin.json"
+    path.write_text(json.dumps(COIN))
+    with server("--workers", "1", str(path)) as address:
+        listed = httpx.get(f"{address}/api/v1/models", timeout=30).json()
+        assert listed["first"] == "my coin"
+        assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None}]
+        assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
+
+
+# -- requests that nobody would send ----------------------------------------------------------------------------------
+
+
+def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
+    schemathesis = pytest.importorskip("schemathesis", reason="fuzzing the API needs schemathesis")
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+    from schemathesis import checks as known
+
+    known.load_all_checks()
+    names = ("status_code_conformance", "content_type_conformance", "response_schema_conformance")
+    checks = (known.not_a_server_error, *(known.CHECKS.get_one(name) for name in names))
+    problems = st.sampled_from([None, "tiger", "screening-cascade", "rocksample", "tileworld", COIN])
+    begin, codes = time.monotonic(), set()
+    with server("--seconds", "0.5", "--nodes", "20000", "--memory", "1") as address:
+        for found in schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json").get_all_operations():
+            operation = found.ok()
+
+            @settings(max_examples=15, deadline=None, database=None, derandomize=True,
+                      suppress_health_check=list(HealthCheck))  # fmt: skip
+            @given(case=operation.as_strategy(), problem=problems)
+            def check(case: Any, problem: Any) -> None:
+                if time.monotonic() - begin > 30:
+                    return
+                if problem is not None and isinstance(case.body, dict) and "problem" in case.body:
+                    case.body["problem"] = problem  # random names are refused before anything interesting happens
+                reply = case.call(base_url=address)
+                codes.add(reply.status_code)
+                case.validate_response(reply, checks=checks)
+
+            check()
+        assert httpx.get(f"{address}/api/v1/models", timeout=30).status_code == 200
+    assert {200, 404, 422} <= codes
