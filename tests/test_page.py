@@ -17,7 +17,7 @@ from serving import server  # noqa: E402
 
 CHROMIUM = os.environ.get("RHOPLAN_CHROMIUM", "/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"there is no browser at {CHROMIUM}")
-PATIENCE = 20_000
+PATIENCE = 60_000
 
 
 @pytest.fixture(scope="module")
