@@ -304,3 +304,16 @@ def test_reproduce_a_study(run: Any, run_json: Any, tmp_path: Path) -> None:
     code, _, error = run("reproduce", "tigre")
     assert code == 2
     assert "no study 'tigre'" in error
+
+
+def test_all_agents_leave_out_what_a_planner_cannot_be(run_json: Any) -> None:
+    rows = run_json(
+        "simulate", "testbed", "--agent", "all", "--planner", "mcts", "--simulations", "50", "--episodes", "2"
+    )
+    assert [row["agent"] for row in rows] == ["myopic", "planning", "info-gain", "planning-ig", "efe"]
+
+
+def test_techniques_must_differ(run: Any) -> None:
+    code, _, error = run("show", "inspection:techniques=a:0.6:1/a:0.7:2")
+    assert code == 2
+    assert "different names" in error

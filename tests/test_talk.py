@@ -120,3 +120,45 @@ def test_a_damaged_log_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.strip().count("\n") == 0
     assert "no case that rhoplan kept" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"advised": {}},
+        {"advised": {}, "test": 5, "outcome": 7},
+        {"advised": {}, "unavailable": ["listen"]},
+        {"advised": {}, "outcome": "hear-left"},
+        {"advised": {}, "test": "listen", "outcome": "hear-left", "commit": "open-left"},
+        {"test": "listen", "outcome": "hear-left"},
+        7,
+    ],
+)
+def test_entries_that_make_no_sense_are_refused(tmp_path: Path, entry: object) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps({**tiger_case().as_dict(), "entries": [entry]}))
+    with pytest.raises(ModelFileError, match="no case that rhoplan kept"):
+        replay(path)
+
+
+def test_settings_and_bytes_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    path, record = tmp_path / "log", tiger_case().as_dict()
+    for agent in ({}, {**record["agent"], "horizon": "six"}, {**record["agent"], "weight": None}, []):
+        path.write_text(json.dumps({**record, "agent": agent}))
+        with pytest.raises(ModelFileError, match="no case that rhoplan kept"):
+            replay(path)
+    path.write_bytes(b"\xc9\x00\xff")
+    with pytest.raises(ModelFileError, match="no case that rhoplan kept"):
+        replay(path)
+
+
+def test_a_case_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
+    done = talk("tiger", typed=f"1\nsave\nsave {tmp_path}\nsave /proc/nowhere/case\n1\n1\nstop\n")
+    assert done.returncode == 0
+    for part in (
+        "needs the name of a file",
+        "is a folder",
+        "could not be kept",
+        "Committed: open-right, after 3 tests",
+    ):
+        assert part in done.stdout

@@ -140,7 +140,7 @@ def told(advice: Advice) -> dict[str, Any]:
 
 def load_case(path: Path, problem: Problem, agent: Agent) -> Case:
     """The case that `save` kept, to go on with; it must be of the same model."""
-    record = _read(path.read_text(encoding="utf-8"), str(path))
+    record = _read(_text(path), str(path))
     case = Case(problem, agent)
     if record["digest"] != case.as_dict()["digest"]:
         raise ProblemError(f"the case in '{path}' is of another model than '{problem.spec}'")
@@ -153,7 +153,7 @@ def replay(path: Path) -> tuple[int, dict[str, Any] | None]:
     """Compute the advice of every case in the log again: how many cases, and the first difference, if any."""
     if path.stat().st_size > LARGEST_LOG:
         raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [line for line in _text(path).splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         record = _read(line, f"{path}, line {number}")
         difference = _check(record)
@@ -162,20 +162,36 @@ def replay(path: Path) -> tuple[int, dict[str, Any] | None]:
     return len(lines), None
 
 
-def _read(text: str, where: str) -> dict[str, Any]:
+def _text(path: Path) -> str:
     try:
-        record = json.loads(text)
-        entries, agent = record["entries"], record["agent"]
-        if not all(isinstance(record[name], str) for name in ("model", "digest", "problem")):
-            raise TypeError
-        if not isinstance(entries, list) or not all(isinstance(e, dict) and "advised" in e for e in entries):
-            raise TypeError
-        if not isinstance(agent["name"], str):
-            raise TypeError
-    except (ValueError, KeyError, TypeError):
-        raise ModelFileError("this is no case that rhoplan kept", file=where) from None
-    result: dict[str, Any] = record
-    return result
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ModelFileError("this is no case that rhoplan kept", file=str(path)) from None
+
+
+def _read(text: str, where: str) -> dict[str, Any]:
+    """The record in `text`, with the shape that `as_dict` gives it."""
+    try:
+        record: dict[str, Any] = json.loads(text)
+        agent = record["agent"]
+        sound = all(isinstance(record[name], str) for name in ("model", "digest", "problem"))
+        sound &= isinstance(record["entries"], list) and all(map(_is_entry, record["entries"]))
+        sound &= isinstance(agent["name"], str) and isinstance(agent["unit"], str) and type(agent["horizon"]) is int
+        sound &= all(type(agent[name]) in (int, float) for name in ("weight", "discount"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise ModelFileError("this is no case that rhoplan kept", file=where)
+    return record
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether `entry` is a result, a test that cannot be had, or a commit, with the advice it followed."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("advised"), dict):
+        return False
+    said = {name: entry[name] for name in ("test", "outcome", "unavailable", "commit") if name in entry}
+    one_of = set(said) in ({"test", "outcome"}, {"unavailable"}, {"commit"})
+    return one_of and all(isinstance(value, str) for value in said.values())
 
 
 def _check(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -187,7 +203,7 @@ def _check(record: dict[str, Any]) -> dict[str, Any] | None:
             "then": record["digest"],
             "now": "",
         }
-    settings = {name: record["agent"][name] for name in SETTINGS if name in record["agent"]}
+    settings = {name: record["agent"][name] for name in SETTINGS}
     case = Case(problem, make_agent(record["agent"]["name"], problem, **settings))
     for step, entry in enumerate(record["entries"], 1):
         now = told(case.advice())

@@ -70,9 +70,11 @@ def load_problem(spec: str) -> Problem:
 
 def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
     """The agents that `names` lists, with their notes told on the error stream."""
-    from rhoplan.agent import AGENTS, make_agent
+    from rhoplan.agent import AGENTS, SAMPLING, make_agent
 
-    wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+    # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
+    able = [name for name, kind in AGENTS.items() if kind.commits_count or settings["planner"] not in SAMPLING]
+    wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
     agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:
         for note in agent.notes if names != "all" else ():

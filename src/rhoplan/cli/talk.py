@@ -71,11 +71,14 @@ def advise_command(problem: str, case_file: Path | None, log: Path | None, agent
             break
         try:
             answer = respond(case, line)
+            if case_file:
+                case.save(case_file)
         except RhoplanError as error:
             out.print(str(error))
             continue
-        if case_file:
-            case.save(case_file)
+        except OSError as error:  # the case goes on, whatever the disk says
+            out.print(f"it could not be kept: {error.strerror or error}")
+            continue
         if answer == "quit":
             break
         if answer:
@@ -120,6 +123,10 @@ def respond(case: Case, line: str) -> str:
         case.stop(rest or None)
         return ""
     if first == "save":
+        if not rest:
+            return "save needs the name of a file"
+        if Path(rest).is_dir():
+            return f"'{rest}' is a folder; save needs the name of a file"
         case.save(Path(rest))
         return f"kept in {rest}"
     if first == "why":

@@ -100,6 +100,8 @@ def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
         check_probabilities(**{f"accuracy of {name}": float(accuracy)})
         if not 0 <= float(cost) < math.inf:
             raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}")
+    if len({name for name, _, _ in tests}) < len(tests):
+        raise ProblemError(f"techniques must have different names; they read '{text}'")
     return tuple(tests)
 
 
