@@ -7,15 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rhoplan.advice.case import advise
 from rhoplan.advice.sensitivity import flips
-from rhoplan.advice.variations import moved, parameters, renewed
+from rhoplan.advice.variations import moved, parameters
 from rhoplan.agent import make_agent
 from rhoplan.menu import Commit, Test
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy, decide
+from rhoplan.policy import decide
 from rhoplan.problem import observe_then_commit
 from rhoplan.problems.registry import make
 from rhoplan.situation import observe_all
+from rhoplan.utility import NegativeEntropy
 
 
 def perfect(cost=1.0):
@@ -106,16 +107,20 @@ def test_without_time_nothing_is_claimed():
     assert {edge.status for flip in found for edge in (flip.down, flip.up)} == {"not examined"}
 
 
-@pytest.mark.parametrize("kind", ["cost", "loss"])
-def test_a_renewed_graph_is_the_graph_of_the_changed_model(kind):
+def test_a_test_that_was_run_may_be_unavailable_since():
     problem = make("four-diseases")
     agent = make_agent("efe", problem)
-    graph = Graph(problem)
-    Policy(graph, agent).settle(np.array([graph.root]))
-    for parameter in [p for p in parameters(problem, agent) if p.kind == kind][:4]:
-        changed, _ = parameter.change(parameter.value * 1.7 + 1)
-        values = []
-        for one in (renewed(graph, changed), Graph(changed)):
-            policy = Policy(one, agent)
-            values.append(policy.plan.action_values(np.array([one.root]), agent.horizon)[1][0])
-        assert values[0] == pytest.approx(values[1], abs=1e-9)
+    first = decide(problem, agent).choice
+    given = [(first, next(test.outcomes[0] for test in problem.flat.tests if test.name == first))]
+    for found in flips(problem, agent, given, unavailable=[first], only=["cost", "prior"]):
+        assert found.is_examined
+        assert found.now == advise(problem, agent, given, unavailable=[first]).do
+
+
+def test_own_utilities_are_searched_on_graphs_of_their_own():
+    problem = perfect(cost=11.0)
+    agent = dataclasses.replace(make_agent("planning", problem), utility=NegativeEntropy(20.0))
+    flip = by_name(problem, agent, only=["cost"])["cost of truth"]
+    assert (flip.now, flip.down.then) == ("leave", "truth")  # being unsure costs as much at the test as at the commit
+    assert flip.down.value == pytest.approx(10, rel=1e-5)
+    assert not flip.down.is_nearest

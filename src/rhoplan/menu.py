@@ -8,7 +8,7 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -184,6 +184,14 @@ class FlatMenu(CachedMenu):
         """What restricts tests besides running once: equal for menus with the same restrictions."""
         ordered = {test.name: (test.group, test.after) for test in self.tests if test.group or test.after}
         return dict(self.first_prices), self.most_tests, self.budget, ordered
+
+    def without(self, names: Collection[str]) -> FlatMenu:
+        """This menu with some tests left out, and those that wait for them, and groups that are empty then."""
+        tests = tuple(test for test in self.tests if test.name not in names)
+        while len(kept := tuple(t for t in tests if set(t.after) <= {other.name for other in tests})) < len(tests):
+            tests = kept
+        prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
+        return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget)
 
     def build(self, visible: Any) -> tuple[Action, ...]:
         return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)

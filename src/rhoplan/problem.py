@@ -125,13 +125,11 @@ class Problem:
         Ending actions that another one beats in every state do not count: nobody would take them.
         """
         actions = self.menu(self.start)
-        ending = [action for action in actions if action.ends_episode]
-        beaten = {
-            id(action)
-            for action in ending
-            if any(other.factor == action.factor and np.all(other.reward > action.reward) for other in ending)
-        }
-        sizes = [float(np.max(np.abs(action.reward))) for action in actions if id(action) not in beaten]
+        sizes = [float(np.max(np.abs(action.reward))) for action in actions if not action.ends_episode]
+        for factor in {action.factor for action in actions if action.ends_episode}:
+            rewards = np.stack([a.reward for a in actions if a.ends_episode and a.factor == factor])
+            beaten = (rewards[:, None] > rewards).all(axis=-1).any(axis=0)
+            sizes.append(float(np.max(np.abs(rewards[~beaten]))))
         return max([*sizes, 0.0]) or 1.0
 
 

@@ -1,141 +1,173 @@
-"""Closing in on a change of action, and ruling out that a nearer one hides between the points looked at."""
+"""Where the first action changes as one number moves: which values to look at next, and what is certain by then.
+
+A search is told answers and says which values it wants to know about; whoever runs it may ask for many searches at
+once. First it looks along the whole range, then closes in on the nearest change either way, and last it rules out that
+a nearer one hides between the values looked at. That follows from convexity: below the chord between two values,
+above the line through two neighbours beyond them. Where this leaves a gap open, it is divided.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from rhoplan.errors import RhoplanError
+import numpy as np
 
-FINEST = 0.005
-"""Width of a gap, as a share of the whole distance, that is not halved any more."""
+from rhoplan.problem import Array
+
+CLOSE = 1e-6
+"""Distance between the two sides of a change, as a share of its value; nothing is looked for in narrower gaps."""
+
+ROUNDING = 1e-9
+"""Differences below this share of the worths at hand are rounding: plans that only swap tests are worth the same."""
+
+MOST_DIVISIONS = 200
+"""Values looked at per parameter to rule out nearer changes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
-    """The first action at a value of a parameter, and what actions are worth there.
+    """The first action at a value of a parameter.
 
-    same: whether it is today's action. plain: their worth without information, where that is not convex.
+    same: whether it is today's. worth (A,): what actions are worth there, today's first, up to a positive factor and a
+    term that all have in common: convex in the value, or empty where it is not. allowed: how many plans are within the
+    budget; between values that allow the same plans worth is convex, elsewhere it only falls.
     """
 
     value: float
     action: str
     same: bool
-    worth: Mapping[str, float]
-    plain: Mapping[str, float]
+    worth: Array
+    allowed: int = 0
 
-    def lead(self, now: str) -> float:
-        """How much more `now` is worth than any other action; NaN where worths are not known."""
-        if now not in self.worth:
-            return -math.inf if self.worth else math.nan
-        return self.worth[now] - max((v for name, v in self.worth.items() if name != now), default=-math.inf)
-
-
-Ask = Callable[[float], Answer]
+    @property
+    def lead(self) -> float:
+        """By how much today's action is worth more than any other; NaN where that is not known."""
+        if not self.worth.size:
+            return math.nan
+        return float(self.worth[0] - self.worth[1:].max(initial=-math.inf))
 
 
-def closed_in(inside: Answer, outside: Answer, close: float, own: float, ask: Ask) -> tuple[Answer, Answer]:
-    """Two answers next to each other between which the first action changes.
+Gap: TypeAlias = tuple[Answer | None, Answer, Answer, Answer | None]
+Search: TypeAlias = Generator[list[float], Mapping[float, Answer | None], None]
 
-    Where the two leads tell how far away the change is, the guess that they give is tried first, with a hair's breadth
-    on either side; the bracket is halved whenever that does not shrink it to a quarter. close: the width to reach, as a
-    share of the value; own: the parameter's size, which says what counts as close around zero.
-    """
-    now = inside.action
-    while True:
-        width = abs(outside.value - inside.value)
-        near = close * max(abs(inside.value), abs(outside.value), 1e-3 * own)
-        if width <= near:
-            return inside, outside
-        tries = [(inside.value + outside.value) / 2]
-        lead, behind = inside.lead(now), outside.lead(now)
-        if lead > 0 > behind and math.isfinite(lead - behind):
-            guess = inside.value + (outside.value - inside.value) * lead / (lead - behind)
-            hair = math.copysign(0.4 * near, outside.value - inside.value)
-            tries = [guess + hair, guess - hair, *tries]
-        for value in tries:
-            if abs(outside.value - inside.value) <= max(near, width / 4):
+
+class Line:
+    """What is known along the range of one parameter, and the search for the nearest changes."""
+
+    def __init__(self, own: float, values: list[float], *, is_convex: bool) -> None:
+        self.own, self.values, self.is_convex = own, sorted({own, *values}), is_convex
+        self.known: dict[float, Answer] = {}
+        self.is_closed_in = False
+
+    def search(self) -> Search:
+        """Yields values to ask for, and is sent what was found there; None where the question makes no sense."""
+        asked, left = self.values, MOST_DIVISIONS
+        while asked:
+            found = yield asked
+            self.known |= {value: answer for value, answer in found.items() if answer is not None}
+            asked = [value for side in (-1, 1) for value in self._closer(side)]
+            if not asked:
+                self.is_closed_in = True
+                asked = self._dividers()[:left] if self.is_convex else []
+                left -= len(asked)
+
+    def inside(self, side: int) -> list[Answer]:
+        """Answers with today's action, from the parameter's own value outward until the first change."""
+        found = []
+        for value in sorted((v for v in self.known if (v - self.own) * side >= 0), key=lambda v: abs(v - self.own)):
+            if not self.known[value].same:
                 break
-            if min(inside.value, outside.value) < value < max(inside.value, outside.value):
-                answer = ask(value)
-                inside, outside = (answer, outside) if answer.same else (inside, answer)
-        if abs(outside.value - inside.value) == width:
-            return inside, outside
+            found.append(self.known[value])
+        return found
+
+    def outside(self, side: int) -> Answer | None:
+        """The nearest answer with another action."""
+        found = [a for v, a in self.known.items() if (v - self.own) * side > 0 and not a.same]
+        return min(found, key=lambda answer: abs(answer.value - self.own), default=None)
+
+    def _closer(self, side: int) -> list[float]:
+        """Values between the two sides of a change; none where they are next to each other."""
+        outside = self.outside(side)
+        if outside is None:
+            return []
+        inside = self.inside(side)[-1]
+        near = self._near(inside, outside)
+        if abs(outside.value - inside.value) <= near:
+            return []
+        tries = [(inside.value + outside.value) / 2]
+        lead, behind = inside.lead, outside.lead
+        if lead > 0 > behind and math.isfinite(lead - behind):  # a guess, with a hair's breadth on either side
+            guess = inside.value + (outside.value - inside.value) * lead / (lead - behind)
+            tries += [guess - 0.4 * near, guess + 0.4 * near]
+        low, high = sorted((inside.value, outside.value))
+        return [value for value in tries if low < value < high]
+
+    def is_nearest(self, side: int) -> bool:
+        """Whether it is certain that no other action becomes better, and worse again, before the first change."""
+        return self.is_convex and not self._gaps(side)
+
+    def _dividers(self) -> list[float]:
+        """Values within gaps, those of the widest first: the middle, and where a bend of today's worth would be."""
+        gaps = sorted(
+            (gap for side in (-1, 1) for gap in self._gaps(side)), key=lambda gap: -abs(gap[1].value - gap[2].value)
+        )
+        found = []
+        for before, left, right, after in gaps:
+            found.append((left.value + right.value) / 2)
+            lines = [_line(one, other) for one, other in ((before, left), (right, after))]
+            if lines[0] and lines[1] and lines[0][1] != lines[1][1]:
+                bend = (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1])
+                found += [bend] if min(left.value, right.value) < bend < max(left.value, right.value) else []
+        return [value for value in dict.fromkeys(found) if value not in self.known]
+
+    def _gaps(self, side: int) -> list[Gap]:
+        """Neighbours between which nothing rules out another action, each with the neighbours around them."""
+        inside, outside = self.inside(side), self.outside(side)
+        behind = next(iter(self.inside(-side)[1:]), self.outside(-side))
+        gaps = zip([behind, *inside], inside, inside[1:], [*inside[2:], outside], strict=False)
+        return [g for g in gaps if abs(g[1].value - g[2].value) > self._near(g[1], g[2]) and not _rules_out(*g)]
+
+    def _near(self, one: Answer, other: Answer) -> float:
+        """What counts as next to each other; around zero the parameter's own size says so."""
+        return CLOSE * max(abs(one.value), abs(other.value), 1e-3 * abs(self.own))
 
 
-@dataclass(frozen=True)
-class Ruler:
-    """Rules out changes between points by convexity. now: today's action. slack: what chords may miss at most."""
-
-    now: str
-    slack: float
-
-    def nearer(
-        self, points: list[Answer], outside: Answer | None, halvings: int, ask: Ask
-    ) -> tuple[Answer | None, bool, int]:
-        """An answer nearer than `outside` at which the action is another one, if halving finds one.
-
-        points: from the parameter's own value outward, all with today's action; grows, and is cut where one is found.
-        Also whether all gaps were ruled out, and how many halvings are left.
-        """
-        while True:
-            gaps = [place for place in range(len(points) - 1) if not self._closed(points, place, outside)]
-            widest = max(gaps, key=lambda place: _width(points, place), default=None)
-            if widest is None:
-                return None, True, halvings
-            fine = _width(points, widest) <= FINEST * abs(points[-1].value - points[0].value)
-            if halvings == 0 or fine or math.isinf(self.slack):
-                return None, False, halvings
-            halvings -= 1
-            try:
-                middle = ask((points[widest].value + points[widest + 1].value) / 2)
-            except RhoplanError:
-                return None, False, halvings
-            if not middle.same:
-                del points[widest + 1 :]
-                return middle, False, halvings
-            points.insert(widest + 1, middle)
-
-    def _closed(self, points: list[Answer], place: int, outside: Answer | None) -> bool:
-        before = points[place - 1] if place else None
-        after = points[place + 2] if place + 2 < len(points) else outside
-        return self.rules_out(before, points[place], points[place + 1], after)
-
-    def rules_out(self, before: Answer | None, left: Answer, right: Answer, after: Answer | None) -> bool:
-        """Whether today's action certainly leads everywhere between `left` and `right`."""
-        known = [point.plain.get(self.now) for point in (left, right)]
-        if math.isinf(self.slack) or None in known:
-            return False
-        pairs = [(a, b) for a, b in ((before, left), (right, after)) if a is not None and b is not None]
-        lines = [line for a, b in pairs if (line := _line(a, b, self.now)) is not None]
-        names = (left.plain.keys() | right.plain.keys()) - {self.now}
-        for name in names:
-            chord = _line(left, right, name)
-            if chord is None:
-                return False
-            gaps = [(offset - chord[0] - self.slack, slope - chord[1]) for offset, slope in lines]
-            if not _above(gaps, left.value, right.value):
-                return False
-        return bool(lines)
+def _rules_out(before: Answer | None, left: Answer, right: Answer, after: Answer | None) -> bool:
+    """Whether between `left` and `right` certainly no other action is worth more than today's, but for rounding."""
+    if not left.worth.size or not right.worth.size:
+        return False
+    ends = np.stack([left.worth, right.worth], axis=1)
+    slack = ROUNDING * float(np.abs(ends[np.isfinite(ends)]).max())
+    if left.allowed != right.allowed:
+        low, high = sorted((left, right), key=lambda answer: answer.value)
+        return bool(high.worth[0] + slack >= low.worth[1:].max(initial=-math.inf))
+    # Heights over the gap at its left and right end: chords of the other actions, lines of today's.
+    chords = ends[1:][np.isfinite(ends[1:]).any(axis=1)] - slack  # what the budget bars is no rival
+    width, lines = right.value - left.value, []
+    for one, other in ((before, left), (right, after)):
+        if line := _line(one, other):
+            start = left.worth[0] if other is left else right.worth[0] - line[1] * width
+            lines.append((start, start + line[1] * width))
+    above = np.array([*lines, (-math.inf, -math.inf)])[:, None, :] - chords
+    if len(lines) < 2:
+        return bool((above[0] >= 0).all())
+    # Of two lines the higher is lowest where they meet, if that is in between.
+    apart = above[0] - above[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = apart[:, 0] / (apart[:, 0] - apart[:, 1])
+    share = np.where((share > 0) & (share < 1), share, 0.0)[:, None]
+    meets = above[:2, :, :1] * (1 - share) + above[:2, :, 1:] * share
+    return bool((np.concatenate([above[:2], meets], axis=2).max(axis=0) >= 0).all())
 
 
-def _width(points: list[Answer], place: int) -> float:
-    return abs(points[place + 1].value - points[place].value)
-
-
-def _line(one: Answer, other: Answer, name: str) -> tuple[float, float] | None:
-    """Offset and slope of the line through an action's worth at two values."""
-    if name not in one.plain or name not in other.plain or one.value == other.value:
+def _line(one: Answer | None, other: Answer | None) -> tuple[float, float] | None:
+    """Offset and slope of the line through the worth of today's action at two values, where that means something."""
+    if one is None or other is None or not one.worth.size or not other.worth.size:
         return None
-    slope = (other.plain[name] - one.plain[name]) / (other.value - one.value)
-    return one.plain[name] - slope * one.value, slope
-
-
-def _above(lines: list[tuple[float, float]], start: float, end: float) -> bool:
-    """Whether the higher of at most two lines is above 0 everywhere from `start` to `end`."""
-    places = [start, end]
-    if len(lines) == 2 and lines[0][1] != lines[1][1]:
-        meet = (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1])
-        places += [meet] if min(start, end) < meet < max(start, end) else []
-    return all(max((offset + slope * place for offset, slope in lines), default=-1.0) > 0 for place in places)
+    if one.allowed != other.allowed or one.value == other.value:
+        return None
+    slope = float(other.worth[0] - one.worth[0]) / (other.value - one.value)
+    return float(one.worth[0]) - slope * one.value, slope

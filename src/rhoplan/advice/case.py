@@ -15,7 +15,6 @@ import numpy as np
 from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import EvidenceError
-from rhoplan.menu import FlatMenu
 from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy, action_values
 from rhoplan.problem import Problem
@@ -86,13 +85,7 @@ def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
         raise EvidenceError(f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable")
     if not left_out:
         return problem
-    tests = tuple(test for test in menu.tests if test.name not in left_out)
-    # A test that waits for one that cannot be had cannot be had either; a group without tests has no price.
-    while len(kept := tuple(t for t in tests if set(t.after) <= {other.name for other in tests})) < len(tests):
-        tests = kept
-    prices = {group: price for group, price in menu.first_prices.items() if any(t.group == group for t in tests)}
-    fewer = FlatMenu(tests, menu.commits, prices, menu.most_tests, menu.budget)
-    return replace(problem, menu=fewer)
+    return replace(problem, menu=menu.without(left_out))
 
 
 def advise(

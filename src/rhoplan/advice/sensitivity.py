@@ -1,45 +1,43 @@
 """How far each number of a model can move before the first action changes, with both sides of the change verified.
 
-A parameter moves away from its value until the first action is another one, or until the end of its range; then the
-change is closed in on, with both first actions computed right before and right beyond it. That no nearer change hides
-between the points looked at follows from convexity: what an action is worth is a maximum over plans, each linear in a
-prior, a cost, a reward, the weight, or a likelihood of a test that runs once. So between two points it lies below the
-chord, and above the lines through neighbouring points. Where that does not rule a change out, the gap is halved, as
-long as it is worth it; `is_nearest` says whether all gaps were closed. (Information is not convex in a belief; there
-the weighted entropy is added to the chord.)
+The searches of all parameters run side by side (`brackets` says which values each wants to know), and what they ask for
+in one round is planned at once, as copies of the model on one graph (`planning.copies`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from rhoplan.advice.brackets import Answer, Ruler, closed_in
-from rhoplan.advice.case import follow, without
+from rhoplan.advice.brackets import Answer, Line
+from rhoplan.advice.case import without
 from rhoplan.advice.pathway import check_fixed
-from rhoplan.advice.variations import Parameter, parameters, renewed
+from rhoplan.advice.variations import Parameter, parameters
 from rhoplan.agent import Agent
-from rhoplan.errors import RhoplanError
+from rhoplan.errors import LimitError, RhoplanError
+from rhoplan.planning.copies import Layout
+from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
+from rhoplan.planning.ties import choose, tolerance
 from rhoplan.policy import Policy
-from rhoplan.problem import Problem
-
-CLOSE = 1e-6
-"""Distance between the two sides of a flip, as a share of its value."""
+from rhoplan.problem import Array, Problem
+from rhoplan.situation import observe_all
 
 FIRST_STEP, GROWTH = 0.02, 2.0
 """A search begins 2% away (a probability: 2% of its odds), and each step is so many times longer than the last."""
 
-MOST_HALVINGS, MOST_FOR_PRIORS = 30, 120
-"""Points added at most to rule out nearer changes, per parameter and direction; people ask about priors most."""
-
 SURE = 1e-9
 """How close to 0 and 1 a probability is moved: there all is certain and evidence may become impossible."""
+
+SIDE_BY_SIDE = 24
+"""Parameters searched at the same time. Those that usually matter most come first, should time run out."""
+
+Evidence = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class Edge:
     """How far a parameter can move one way. status: `flips`, `does not flip` up to `limit`, or `not examined`.
 
     value: where the first action changes. then: the first action beyond. before, beyond: values on both sides, next to
-    it, at which the two first actions were computed. is_nearest: whether it is certain that the first action does not
-    change (and change back) on the way.
+    it, at which the two first actions were computed. is_nearest: whether it is certain that no other action becomes
+    better (and worse again) on the way, but for stretches narrower than a millionth of the value.
     """
 
     status: Literal["flips", "does not flip", "not examined"]
@@ -92,7 +90,7 @@ class Flip:
 def flips(
     problem: Problem,
     agent: Agent,
-    given: Sequence[tuple[str, str]] = (),
+    given: Evidence = (),
     *,
     unavailable: Iterable[str] = (),
     only: Iterable[str] | None = None,
@@ -105,148 +103,169 @@ def flips(
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
-    model, end = without(problem, unavailable), time.monotonic() + budget
+    end = time.monotonic() + budget
+    asker = _Asker(problem, agent, given, tuple(unavailable))
     kinds = None if only is None else set(only)
-    asker = _Asker(problem, model, agent, given)
-    found = []
-    for parameter in parameters(model, agent):
-        if kinds is None or parameter.kind in kinds:
-            edges = [asker.edge(parameter, direction, end) for direction in (-1, 1)]
-            found.append(
-                Flip(parameter.name, parameter.kind, parameter.quantity, parameter.value, asker.now, edges[0], edges[1])
-            )
+    chosen = [p for p in parameters(problem, agent) if kinds is None or p.kind in kinds]
+    found: list[Flip] = []
+    for start in range(0, len(chosen), SIDE_BY_SIDE):
+        group = chosen[start : start + SIDE_BY_SIDE]
+        for parameter, line in zip(group, asker.lines(group, end), strict=True):
+            edges = (_edge(parameter, line, side) for side in (-1, 1))
+            found.append(Flip(parameter.name, parameter.kind, parameter.quantity, parameter.value, asker.now, *edges))
     return tuple(found)
 
 
-class _OutOfTime(Exception):
-    pass
-
-
 class _Asker:
-    """Finds the first action for a changed model, with as little work as the change allows."""
+    """Finds first actions for changed models, many at once where only numbers change."""
 
-    def __init__(self, problem: Problem, model: Problem, agent: Agent, given: Sequence[tuple[str, str]]) -> None:
-        self.agent, self.given = agent, given
-        self.graph = Graph(model)
-        self.node = self.graph.node(follow(problem, given)[0])
+    def __init__(self, problem: Problem, agent: Agent, given: Evidence, unavailable: Sequence[str]) -> None:
+        self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = ""
-        # The choice needs all of the graph down to the horizon: what it holds now serves every change of money.
-        self.now = self._answer(self.graph, agent, self.node, 0.0, False).action
+        self.now = self._alone(problem, agent, 0.0).action
+        self._layouts: dict[bool, Layout | None] = {}
 
-    def ask(self, parameter: Parameter, value: float) -> Answer:
-        """The first action with `value` for the parameter.
+    def layout(self, parameter: Parameter) -> Layout | None:
+        """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
+        agent, problem = self.agent, self.problem
+        if agent.planner != "exact" or agent.rule or agent.utility or problem.leaf is not None:
+            return None
+        prices = parameter.kind in ("cost", "first price") and problem.flat.budget is not None
+        if prices not in self._layouts:
+            try:
+                self._layouts[prices] = Layout(
+                    problem, self.given, agent.horizon, left_out=self.unavailable, prices_vary=prices
+                )
+            except LimitError:
+                self._layouts[prices] = None
+        return self._layouts[prices]
 
-        Raises RhoplanError where the evidence would be impossible, or beyond a cap.
-        """
-        problem, agent = parameter.change(value)
-        if parameter.keeps_beliefs:
-            graph, node = self.graph if parameter.kind == "weight" else renewed(self.graph, problem), self.node
-        else:
-            situation = follow(problem, self.given)[0]
-            graph = Graph(problem)
-            node = graph.node(situation)
-        return self._answer(graph, agent, node, value, parameter.quantity == "probability")
+    def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
+        """What is known along the range of each parameter after its search, or when time is up."""
+        lines = [Line(p.value, _range(p), is_convex=p.is_convex and self.agent.commits_count) for p in group]
+        searches = [line.search() for line in lines]
+        wanted = [next(search) for search in searches]
+        while any(wanted):
+            answers = self._answers(
+                [(p, value) for p, values in zip(group, wanted, strict=True) for value in values], end
+            )
+            if answers is None:
+                break
+            for place, search in enumerate(searches):
+                if wanted[place]:
+                    told = {value: answers[group[place].name, value] for value in wanted[place]}
+                    try:
+                        wanted[place] = search.send(told)
+                    except StopIteration:
+                        wanted[place] = []
+        return lines
 
-    def _answer(self, graph: Graph, agent: Agent, node: int, value: float, of_belief: bool) -> Answer:
-        policy, nodes = Policy(graph, agent), np.array([node])
-        policy.settle(nodes)
+    def _answers(
+        self, questions: Sequence[tuple[Parameter, float]], end: float
+    ) -> Mapping[tuple[str, float], Answer | None] | None:
+        """The answer to each question; None as a whole where time ran out."""
+        found: dict[tuple[str, float], Answer | None] = {}
+        together: dict[tuple[Layout, float], list[tuple[Parameter, float, Problem]]] = {}
+        for parameter, value in questions:
+            problem, agent = parameter.change(value)
+            layout = self.layout(parameter)
+            if layout is not None:
+                together.setdefault((layout, agent.weight), []).append((parameter, value, problem))
+                continue
+            if time.monotonic() > end:
+                return None
+            try:
+                found[parameter.name, value] = self._alone(problem, agent, value)
+            except RhoplanError:  # so far from the model what has been seen could not have happened
+                found[parameter.name, value] = None
+        for (layout, weight), versions in together.items():
+            for start in range(0, len(versions), layout.at_once):
+                if time.monotonic() > end:
+                    return None
+                part = versions[start : start + layout.at_once]
+                answers = self._together(layout, part, replace(self.agent, weight=weight))
+                found |= {(p.name, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
+        return found
+
+    def _together(
+        self, layout: Layout, versions: Sequence[tuple[Parameter, float, Problem]], agent: Agent
+    ) -> list[Answer | None]:
+        copies = layout.copies([problem for _, _, problem in versions])
+        plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+        ending, going, _ = plan.action_values(copies.start, agent.horizon)
+        tie = tolerance(1.0) * np.maximum(copies.scale, plan.utility.scale(copies.graph))
+        slots = choose(np.concatenate([ending[:, None], going], axis=1), tie[:, None]) - 1
+        menu = layout.graph.menus[layout.graph.visible[layout.node]]
+        names = [action.name for action in (*menu.ending, *menu.going)]
+        worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)
+        unsure = plan.graph.tables[0].entropy[plan.graph.belief[copies.start, 0]]
+        worth = (worth - agent.weight_per_nat * unsure[:, None]) * np.where(copies.evidence > 0, copies.evidence, 1.0)[
+            :, None
+        ]
+        answers: list[Answer | None] = []
+        for k, (_, value, _) in enumerate(versions):
+            if copies.evidence[k] == 0:
+                answers.append(None)
+                continue
+            place = len(menu.ending) + slots[k] if slots[k] >= 0 else copies.graph.stop_action[copies.start[k]]
+            answers.append(self._answer(value, names[place], names, worth[k], int(copies.allowed[k])))
+        return answers
+
+    def _alone(self, problem: Problem, agent: Agent, value: float) -> Answer:
+        """The answer on a graph of its own; RhoplanError where the evidence would be impossible, or beyond a cap."""
+        graph = Graph(without(problem, self.unavailable))
+        node = graph.node(observe_all(problem, self.given))
+        policy = Policy(graph, agent)
+        policy.settle(np.array([node]))
         menu = graph.menus[graph.visible[node]]
         slot, ending = int(policy.choice[node]), int(policy.ending[node])
         name = (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
-        if not agent.commits_count or agent.rule or agent.utility:
-            return Answer(value, name, name == self.now, {}, {})
-        worth = _worth(policy, node)
-        plain = _worth(Policy(graph, replace(agent, weight=0.0)), node) if of_belief and agent.weight else worth
-        return Answer(value, name, name == self.now, worth, plain)
+        return Answer(value, name, name == self.now, np.empty(0))
 
-    def _slack(self, parameter: Parameter) -> float:
-        """What may be missing above the chord of `plain` values; infinite where values are not convex."""
-        menu, agent = self.graph.problem.flat, self.agent
-        if agent.discount != 1 or (parameter.kind in ("cost", "first price") and menu.budget is not None):
-            return math.inf
-        if parameter.kind == "likelihood" and any(test.repeatable for test in menu.tests):
-            return math.inf
-        return agent.weight_per_nat * math.log(len(self.graph.problem.states)) if parameter.of_belief else 0.0
-
-    def edge(self, parameter: Parameter, direction: int, end: float) -> Edge:
-        """What happens when the parameter moves down (-1) or up (1)."""
-
-        def ask(value: float) -> Answer:
-            if time.monotonic() > end:
-                raise _OutOfTime
-            return self.ask(parameter, value)
-
-        try:
-            return _search(parameter, direction, Ruler(self.now, self._slack(parameter)), ask)
-        except _OutOfTime:
-            return Edge("not examined", parameter.low if direction < 0 else parameter.high)
+    def _answer(self, value: float, action: str, names: Sequence[str], worth: Array, allowed: int) -> Answer:
+        """An answer, today's action first among the worths."""
+        today = names.index(self.now)
+        ordered = np.concatenate([worth[today : today + 1], np.delete(worth, today)])
+        return Answer(value, action, action == self.now, ordered, allowed)
 
 
-def _worth(policy: Policy, node: int) -> dict[str, float]:
-    """What every action is worth at `node`."""
-    graph, nodes = policy.graph, np.array([node])
-    menu = graph.menus[graph.visible[node]]
-    going = policy.plan.action_values(nodes, policy.agent.horizon)[1][0]
-    commits = graph.ending_rewards(nodes, int(graph.visible[node]))[0]
-    values = dict(zip([action.name for action in menu.ending], commits.tolist(), strict=True))
-    return values | {action.name: float(going[k]) for k, action in enumerate(menu.going)}
+def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
+    limit = parameter.low if side < 0 else parameter.high
+    inside, outside = line.inside(side), line.outside(side)
+    if not line.is_closed_in:
+        return Edge("not examined", limit)
+    sure = line.is_nearest(side)
+    if outside is not None:
+        before, beyond = inside[-1].value, outside.value
+        return Edge("flips", limit, (before + beyond) / 2, outside.action, before, beyond, sure)
+    tried = [value for value in line.values if (value - line.own) * side > 0]
+    missing = len(tried) - sum(value in line.known for value in tried)
+    return Edge("does not flip", inside[-1].value if missing else limit, is_nearest=sure)
 
 
-def _search(parameter: Parameter, direction: int, ruler: Ruler, ask: Callable[[float], Answer]) -> Edge:
-    points, outside = [ask(parameter.value)], None
-    limit = parameter.low if direction < 0 else parameter.high
-    step, last = _first_step(parameter), _end(parameter, direction)
-    try:
-        while outside is None and points[-1].value != last:
-            answer = ask(_next(parameter, points[-1].value, direction, step))
-            step *= GROWTH
-            if answer.same:
-                points.append(answer)
-            else:
-                outside = answer
-    except RhoplanError:  # so far from the model what has been seen could not have happened
-        limit = points[-1].value
-    own, sure = abs(parameter.value), False
-    left = MOST_FOR_PRIORS if parameter.kind == "prior" else MOST_HALVINGS
-    while True:
-        if outside is not None:
-            inside, outside = closed_in(points[-1], outside, CLOSE, own, ask)
-            points.append(inside)
-        try:
-            nearer, sure, left = ruler.nearer(points, outside, left, ask)
-        except _OutOfTime:
-            break  # what was found stands; whether it is the nearest is open
-        if nearer is None:
-            break
-        outside = nearer
-    if outside is None:
-        return Edge("does not flip", limit, is_nearest=sure)
-    before, beyond = points[-1].value, outside.value
-    return Edge("flips", limit, (before + beyond) / 2, outside.action, before, beyond, sure)
+def _range(parameter: Parameter) -> list[float]:
+    """Values to look at first, both ways from the parameter's own to the ends of its range."""
+    return [value for side in (-1, 1) for value in _steps(parameter, side)]
 
 
-def _first_step(parameter: Parameter) -> float:
-    if parameter.quantity == "probability":
-        return FIRST_STEP
-    return FIRST_STEP * (abs(parameter.value) or 1e-3 * parameter.high)
+def _steps(parameter: Parameter, side: int) -> list[float]:
+    is_probability = parameter.quantity == "probability"
+    low, high = (SURE, 1 - SURE) if is_probability else (parameter.low, parameter.high)
+    end = low if side < 0 else high
+    step = FIRST_STEP * (1.0 if is_probability else abs(parameter.value) or 1e-3 * parameter.high)
+    values, value = [], parameter.value
+    while (end - value) * side > 0:
+        value = _shifted(value, side * step) if is_probability else value + side * step
+        value = end if (value - end) * side >= 0 else value
+        values.append(value)
+        step *= GROWTH
+    return values
 
 
-def _end(parameter: Parameter, direction: int) -> float:
-    """The last value to try."""
-    if parameter.quantity != "probability":
-        return parameter.low if direction < 0 else parameter.high
-    return SURE if direction < 0 else 1 - SURE
-
-
-def _next(parameter: Parameter, value: float, direction: int, step: float) -> float:
-    """The value a step further, for a probability on the scale of log odds; never beyond the end."""
-    end = _end(parameter, direction)
-    if parameter.quantity == "probability":
-        place = math.log(value / (1 - value)) + direction * step
-        further = 1 / (1 + math.exp(-min(max(place, -30.0), 30.0)))
-    else:
-        further = value + direction * step
-    return end if (further - end) * direction >= 0 else further
+def _shifted(probability: float, step: float) -> float:
+    """A probability whose log odds are `step` further."""
+    place = math.log(probability / (1 - probability)) + step
+    return 1 / (1 + math.exp(-min(max(place, -30.0), 30.0)))
 
 
 def _distance(flip: Flip, value: float) -> float:

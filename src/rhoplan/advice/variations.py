@@ -7,15 +7,11 @@ moves, and the rest of the distribution keeps its proportions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from rhoplan.agent import Agent
 from rhoplan.menu import Commit, FlatMenu, Test
-from rhoplan.planning.graph import Graph, VisibleMenu
 from rhoplan.problem import Array, Problem
 
 Change = Callable[[float], tuple[Problem, Agent]]
@@ -28,7 +24,9 @@ FAR = 10.0
 class Parameter:
     """A number of the model or of the agent, where it may lie, and the model with another value in its place.
 
-    keeps_beliefs: whether the graph of beliefs stays as it is, so that only its rewards need to be renewed.
+    is_convex: whether what an action is worth is convex in it, but for a factor and a term that all have in common:
+    a maximum over plans, each linear in the number, or in the chances of findings, of which certainty is convex. (Of
+    prices under a budget that holds as long as they bar the same plans, and more never helps.)
     """
 
     name: str
@@ -38,12 +36,7 @@ class Parameter:
     low: float
     high: float
     change: Change
-    keeps_beliefs: bool
-
-    @property
-    def of_belief(self) -> bool:
-        """Whether beliefs depend on it, so that what information is worth does too."""
-        return self.quantity == "probability"
+    is_convex: bool = True
 
 
 def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
@@ -57,20 +50,18 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     for place, state in enumerate(problem.states):
         if 0 < problem.prior[place] < 1 and (len(problem.states) > 2 or place == 1):
             prior = float(problem.prior[place])
-            yield Parameter(
-                f"prior of {state}", "prior", "probability", prior, 0, 1, _prior(problem, agent, place), False
-            )
+            yield Parameter(f"prior of {state}", "prior", "probability", prior, 0, 1, _prior(problem, agent, place))
     if not agent.utility and not agent.rule:
         yield Parameter(
             "weight", "weight", "weight", agent.weight, 0, largest,
-            lambda value: (problem, replace(agent, weight=value)), True,
+            lambda value: (problem, replace(agent, weight=value)),
         )  # fmt: skip
     for test in menu.tests:
         change = _cost(problem, agent, test)
-        yield Parameter(f"cost of {test.name}", "cost", "money", test.cost, 0, largest, change, menu.budget is None)
+        yield Parameter(f"cost of {test.name}", "cost", "money", test.cost, 0, largest, change)
     for group, price in menu.first_prices.items():
         change = _first_price(problem, agent, group)
-        yield Parameter(f"first price of {group}", "first price", "money", price, 0, largest, change, False)
+        yield Parameter(f"first price of {group}", "first price", "money", price, 0, largest, change)
     for commit in menu.commits:
         for place, state in enumerate(problem.states):
             kind: Literal["loss", "reward"] = "loss" if counts_losses(problem) else "reward"
@@ -78,7 +69,7 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
             change = _reward(problem, agent, commit, place, sign)
             value = sign * float(commit.reward[place]) + 0.0
             name = f"{kind} of {commit.name} in {state}"
-            yield Parameter(name, kind, "money", value, -largest, largest, change, True)
+            yield Parameter(name, kind, "money", value, -largest, largest, change)
     for test in menu.tests:
         for place, state in enumerate(problem.states):
             yield from _row(problem, agent, test, place, state)
@@ -92,7 +83,7 @@ def _row(problem: Problem, agent: Agent, test: Test, place: int, state: str) -> 
         if 0 < row[outcome] < 1:
             yield Parameter(
                 f"P({test.outcomes[outcome]} | {state}) of {test.name}", "likelihood", "probability",
-                float(row[outcome]), 0, 1, _likelihood(problem, agent, test, place, outcome), False,
+                float(row[outcome]), 0, 1, _likelihood(problem, agent, test, place, outcome), not test.repeatable,
             )  # fmt: skip
 
 
@@ -154,37 +145,6 @@ def _likelihood(problem: Problem, agent: Agent, test: Test, place: int, outcome:
     def change(value: float) -> tuple[Problem, Agent]:
         likelihood = test.likelihood.copy()
         likelihood[place] = moved(test.likelihood[place], outcome, value)
-        changed = _test(problem, test, replace(test, likelihood=likelihood))
-        # What may be run when, and for what, is as before: menus made once need not be made again.
-        changed.flat._menus.update(
-            (visible, tuple(replace(a, likelihood=likelihood) if a.name == test.name else a for a in actions))
-            for visible, actions in problem.flat._menus.items()
-        )
-        return changed, agent
+        return _test(problem, test, replace(test, likelihood=likelihood)), agent
 
     return change
-
-
-def renewed(graph: Graph, problem: Problem) -> Graph:
-    """`graph` with the costs and rewards of `problem`, which must have the same tests, priors and likelihoods.
-
-    Beliefs, arcs, probabilities and information are shared with `graph`, which must hold all that is needed: the copy
-    must not grow.
-    """
-    fresh = copy(graph)
-    fresh.problem = problem
-    commits = VisibleMenu(tuple(action for action in problem.menu(problem.start) if action.ends_episode))
-    fresh.menus = [copy(menu) for menu in graph.menus]
-    for menu in fresh.menus:
-        menu.ending, menu.ending_rewards = commits.ending, commits.ending_rewards
-    for old, new in zip(graph.problem.flat.tests, problem.flat.tests, strict=True):
-        if old.cost != new.cost:
-            fresh.reward = fresh.reward.copy() if fresh.reward is graph.reward else fresh.reward
-            names = [[action.name for action in menu.going] for menu in graph.menus]
-            slots = np.array([row.index(old.name) if old.name in row else -1 for row in names])
-            slot = slots[graph.visible[: graph.size]]
-            nodes = np.flatnonzero(slot >= 0)
-            fresh.reward[nodes, slot[nodes]] -= new.cost - old.cost
-    fresh.stop_reward, fresh.stop_action = graph.stop_reward.copy(), graph.stop_action.copy()
-    fresh._set_stops(np.arange(graph.size))
-    return fresh

@@ -79,14 +79,18 @@ def list_studies(studies: list[Study], as_json: bool) -> None:
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Leave out what takes more than a few seconds.")
+@click.option("--serve", is_flag=True, help="Only the server: clients step through cases.")
+@click.option("--seconds", type=click.FloatRange(1), default=60, show_default=True, help="How long, with --serve.")
+@click.option("--clients", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, with --serve.")
 @json_option
-def bench_command(quick: bool, as_json: bool) -> None:
+def bench_command(quick: bool, serve: bool, seconds: float, clients: int, as_json: bool) -> None:
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
     from rhoplan.experiments.bench import run_benchmarks
+    from rhoplan.experiments.bench_serve import serve_rows
 
     out = console()
     rows = []
-    for row in run_benchmarks(quick=quick):
+    for row in serve_rows(seconds=seconds, clients=clients) if serve else run_benchmarks(quick=quick):
         rows.append(row)
         if not as_json:
             limit = f" (limit {row['limit']:g})" if row["limit"] else ""

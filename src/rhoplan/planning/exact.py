@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.planning.graph import Graph
-from rhoplan.planning.merging import grown
+from rhoplan.planning.merging import distinct, grown
 from rhoplan.planning.ties import choose, tolerance
 from rhoplan.problem import Array, Ids, Leaf
 from rhoplan.utility import Information, Utility
@@ -104,7 +104,7 @@ class Plan:
         layer = nodes
         for level in range(depth, -1, -1):
             self._make_room(level)
-            missing = np.unique(layer[np.isnan(self._values[level][layer])])
+            missing = distinct(layer[np.isnan(self._values[level][layer])], self.graph.size)
             if not missing.size:
                 break
             layers[level] = missing
@@ -117,7 +117,7 @@ class Plan:
 
     def _children(self, nodes: Ids) -> Ids:
         arcs = self.graph.next[nodes]
-        return np.unique(arcs[arcs >= 0]).astype(np.int64)
+        return distinct(arcs[arcs >= 0], self.graph.size)
 
     def _make_room(self, level: int) -> None:
         while len(self._values) <= level:

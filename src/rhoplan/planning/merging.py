@@ -10,7 +10,7 @@ ids: that costs a node and changes no value.
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,15 @@ class KeyIndex:
             order = np.argsort(keys, kind="stable")
             keys, ids = keys[order], ids[order]
         self._runs.append((keys, ids))
+
+
+def distinct(ids: NDArray[np.integer[Any]], size: int) -> Ids:
+    """The different ones among `ids`, all below `size`, in order."""
+    if len(ids) * 16 < size:
+        return np.unique(ids).astype(np.int64)
+    there = np.zeros(size, dtype=bool)
+    there[ids] = True
+    return np.flatnonzero(there)
 
 
 def grown(array: NDArray[Number], needed: int, fill: float) -> NDArray[Number]:

@@ -19,8 +19,8 @@ def tolerance(scale: float) -> float:
     return RELATIVE_TOLERANCE * scale
 
 
-def choose(values: Array, tie: float) -> Ids:
-    """Index (n,) of the winner in each row of values (n, A)."""
+def choose(values: Array, tie: float | Array) -> Ids:
+    """Index (n,) of the winner in each row of values (n, A); `tie` may differ between rows, as (n, 1)."""
     best = values.max(axis=1, keepdims=True)
     winner: Ids = np.argmax(values >= best - tie, axis=1)
     return winner

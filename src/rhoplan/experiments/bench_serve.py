@@ -1,0 +1,141 @@
+"""How the server holds up: many clients step through cases of the worked models, without a pause, for a minute.
+
+Each client follows the advice most of the time and runs some other test now and then, with results drawn from the
+model's own probabilities. Clients are one process with plain sockets, so that most of the machine is the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import RhoplanError
+from rhoplan.problems.registry import WORKED_MODELS
+
+MEDIAN_LIMIT = 0.1
+"""Seconds within which half of the replies are promised, on two cores."""
+
+STRAYS = 0.2
+"""How often a client runs another test than the recommended one."""
+
+
+@dataclass
+class Load:
+    """What clients saw: seconds of every reply, errors, and the server's memory in bytes as time went by."""
+
+    seconds: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+    cases: int = 0
+
+
+def serve_rows(*, seconds: float = 60.0, clients: int = 50) -> Iterator[dict[str, Any]]:
+    """One row for the median reply, in the shape of `bench.run_benchmarks`."""
+    with _server() as (process, port):
+        load = asyncio.run(_run(process.pid, port, seconds, clients))
+    half, nine, most = np.quantile(load.seconds, [0.5, 0.9, 0.99])
+    early, late = load.memory[len(load.memory) // 4], load.memory[-1]
+    detail = (
+        f": {len(load.seconds):,} replies in {load.cases:,} cases, {len(load.seconds) / seconds:,.0f} a second, "
+        f"{len(load.errors)} errors{f' ({load.errors[0]})' if load.errors else ''}; 9 in 10 within {nine:.3f} s, "
+        f"99 in 100 within {most:.3f} s; memory of all processes {early / 1e6:.0f} MB after a quarter of the time, "
+        f"{late / 1e6:.0f} MB at the end"
+    )
+    yield {
+        "what": f"median reply to {clients} clients that step through cases for {seconds:g} s",
+        "seconds": float(half),
+        "limit": MEDIAN_LIMIT,
+        "ratio": None,
+        "detail": detail,
+    }
+
+
+@contextmanager
+def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
+    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        told = re.search(r":(\d+)/", process.stdout.readline())
+        if told is None:
+            raise RhoplanError("the server did not start; try `rhoplan serve`")
+        yield process, int(told.group(1))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def _run(pid: int, port: int, seconds: float, clients: int) -> Load:
+    load, end = Load(), time.monotonic() + seconds
+
+    async def watch() -> None:
+        while time.monotonic() < end:
+            await asyncio.sleep(min(1.0, seconds / 10))
+            load.memory.append(_resident(pid))
+
+    await asyncio.gather(watch(), *(_client(random.Random(number), port, end, load) for number in range(clients)))
+    return load
+
+
+async def _client(draw: random.Random, port: int, end: float, load: Load) -> None:
+    """One person after another who brings a case and follows it to its end."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
+    while time.monotonic() < end:
+        problem, given = draw.choice(list(WORKED_MODELS)), list[list[str]]()
+        while time.monotonic() < end:
+            begin = time.perf_counter()
+            status, reply = await _post(reader, writer, "advise", {"problem": problem, "given": given})
+            load.seconds.append(time.perf_counter() - begin)
+            if status != 200:
+                load.errors.append(f"{status} {reply}")
+                break
+            if not reply["is_test"]:
+                break
+            test, results = reply["do"], reply["results"]
+            if draw.random() < STRAYS:
+                _, here = await _post(reader, writer, "situation", {"problem": problem, "given": given})
+                tests = [action for action in here["actions"] if action["kind"] == "test"]
+                other = draw.choice(tests)
+                test, results = other["name"], other["outcomes"]
+            chances = [result["probability"] for result in results]
+            given = [*given, [test, draw.choices([result["outcome"] for result in results], chances)[0]]]
+        load.cases += 1
+    writer.close()
+
+
+async def _post(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, body: dict[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    data = json.dumps(body).encode()
+    head = f"POST /api/v1/{address} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    writer.write(f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
+    told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    length = re.search(r"content-length: (\d+)", told, re.IGNORECASE)
+    assert length is not None
+    return int(told.split(" ", 2)[1]), json.loads(await reader.readexactly(int(length.group(1))))
+
+
+def _resident(pid: int) -> int:
+    """Memory of a process and those it started; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            own = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        children: set[int] = set()
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                children |= {int(child) for child in file.read().split()}
+    except OSError:
+        return 0
+    return own + sum(map(_resident, children))
