@@ -59,6 +59,9 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50) -> Iterator[dict[str
         "limit": MEDIAN_LIMIT,
         "ratio": None,
         "detail": detail,
+        "replies": len(load.seconds),
+        "cases": load.cases,
+        "errors": len(load.errors),
     }
 
 
@@ -74,7 +77,7 @@ def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
         yield process, int(told.group(1))
     finally:
         process.terminate()
-        process.wait()
+        process.communicate()
 
 
 async def _run(pid: int, port: int, seconds: float, clients: int) -> Load:
@@ -113,6 +116,7 @@ async def _client(draw: random.Random, port: int, end: float, load: Load) -> Non
             given = [*given, [test, draw.choices([result["outcome"] for result in results], chances)[0]]]
         load.cases += 1
     writer.close()
+    await writer.wait_closed()
 
 
 async def _post(
