@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -66,8 +66,12 @@ class Line:
         """Yields values to ask for, and is sent what was found there; None where the question makes no sense."""
         asked, left = self.values, MOST_DIVISIONS
         while asked:
-            found = yield asked
+            found, had = (yield asked), len(self.known)
             self.known |= {value: answer for value, answer in found.items() if answer is not None}
+            if self.own not in self.known or len(self.known) == had:
+                return
+            # Today's action is today's, whichever way rounding lets a tie fall.
+            self.known[self.own] = replace(self.known[self.own], same=True)
             asked = [value for side in (-1, 1) for value in self._closer(side)]
             if not asked:
                 self.is_closed_in = True

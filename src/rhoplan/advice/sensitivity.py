@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -104,9 +104,11 @@ def flips(
     """
     check_fixed(agent)
     end = time.monotonic() + budget
-    asker = _Asker(problem, agent, given, tuple(unavailable))
+    gone = set(unavailable)
+    model = without(problem, gone - {test for test, _ in given})  # what a test said counts, though it is gone now
+    asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests})
     kinds = None if only is None else set(only)
-    chosen = [p for p in parameters(problem, agent) if kinds is None or p.kind in kinds]
+    chosen = [p for p in parameters(model, agent) if kinds is None or p.kind in kinds]
     found: list[Flip] = []
     for start in range(0, len(chosen), SIDE_BY_SIDE):
         group = chosen[start : start + SIDE_BY_SIDE]
@@ -119,7 +121,7 @@ def flips(
 class _Asker:
     """Finds first actions for changed models, many at once where only numbers change."""
 
-    def __init__(self, problem: Problem, agent: Agent, given: Evidence, unavailable: Sequence[str]) -> None:
+    def __init__(self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str]) -> None:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = ""
         self.now = self._alone(problem, agent, 0.0).action
@@ -199,9 +201,8 @@ class _Asker:
         names = [action.name for action in (*menu.ending, *menu.going)]
         worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)
         unsure = plan.graph.tables[0].entropy[plan.graph.belief[copies.start, 0]]
-        worth = (worth - agent.weight_per_nat * unsure[:, None]) * np.where(copies.evidence > 0, copies.evidence, 1.0)[
-            :, None
-        ]
+        chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
+        worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
         answers: list[Answer | None] = []
         for k, (_, value, _) in enumerate(versions):
             if copies.evidence[k] == 0:
