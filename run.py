@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     if command not in ("main", "test", "lint", "docs", "cli"):
         print(f"run.py knows test, lint, docs and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    extras = {"main": "", "cli": "", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs"}[command]
+    extras = {"main": "serve", "cli": "serve", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs"}[command]
     if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
         extras = "dev,cluster,serve,validation"
     if command == "docs" and sys.version_info < (3, 11):

@@ -1,11 +1,13 @@
 """Writes what the documentation shows of the program: output in Markdown files, and the command reference.
 
-    python docs/generate.py
+    python docs/generate.py [PAGE.md ...]
 
-In a ```console block, what follows a line `$ .venv/bin/rhoplan ...` is replaced by what the command prints now. The
-```python blocks of a page are run one after the other, and an ```output block right after one is replaced by what it
-printed. A YAML block whose first line is `# NAME.yaml` is the file NAME.yaml that the page may use. `commands.md` is
-made from the help texts. A test compares the result with what is committed.
+In a ```console block, what follows a command that `session` can run is replaced by what it prints now, and lines that
+begin with `> ` are what a person types. A ```http block is sent to the server that the page started with
+`rhoplan serve`, and the ```http block after it is replaced by the reply. ```python blocks are run one after the other,
+and an ```output block right after one is replaced by what it printed. Between `<!-- made: NAME -->` and `<!-- end -->`
+stands a table of `tables`. A YAML block whose first line is `# NAME.yaml` is the file NAME.yaml that the page may use.
+`commands.md` is made from the help texts. A test compares the result with what is committed.
 """
 
 from __future__ import annotations
@@ -14,34 +16,48 @@ import contextlib
 import io
 import os
 import re
-import shlex
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from session import Session, output_of
+from tables import made
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PROMPT = "$ .venv/bin/rhoplan "
+BLOCK = re.compile(
+    r"```console\n(?P<console>.*?)```\n"
+    r"|```python\n(?P<python>.*?)```\n(?:\n```output\n(?P<output>.*?)```\n)?"
+    r"|```http\n(?P<request>.*?)```\n(?:\n```http\n(?P<reply>(?:HTTP/.*?)?)```\n)?",
+    re.DOTALL,
+)
 
 
 def page_with_output(text: str) -> str:
-    """`text` with the output of its commands and of its Python as they print it now."""
+    """`text` with the output of its commands, requests and Python as they print it now, and its tables made again."""
     scope: dict[str, object] = {"__name__": "page"}
-    with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)):
+    text = re.sub(
+        r"(<!-- made: (.+?) -->\n).*?(<!-- end -->)", lambda m: m[1] + made(m[2]) + m[3], text, flags=re.DOTALL
+    )
+    with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)), Session() as session:
         for name, body in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, flags=re.DOTALL):
-            Path(name).write_text(body)
-        text = re.sub(r"(```console\n)(.*?)(```)", lambda m: m[1] + refreshed(m[2]) + m[3], text, flags=re.DOTALL)
-        return re.sub(
-            r"(```python\n)(.*?)(```\n)(?:(\n```output\n).*?(```\n))?",
-            lambda m: m[1] + m[2] + m[3] + with_output(m[4], printed_by(m[2], scope), m[5]),
-            text,
-            flags=re.DOTALL,
-        )
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(f"# {name}\n{body}")
+        return BLOCK.sub(lambda block: refreshed(block, session, scope), text)
 
 
-def with_output(begin: str | None, printed: str, end: str) -> str:
-    """The output block of a Python block; nothing where the page shows none."""
-    return begin + printed + end if begin else ""
+def refreshed(block: re.Match[str], session: Session, scope: dict[str, object]) -> str:
+    """A block of a page, and the one after it that shows its output, as it is now."""
+    if block["console"] is not None:
+        return f"```console\n{session.transcript(block['console'])}```\n"
+    if block["python"] is not None:
+        printed = printed_by(session.here(block["python"]), scope)
+        shown = "" if block["output"] is None else f"\n```output\n{printed}```\n"
+        return f"```python\n{block['python']}```\n{shown}"
+    reply = session.reply(block["request"])
+    shown = "" if block["reply"] is None else f"\n```http\n{reply}```\n"
+    return f"```http\n{block['request']}```\n{shown}"
 
 
 def printed_by(code: str, scope: dict[str, object]) -> str:
@@ -50,29 +66,6 @@ def printed_by(code: str, scope: dict[str, object]) -> str:
     with contextlib.redirect_stdout(stream):
         exec(compile(code, "page", "exec"), scope)
     return stream.getvalue()
-
-
-def refreshed(block: str) -> str:
-    lines, keep = [], True
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            keep = not line.startswith(PROMPT)
-            lines.append(line)
-            if not keep:
-                lines += output_of(shlex.split(line.removeprefix(PROMPT))).splitlines()
-        elif keep:
-            lines.append(line)
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def output_of(arguments: list[str]) -> str:
-    """What `rhoplan ARGUMENTS` prints, errors included; seconds are left out, since they differ each time."""
-    from rhoplan.cli import _guarded
-
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-        _guarded(arguments)
-    return re.sub(r", \d+\.\d s\b", "", stream.getvalue())
 
 
 def command_reference() -> str:
@@ -96,11 +89,12 @@ def working_in(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def main() -> None:
+def main(names: list[str]) -> None:
     (ROOT / "docs" / "commands.md").write_text(command_reference())
     for page in PAGES:
-        page.write_text(page_with_output(page.read_text()))
+        if not names or page.name in names:
+            page.write_text(page_with_output(page.read_text()))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

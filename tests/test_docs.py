@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
+import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import rhoplan
+from rhoplan.problems.registry import WORKED_MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))  # its modules use one another
 
 
 def load(name: str) -> ModuleType:
@@ -25,11 +30,14 @@ def load(name: str) -> ModuleType:
 
 
 generate, offline, docstrings = load("generate"), load("offline"), load("docstrings")
+session, tables = load("session"), load("tables")
 
 
 @pytest.mark.parametrize("page", generate.PAGES, ids=lambda page: page.name)
 def test_commands_and_code_print_what_the_page_shows(page: Path) -> None:
     text = page.read_text()
+    if "rhoplan serve" in text:
+        pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
     assert generate.page_with_output(text) == text, "run: .venv/bin/python docs/generate.py"
 
 
@@ -41,6 +49,96 @@ def test_output_of_code_is_replaced_by_what_it_prints() -> None:
 def test_code_that_fails_is_not_passed_over() -> None:
     with pytest.raises(ZeroDivisionError):
         generate.page_with_output("```python\n1 / 0\n```\n")
+
+
+def test_a_conversation_is_held_again() -> None:
+    page = "```console\n$ .venv/bin/rhoplan advise tiger\nold\n> hear-left\nold\n> quit\n```\n"
+    made = generate.page_with_output(page)
+    assert "old" not in made
+    assert re.findall(r"^(> .*|DO NEXT.*|  tiger-left .*)$", made, flags=re.MULTILINE) == [
+        "  tiger-left               ###############                50.0%",
+        "DO NEXT: listen",
+        "> hear-left",
+        "  tiger-left               ##########################     85.0%",
+        "DO NEXT: listen",
+        "> quit",
+    ]
+    assert generate.page_with_output(made) == made
+
+
+def test_requests_go_to_the_server_that_the_page_started() -> None:
+    pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+    request = "```http\nPOST /api/v1/solve HTTP/1.1\nContent-Type: application/json\n\n{}\n```\n"
+    page = f"```console\n$ .venv/bin/rhoplan serve\n```\n\n{request}\n```http\n```\n\n{request}"
+    made = generate.page_with_output(page)
+    assert "rhoplan is at http://127.0.0.1:8765/" in made
+    assert made.count("HTTP/1.1 422") == 1, "a request without a reply on the page stays without one"
+    assert '"field": "problem"' in made
+    assert generate.page_with_output(made) == made
+
+
+def test_commands_of_other_programs_stay_as_they_are() -> None:
+    page = (
+        "```console\n$ python3 run.py     # set up\nsomething\n$ cat nothing.txt | head -1 \\\n    | wc -l\nold\n```\n"
+    )
+    made = generate.page_with_output(page)
+    assert made.startswith(
+        "```console\n$ python3 run.py     # set up\nsomething\n$ cat nothing.txt | head -1 \\\n    | wc -l\n"
+    )
+    assert "old" not in made
+
+
+def test_replies_are_laid_out_in_lines_that_fit() -> None:
+    data = {
+        "a": [{"name": "x" * 20, "value": k / 3} for k in range(9)],
+        "b": {"c": {"d": ["y" * 30] * 5}},
+        "e": [],
+        "f": None,
+    }
+    text = session.laid_out(session.shortened(data))
+    assert max(map(len, text.splitlines())) <= session.WIDTH
+    assert json.loads(text) == session.shortened(data)
+    assert '"value": 0.333333' in text
+    assert session.laid_out({"a": [1, 2]}) == '{"a": [1, 2]}'
+
+
+def test_every_address_is_shown_with_an_example() -> None:
+    pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+    page = re.sub(r"<!-- made: .*?<!-- end -->", "", (ROOT / "docs" / "api.md").read_text(), flags=re.DOTALL)
+    for path in tables.openapi()["paths"]:
+        name = path.removeprefix("/api/v1/").removesuffix("/{name}")
+        assert re.search(rf"/api/v1/{name}\b|ask\(\"{name}\"", page), f"docs/api.md has no example of {path}"
+
+
+def test_fields_have_words() -> None:
+    pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+    for name in re.findall(r"<!-- made: fields (\w+) -->", (ROOT / "docs" / "api.md").read_text()):
+        assert " |  | " not in tables.fields(name), f"docs/tables.py has no words for a field of {name}"
+
+
+def test_every_limit_is_told_and_is_the_command_s_own() -> None:
+    pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+    from rhoplan.cli.serve import serve_command
+    from rhoplan.serve.settings import Settings
+
+    elsewhere = {"workers", "hosts"}
+    assert len(tables.limits().splitlines()) - 2 == len({f.name for f in dataclasses.fields(Settings)} - elsewhere)
+    options = {option.name: option.default for option in serve_command.params}
+    found = (options["seconds"], options["nodes"], options["memory"] * 1e9, options["size"])
+    assert found == (Settings.seconds, Settings.nodes, Settings.memory, Settings.request_bytes)
+
+
+@pytest.mark.parametrize("page", ["advisor.md", "model-files.md"])
+def test_every_worked_model_has_its_line(page: str) -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / page).read_text(), flags=re.MULTILINE)
+    assert set(WORKED_MODELS) <= set(rows)
+
+
+def test_example_files_are_what_the_readme_shows() -> None:
+    shown = re.findall(r"```yaml\n(# (examples/\S+)\n.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert {name: text for text, name in shown} == {
+        f"examples/{path.name}": path.read_text() for path in (ROOT / "examples").iterdir()
+    }
 
 
 def test_command_reference_is_the_help() -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, as_mermaid, as_svg, as_text, pathway
+from rhoplan.advice.totals import totals
 from rhoplan.agent import make_agent
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.policy import decide
+from rhoplan.planning.graph import Graph
+from rhoplan.policy import Policy, decide
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring import evaluate
 from rhoplan.situation import observe_all
@@ -73,6 +77,37 @@ def test_a_repeat_leads_back_to_the_step_it_repeats():
     assert repeats
     for leaf in repeats:
         assert leaf.belief == pytest.approx(beliefs[leaf.back_to])
+
+
+@pytest.mark.parametrize("name", ["diagnosis", "bandit"])
+def test_no_situation_is_drawn_twice(name):
+    found = drawn(name)
+    beliefs = [
+        tuple(round(share, 9) for share in node.belief.values()) for node in found.nodes if isinstance(node, Step)
+    ]
+    assert len(set(beliefs)) == len(beliefs)
+    by_number = {node.number: node for node in found.nodes}
+    for leaf in found.leaves:
+        if leaf.back_to is not None:
+            assert by_number[leaf.back_to].action == leaf.action
+
+
+@pytest.mark.parametrize("name", ["tiger", "printer"])
+def test_totals_of_many_places_are_those_of_each(name):
+    problem = make(name)
+    graph = Graph(problem)
+    policy = Policy(graph, make_agent("efe", problem))
+    nodes = [graph.root]
+    policy.settle(np.array(nodes))
+    slot = int(policy.choice[graph.root])
+    nodes += [int(node) for node in graph.next[graph.root, slot] if node >= 0]
+    places = [(node, left) for node in nodes for left in (0, 1, 3, problem.cap)]
+    found = totals(policy, places)
+    for node, left in places:
+        one, other = found[node, left], look_ahead(policy, node, cap=left)
+        for what in ("tests", "cost", "reward", "right", "cut"):
+            assert getattr(one, what) == pytest.approx(getattr(other, what), abs=1e-8), (what, left)
+        assert one.commits == pytest.approx(other.commits, abs=1e-9)
 
 
 def test_numbers_go_up_from_one_in_reading_order():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -15,10 +16,14 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 
+from rhoplan.advice.journal import Case  # noqa: E402
+from rhoplan.advice.replay import replay  # noqa: E402
+from rhoplan.agent import make_agent  # noqa: E402
 from rhoplan.cli import main  # noqa: E402
 from rhoplan.errors import ProblemError  # noqa: E402
-from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS  # noqa: E402
+from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
 from rhoplan.serve.overrides import overridden  # noqa: E402
+from rhoplan.serve.refusals import FieldError  # noqa: E402
 from rhoplan.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
 from serving import server  # noqa: E402
 
@@ -230,6 +235,119 @@ def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None
     assert client.get("report/nothing").status_code == 404
 
 
+# -- cases ------------------------------------------------------------------------------------------------------------
+
+MINE = {"name": "planning-ig", "horizon": 2, "weight": 30.0}
+ENTRIES: list[dict[str, Any]] = [
+    {"test": "vessels", "outcome": "one", "why": "it was there already"},
+    {"unavailable": "thallium-scan"},
+    {"test": "sex", "outcome": "male", "agent": MINE},
+    {"commit": "send-home", "why": "the patient – Zoë – wishes it"},
+]
+
+
+def test_a_case_is_written_as_the_terminal_writes_it(post: Any, tmp_path: Path) -> None:
+    problem = make("chest-pain")
+    agent = make_agent("planning-ig", problem, weight=3)
+    case = Case(problem, agent)
+    for entry in ENTRIES:
+        case.ask(make_agent("planning-ig", problem, horizon=2, weight=30) if "agent" in entry else agent)
+        case.take(entry)
+    case.ask(agent)
+    found = post("journal", problem="chest-pain", agent="planning-ig", weight=3, entries=ENTRIES)
+    assert_same(found, json.loads(case.line()))
+    assert found["entries"][0]["advised"]["do"] != "vessels"
+    assert not found["entries"][0]["followed"]
+    assert found["entries"][3]["why"] == ENTRIES[3]["why"]
+    assert found["entries"][2]["agent"]["weight"] == 30
+    (tmp_path / "log").write_text(json.dumps(found))
+    assert replay(tmp_path / "log") == (1, None)
+
+
+def test_a_saved_case_is_computed_again_and_its_model_is_found(
+    client: Any, post: Any, command: Any, tmp_path: Path
+) -> None:
+    line = json.dumps(post("journal", problem="chest-pain", agent="planning-ig", weight=3, entries=ENTRIES))
+    found = post("replay", text=line)
+    assert (found["cases"], found["difference"], found["known"]) == (1, None, "chest-pain")
+    assert found["case"] == json.loads(line)
+    (tmp_path / "log").write_text(line)
+    assert command("replay", str(tmp_path / "log")) == {"cases": 1, "difference": None}
+    other = json.loads(line)
+    other["entries"][1]["advised"]["do"] = "cholesterol"
+    found = post("replay", text=f"{line}\n{json.dumps(other)}\n")
+    assert found["cases"] == 2
+    assert (found["difference"]["case"], found["difference"]["step"]) == (2, 2)
+
+
+def test_a_case_of_an_uploaded_model_can_be_opened_where_the_model_is_gone(client: Any, post: Any) -> None:
+    post("models", name="my coin", text=json.dumps(COIN), language="json")
+    entries = [{"test": "toss", "outcome": "head"}, {"commit": "drop"}]
+    line = json.dumps(post("journal", problem="my coin", entries=entries))
+    assert post("replay", text=line)["known"] == "my coin"
+    post("models", name="my coin", text=json.dumps({**COIN, "unit": "EUR"}), language="json")
+    assert post("replay", text=line)["known"] is None, "another model has the name now"
+    assert client.delete("models/my coin").status_code == 200
+    found = post("replay", text=line)
+    assert found["difference"] is None
+    assert found["known"] is None
+    post("models", name="again", text=found["case"]["model"])
+    assert client.get("models/again").json()["digest"] == found["case"]["digest"]
+    client.delete("models/again")
+    inline = post("journal", problem=COIN, entries=entries)
+    assert post("replay", text=json.dumps(inline))["difference"] is None
+
+
+RESULT = {"test": "listen", "outcome": "hear-left"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "field"),
+    [
+        ([{}], "entries.0"),
+        ([RESULT, {"test": "listen"}], "entries.1"),
+        ([{**RESULT, "commit": "open-left"}], "entries.0"),
+        ([{"unavailable": "listen", "commit": "open-left"}], "entries.0"),
+        ([{**RESULT, "who": "me"}], "entries.0.who"),
+        ([{**RESULT, "why": 3}], "entries.0.why"),
+        ([{**RESULT, "agent": {"name": "efe"}}], "entries.0.agent.horizon"),
+        ([{**RESULT, "agent": {"name": "nobody", "horizon": 2, "weight": 1}}], "entries.0"),
+        (
+            [{**RESULT, "agent": {"name": "efe", "horizon": 2, "weight": 1, "planner": "mcts"}}],
+            "entries.0.agent.planner",
+        ),
+        ([RESULT, {"test": "listen", "outcome": "purr"}], "entries.1"),
+        ([RESULT, {"test": "smell", "outcome": "bad"}], "entries.1"),
+        ([{"unavailable": "smell"}], "entries.0"),
+        ([{"unavailable": "listen"}, RESULT], "entries.1"),
+        ([{"commit": "run"}], "entries.0"),
+        ([{"commit": "open-left"}, RESULT], "entries.1"),
+        ([RESULT] * 201, "entries"),
+        ("listen", "entries"),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused(refuse: Any, entries: Any, field: str) -> None:
+    status, error = refuse("journal", problem="tiger", entries=entries)
+    assert (status, error["field"]) == (422, field)
+    assert not error["message"].startswith("Value error")
+
+
+def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
+    record = post("journal", problem="tiger", entries=[RESULT])
+    text = "states: [a\n"
+    broken = {"model": text, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    for wrong in ("", "  \n", "{", "[]", "7", '{"a": 1}', "\u0000", "[" * 50_000,
+                  json.dumps({**record, "entries": [{}]}), json.dumps({**record, **broken}),
+                  json.dumps({**record, "agent": {**record["agent"], "name": "x"}}),
+                  json.dumps({**record, "agent": {**record["agent"], "horizon": 10**6}}),
+                  json.dumps({**record, "agent": {**record["agent"], "planner": "pomcp"}})):  # fmt: skip
+        status, error = refuse("replay", text=wrong)
+        assert (status, error["field"]) == (422, "text")
+    assert refuse("replay")[1]["field"] == "text"
+    assert refuse("journal", problem="rocksample", entries=[])[0] == 422
+    assert refuse("journal", problem="nothing", entries=[])[0] == 404
+
+
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -247,7 +365,9 @@ def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None
         ("advise", {"problem": "tiger", "unavailable": ["smell"]}, 422, "unavailable"),
         ("advise", {"problem": "rocksample"}, 422, "problem"),
         ("solve", {"problem": "tiger", "gap": 0}, 422, "gap"),
-        ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "problem"),
+        ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "prior"),
+        ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs"),
+        ("advise", {"problem": "tiger", "precision": 1}, 422, "precision"),
         ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),
         ("models", {"name": "../x", "text": "states: [a]"}, 422, "name"),
         ("models", {"name": "tiger", "text": "states: [a]"}, 422, "name"),
@@ -294,6 +414,10 @@ def test_what_is_not_json_or_not_there_is_refused_with_a_sentence(client: Any) -
     ):
         assert 400 <= reply.status_code < 500
         assert reply.json()["error"]["message"]
+    reply = client.post("decide", content=b'{"problem": tiger}', headers={"content-type": "application/json"})
+    assert reply.json()["error"]["message"] == "the body is not JSON: Expecting value at character 12"
+    reply = client.post("decide", content=b'{"problem": "tiger"}', headers={"content-type": "text/plain"})
+    assert "content-type: application/json" in reply.json()["error"]["message"]
 
 
 # -- no way to the file system or to another host ----------------------------------------------------------------------
@@ -428,22 +552,22 @@ def test_names_of_uploads_and_sources() -> None:
 
 
 def test_overrides_change_what_they_name_and_nothing_else() -> None:
-    from rhoplan.problems.registry import make
-
     base = make("chest-pain")
     changed = overridden(base, costs={"age": 2.5}, rewards={"treat": {"healthy": -7}}, first_prices={"blood": 4})
     assert [test.cost for test in changed.flat.tests][:2] == [2.5, 1.0]
     assert changed.flat.commits[1].reward.tolist() == [-7, 0]
     assert changed.flat.first_prices == {"blood": 4, "exercise": 70}
     assert changed.prior.tolist() == base.prior.tolist()
-    for wrong in (
-        {"costs": {"x": 1}},
-        {"rewards": {"treat": {"x": 1}}},
-        {"prior": {"healthy": 1}},
-        {"costs": {"age": -1}},
+    for field, wrong in (
+        ("costs", {"costs": {"x": 1}}),
+        ("rewards.treat", {"rewards": {"treat": {"x": 1}}}),
+        ("prior", {"prior": {"healthy": 1}}),
+        ("prior", {"costs": {"age": 2}, "prior": [0.5, 0.6]}),
+        ("costs", {"prior": [0.5, 0.5], "costs": {"age": -1}}),
     ):
-        with pytest.raises(ProblemError):
+        with pytest.raises(FieldError) as caught:
             overridden(base, **wrong)  # type: ignore[arg-type]
+        assert caught.value.field == field
 
 
 def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:

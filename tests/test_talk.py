@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import rhoplan
-from rhoplan.advice.journal import Case, load_case, replay
+from rhoplan.advice.journal import Case, digest_of, load_case
+from rhoplan.advice.replay import replay
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 
 COMMAND = [sys.executable, "-m", "rhoplan"]
@@ -31,7 +32,7 @@ def test_a_conversation_to_its_end(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("DO NEXT: listen") == 3
     assert "COMMIT: open-right" in done.stdout
-    assert "Committed: open-right, after 3 tests for 3.0000 points" in done.stdout
+    assert "Committed: open-right, after 3 tests for 3 points" in done.stdout
     assert "after listen=hear-right: tiger-left 85.0%" in done.stdout
     assert replay(log) == (1, None)
     assert subprocess.run([*COMMAND, "replay", str(log)], capture_output=True, check=False).returncode == 0
@@ -49,7 +50,7 @@ def test_faults_are_told_and_the_conversation_goes_on() -> None:
     ):
         assert part in done.stdout
     assert "TEST=OUTCOME" in done.stdout, "an empty line shows the help"
-    assert "Committed: open-left, after 1 tests" in done.stdout
+    assert "Committed: open-left, after 1 test for" in done.stdout
 
 
 def test_a_case_is_kept_and_resumed(tmp_path: Path) -> None:
@@ -66,6 +67,50 @@ def test_a_case_is_kept_and_resumed(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(ModelFileError, match="no case"):
         load_case(path, problem, case.agent)
+
+
+def test_a_case_file_can_be_replayed_and_is_a_log_of_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    talk("diagnosis", "--case", str(path), typed="test-0=1\nskip test-1\nquit\n")
+    assert path.read_text().count("\n") == 1
+    assert replay(path) == (1, None)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=2))  # somebody made it readable
+    assert replay(path) == (1, None)
+    two = tmp_path / "two"
+    two.write_text(path.read_text() * 2)
+    assert replay(two) == (2, None)
+    problem = rhoplan.make("diagnosis")
+    with pytest.raises(ModelFileError, match="holds 2"):
+        load_case(two, problem)
+
+
+def test_a_case_goes_on_with_its_agent_and_replays_after_another_one_took_over(tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    talk("tiger", "--case", str(path), "--agent", "planning-ig", "--weight", "7", typed="1\nquit\n")
+    talk("tiger", "--case", str(path), typed="1\nquit\n")
+    record = json.loads(path.read_text())
+    assert record["agent"]["weight"] == 7
+    assert all("agent" not in entry for entry in record["entries"])
+    talk("tiger", "--case", str(path), "--agent", "planning-ig", "--weight", "90", "--horizon", "2", typed="1\nquit\n")
+    record = json.loads(path.read_text())
+    assert record["agent"]["weight"] == 90
+    assert [entry.get("agent", {}).get("weight") for entry in record["entries"]] == [7, 7, None]
+    assert replay(path) == (1, None)
+
+
+def test_a_finished_case_is_logged_once(tmp_path: Path) -> None:
+    path, log = tmp_path / "case.json", tmp_path / "log"
+    for _ in range(2):
+        done = talk("tiger", "--case", str(path), "--log", str(log), typed="open-left\n")
+        assert "Committed: open-left" in done.stdout
+    assert log.read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize("planner", ["mcts", "pomcp"])
+def test_advice_that_is_sampled_is_refused_since_it_cannot_be_replayed(planner: str) -> None:
+    done = talk("tiger", "--planner", planner, typed="1\n")
+    assert done.returncode == 2
+    assert "advice needs an agent that always does the same" in done.stderr
 
 
 def test_what_cannot_be_had_is_not_advised() -> None:
@@ -91,6 +136,67 @@ def test_overriding_is_kept_with_its_reason(tmp_path: Path) -> None:
     case.append_to(tmp_path / "log")
     kept = json.loads((tmp_path / "log").read_text())
     assert kept["entries"][1]["why"] == "the keeper said so"
+
+
+def test_the_reason_can_be_typed_with_the_entry_or_after_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    typed = ["because of nothing", "sex=male because it was done last week", "vessels=one", "because I could",
+             "skip age because broken", "stop because time is up"]  # fmt: skip
+    done = talk("chest-pain", "--log", str(log), typed="\n".join(typed) + "\n")
+    assert "nothing yet to give a reason for" in done.stdout
+    assert "because REASON says why you did otherwise" in done.stdout
+    entries = json.loads(log.read_text())["entries"]
+    assert [entry["why"] for entry in entries] == ["it was done last week", "I could", "broken", "time is up"]
+    assert [entry["followed"] for entry in entries][:3] == [False, False, True]
+    assert replay(log) == (1, None)
+
+
+def test_a_log_can_be_replayed_with_another_model(tmp_path: Path) -> None:
+    log, model = tmp_path / "log", tmp_path / "my.yaml"
+    talk("chest-pain", "--log", str(log), typed="1\nstop\n")
+    text = subprocess.run([*COMMAND, "show", "chest-pain", "--yaml"], capture_output=True, text=True, check=True).stdout
+    model.write_text(text)
+    assert subprocess.run([*COMMAND, "replay", str(log), "--model", str(model)], check=False).returncode == 0
+    model.write_text(text.replace("102.9", "0.5"))
+    done = subprocess.run(
+        [*COMMAND, "replay", str(log), "--model", str(model)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "case 1, step 1: the advice differs" in done.stdout
+    for wrong, said in ((str(tmp_path / "none.yaml"), "cannot be read"), ("tiger", "step 1: the advice differs")):
+        done = subprocess.run(
+            [*COMMAND, "replay", str(log), "--model", wrong], capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (1, 2)
+        assert said in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_replay_finds_what_could_not_be_done_and_a_changed_claim(tmp_path: Path) -> None:
+    case = tiger_case()
+    case.enter("listen", "hear-left")
+    case.stop()
+    for change, what in (
+        ({"outcome": "hear-nothing"}, "cannot be entered"),
+        ({"test": "smell"}, "cannot be entered"),
+        ({"followed": False}, "was followed"),
+    ):
+        record = json.loads(json.dumps(case.as_dict()))
+        record["entries"][0].update(change)
+        (tmp_path / "log").write_text(json.dumps(record))
+        _, difference = replay(tmp_path / "log")
+        assert difference is not None
+        assert (difference["case"], difference["step"]) == (1, 1)
+        assert what in difference["what"]
+    record = case.as_dict()
+    (tmp_path / "log").write_text(json.dumps({**record, "model": record["model"].replace("0.85", "0.86")}))
+    _, difference = replay(tmp_path / "log")
+    assert difference is not None
+    assert difference["step"] == 0
+    broken = {"model": "states: [a\n", "digest": digest_of("states: [a\n")}
+    (tmp_path / "log").write_text(json.dumps({**record, **broken}))
+    with pytest.raises(ModelFileError, match=r"the model kept with the case is not sound.*line 1"):
+        replay(tmp_path / "log")
 
 
 @pytest.mark.parametrize("field", ["do", "reason", "options", "stop", "belief"])
@@ -143,7 +249,9 @@ def test_entries_that_make_no_sense_are_refused(tmp_path: Path, entry: object) -
 
 def test_settings_and_bytes_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     path, record = tmp_path / "log", tiger_case().as_dict()
-    for agent in ({}, {**record["agent"], "horizon": "six"}, {**record["agent"], "weight": None}, []):
+    for agent in ({}, {**record["agent"], "horizon": "six"}, {**record["agent"], "weight": None}, [],
+                  {**record["agent"], "weight": 10**400}, {**record["agent"], "planner": 3},
+                  {**record["agent"], "discount": float("nan")}):  # fmt: skip
         path.write_text(json.dumps({**record, "agent": agent}))
         with pytest.raises(ModelFileError, match="no case that rhoplan kept"):
             replay(path)

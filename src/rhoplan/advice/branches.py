@@ -17,10 +17,11 @@ from rhoplan.advice.outlay import Ahead
 class Leaf:
     """Where cases leave the pathway.
 
-    kind: `commit`, or `goes on` where the branch is too small to draw, too much, or a repeat (`back_to` is the number
-    of the step that it repeats). action: the commit, or the test that comes next. share: of all cases. spent: what was
-    paid on the way here. tests, cost, reward: expected totals of a case that comes here, from the start of the pathway
-    to its end, tests included in the reward. right, commits: how such cases end. cut: share of them beyond the cap.
+    kind: `commit`, or `goes on` where the branch is too small to draw, too much, or comes to a situation that is drawn
+    elsewhere (`back_to` is the number of that step). action: the commit, or the test that comes next. share: of all
+    cases. spent: what was paid on the way here. tests, cost, reward: expected totals of a case that comes here, from
+    the start of the pathway to its end, tests included in the reward. right, commits: how such cases end. cut: share
+    of them beyond the cap.
     """
 
     number: int
@@ -71,7 +72,10 @@ Node: TypeAlias = Step | Leaf
 
 @dataclass(frozen=True)
 class Pathway:
-    """The recommended pathway as a tree, and what following it brings (`ahead`)."""
+    """The recommended pathway as a tree, and what following it brings (`ahead`).
+
+    looked_for: the state of a two-state model that it is about: the one its file calls positive, else the second.
+    """
 
     problem: str
     unit: str
@@ -85,6 +89,7 @@ class Pathway:
     smallest: float
     root: Node
     ahead: Ahead
+    looked_for: str = ""
 
     @property
     def nodes(self) -> tuple[Node, ...]:

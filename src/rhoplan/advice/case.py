@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.words import money
 from rhoplan.agent import Agent, make_agent
-from rhoplan.errors import EvidenceError
+from rhoplan.errors import AgentError, EvidenceError
 from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy, action_values
 from rhoplan.problem import Problem
@@ -76,6 +77,18 @@ class Advice:
     cost_only: str
 
 
+def check_fixed(agent: Agent) -> None:
+    """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
+    faults = {
+        f"planner {agent.planner} samples": agent.searches,
+        "time limits the planning": agent.seconds is not None,
+        "precision lets the agent act at random": not math.isinf(agent.precision),
+    }
+    for fault, there in faults.items():
+        if there:
+            raise AgentError(f"{fault}; advice needs an agent that always does the same in the same case")
+
+
 def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
     """`problem` with tests left out that cannot be had in this case."""
     left_out = set(unavailable)
@@ -100,6 +113,7 @@ def advise(
 
     unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests.
     """
+    check_fixed(agent)
     situation, spent = follow(problem, given)
     left = tuple(dict.fromkeys(unavailable))
     model = without(problem, left)
@@ -186,13 +200,13 @@ def _reason(
             return f"no test is left; {stop.commit} is the best that can be done"
         top = options[0]
         return (
-            f"no test is worth its cost: the best, {top.test}, costs {top.cost:.4g} {unit} and brings "
-            f"{top.decides + top.weighted:.4g} to the decision"
+            f"no test is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
+            f"{money(top.decides + top.weighted)} to the decision"
         )
     changing = [result.outcome for result in results if result.changes_decision]
-    what = f"it is worth {mine.decides:.4g} {unit} to the decision for a cost of {mine.cost:.4g}"
+    what = f"it is worth {money(mine.decides, unit)} to the decision for a cost of {money(mine.cost)}"
     if agent.weight_per_nat:
-        what += f" and tells {mine.information:.3g} nats, counted as {mine.weighted:.4g}"
+        what += f" and tells {mine.information:.3g} nats, counted as {money(mine.weighted)}"
     if changing:
         return f"{what}; {' or '.join(changing)} would change what you would do now ({stop.commit})"
     return f"{what}; no single result changes {stop.commit}, but with later tests it can"

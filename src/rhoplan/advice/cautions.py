@@ -1,4 +1,8 @@
-"""What a reader of a recommendation should be warned about, found by computation rather than by rule of thumb."""
+"""What a reader of a recommendation should be warned about, found by computation rather than by rule of thumb.
+
+Tests that change what they measure need no warning here: a flat problem, and so every model file, has tests that leave
+the state alone, and `report.check_reportable` refuses all other problems and names the action that is in the way.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.advice.compare import MOST_NODES, SAME, Row, cost_only
+from rhoplan.advice.case import check_fixed
+from rhoplan.advice.compare import MOST_NODES, SAME, Row, cost_only, deepest
+from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import look_ahead
-from rhoplan.advice.pathway import check_fixed
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
-from rhoplan.agent import Agent, make_agent
+from rhoplan.agent import Agent
 from rhoplan.errors import LimitError
 from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy
 from rhoplan.problem import Problem
-from rhoplan.situation import branch, initial
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""
@@ -30,7 +34,9 @@ NEGLIGIBLE = 1e-9
 class Caution:
     """A warning in a sentence or two; about: the test it concerns, where it is one.
 
-    kind: `inert weight`, `dominant weight`, `short horizon`, `cost-only better`, `idle test` or `state-changing test`.
+    kind: `inert weight`, `dominant weight`, `cost-only better`; `short horizon`, or `horizon not checked` where deeper
+    plans were too much to compute; `idle test` (cannot change the decision, whatever else is seen), `barred test` (the
+    rules never let it run), or `unused test` (this plan never runs it, though it can change the decision).
     """
 
     kind: str
@@ -49,12 +55,7 @@ def cautions(problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row
     graph = Graph(problem, node_limit=MOST_NODES)
     mine = _followed(Policy(graph, agent))
     found = [*_weight(graph, agent, mine), *_cost_only(graph, agent, plain), *_depth(graph, agent, mine, seconds)]
-    found += _idle(graph, plain, mine)
-    for action in problem.menu(problem.start):
-        if action.kind != "commit" and not action.preserves_hidden_state:
-            text = f"{action.name} can change what it measures; repeating it does not measure the same thing again"
-            found.append(Caution("state-changing test", text, action.name))
-    return tuple(found)
+    return (*found, *_tests(graph, agent, plain, mine, seconds))
 
 
 @dataclass(frozen=True)
@@ -133,67 +134,55 @@ def _first(graph: Graph, agent: Agent) -> str:
 
 
 def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Caution]:
-    """Whether a plan one, two or more actions deeper, at the same weight, does something else."""
+    """Whether a plan one, two or more tests deeper, at the same weight, does something else."""
     problem, end = graph.problem, time.monotonic() + seconds
-    menu = problem.flat
-    most = agent.horizon + 2 if any(test.repeatable for test in menu.tests) else len(menu.tests)
-    most = most if menu.most_tests is None else min(most, menu.most_tests)
+    most = deepest(problem)
     took = 0.0
-    for horizon in range(agent.horizon + 1, 0 if agent.rule else most + 1):
+    for horizon in range(agent.horizon + 1, 0 if agent.rule else (most or agent.horizon + 2) + 1):
         begin = time.monotonic()
-        if begin + 3 * took > end:
-            break
         deeper = replace(agent, horizon=horizon)
         try:
+            if begin + 3 * took > end:
+                raise LimitError("there is no time for a deeper plan")
             other = _followed(Policy(graph, deeper))
         except LimitError:
-            break
+            text = f"Whether a plan that looks {horizon} tests ahead differs was not computed: it takes too long."
+            return [Caution("horizon not checked", text)]
         took = time.monotonic() - begin
         if other.done != mine.done:
             now, then = (look_ahead(Policy(graph, one), graph.root, cap=problem.cap).reward for one in (agent, deeper))
             begins = _first(graph, deeper)
-            text = f"Horizon {agent.horizon} is short: a plan that looks {horizon} actions ahead does something else"
+            text = f"Horizon {agent.horizon} is short: a plan that looks {horizon} tests ahead does something else"
             text += f", beginning with {begins}" if begins != _first(graph, agent) else ", after the first action"
-            change = "better" if then > now else "worse"
             size = abs(then - now)
-            text += f", and is {change} by {money(size, problem.unit)} per case." if size > 0 else "."
-            return [Caution("short horizon", text)]
+            if size <= SAME * problem.reward_scale:
+                return [Caution("short horizon", f"{text}; both cost the same.")]
+            change = "better" if then > now else "worse"
+            return [Caution("short horizon", f"{text}, and is {change} by {money(size, problem.unit)} per case.")]
     return []
 
 
-def _idle(graph: Graph, plain: Row, mine: _Course) -> list[Caution]:
-    """Tests that the cost-only plan never runs and none of whose results changes the best commit."""
+def _tests(graph: Graph, agent: Agent, plain: Row, mine: _Course, seconds: float) -> list[Caution]:
+    """Tests that cannot change the decision, that never may run, and that this plan never runs: three things."""
     problem = graph.problem
-    if plain.horizon is None:
-        return []
-    planned = make_agent("planning", problem, horizon=plain.horizon, discount=1.0, planner="exact")
-    try:
-        followed = _followed(Policy(graph, planned))
-    except LimitError:
-        return []
-    used, also = (
-        {graph.menus[graph.visible[node]].going[slot].name for node, slot in plan.items() if slot >= 0}
-        for plan in (followed.done, mine.done)
-    )
+    limit = deepest(problem)
+    most = limit if limit is not None else max(agent.horizon, plain.horizon or 0)
+    idle = idle_tests(problem, most_tests=most, node_limit=MOST_NODES, seconds=seconds)
+    run = {graph.menus[graph.visible[node]].going[slot].name for node, slot in mine.done.items() if slot >= 0}
+    reach = "whatever other tests show" if limit is not None else f"whatever up to {most - 1} other results show"
     found = []
-    for test in problem.flat.tests:
-        if test.name not in used and not _changes_commit(problem, test.name):
-            text = (
-                f"{test.name} cannot change the decision: no result of it changes the best commit, and the best plan "
-            )
-            text += "for cost alone never runs it" + (", though this plan does." if test.name in also else ".")
-            found.append(Caution("idle test", text, test.name))
+    for test in (one.name for one in problem.flat.tests):
+        if test in idle.barred:
+            text = f"{test}: can never run, since the cap or the tests that it waits for rule it out."
+            found.append(Caution("barred test", text, test))
+        elif test in idle.powerless:
+            text = f"{test}: cannot change the decision; {reach}, no result of it changes the best final action"
+            text += f" ({idle.situations:,} situations looked at)."
+            also = " This plan runs it all the same, for its information or to choose what to test next."
+            found.append(Caution("idle test", text + (also if test in run else ""), test))
+        elif test not in run:
+            known = test not in idle.unclear
+            can = "After some results it would change the decision" if known else "Whether it could was not examined"
+            text = f"{test}: never run by this plan. {can}; in no case that comes up does this plan find it worth it."
+            found.append(Caution("unused test", text, test))
     return found
-
-
-def _changes_commit(problem: Problem, name: str) -> bool:
-    """Whether a result of the test, at the start and whether or not it may run there, changes the best commit."""
-    test = next(test for test in problem.flat.tests if test.name == name)
-    situation = initial(problem)
-    action = problem.flat._test(test, frozenset())
-    payoff = np.stack([commit.reward for commit in problem.flat.commits], axis=1)
-    now = situation.belief @ payoff
-    stays = int(now.argmax())
-    close = 1e-12 * problem.reward_scale
-    after = [one.situation.belief @ payoff for one in branch(problem, situation, action)]
-    return any(float(worth.max() - worth[stays]) > close for worth in after)

@@ -1,4 +1,4 @@
-"""Ways of deciding, side by side: commit now, all tests, cost-only planned, the plan asked for, the certified optimum.
+"""Ways of deciding, side by side: commit now, all tests, cost-only planned, EFE, the plan asked for, the optimum.
 
 Every number is exact in the model's own world. `frontier` shows the same over the weight of information: where a plan
 changes as the weight grows, and what that does to reward and success.
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.advice.case import check_fixed
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, look_ahead
-from rhoplan.advice.pathway import check_fixed
 from rhoplan.advice.variations import counts_losses
+from rhoplan.advice.words import money
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import LimitError
 from rhoplan.experiments.breakpoints import policy_steps
@@ -38,8 +39,8 @@ MARGIN = 1e-4
 class Row:
     """What one way of deciding brings, in the model's own world.
 
-    key: `commit-now`, `all-tests`, `cost-only`, `asked` or `optimum`. cost_90: what nine cases in ten do not exceed.
-    errors = 1 - right. A number that is not known is None. lower, upper: certified bounds, of the optimum only.
+    key: `commit-now`, `all-tests`, `cost-only`, `efe`, `asked` or `optimum`. cost_90: what nine cases in ten do not
+    exceed. errors = 1 - right. A number that is not known is None. lower, upper: certified bounds, of the optimum only.
     """
 
     key: str
@@ -64,7 +65,7 @@ class Row:
 
 
 def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, ...]:
-    """Commit now, all tests, cost-only planned, `agent`, and the certified optimum, in this order.
+    """Commit now, all tests, cost-only planned, EFE (unless `agent` is that), `agent`, the certified optimum.
 
     seconds: for deepening the cost-only plan and for the optimum, each. What does not come to an end in that time says
     so in its note. Not covered: agents whose choices are not fixed (see `pathway`).
@@ -76,9 +77,18 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Ro
         _commit_now(problem),
         _all_tests(problem),
         plain,
-        _asked(graph, agent),
+        *_efe(graph, agent),
+        _planned("asked", graph, agent),
         _optimum(problem, plain, deep, seconds),
     )
+
+
+def deepest(problem: Problem) -> int | None:
+    """How many tests a case can have at most: no plan needs to look further ahead. None where tests can be repeated."""
+    menu = problem.flat
+    limits = [] if menu.most_tests is None else [menu.most_tests]
+    limits += [] if any(test.repeatable for test in menu.tests) else [len(menu.tests)]
+    return max(1, min(limits)) if limits else None
 
 
 def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, bool]:
@@ -87,10 +97,7 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[
     Where every test runs once, or their number has a cap, that many steps are as deep as a plan can be. Otherwise the
     horizon grows until the score stays the same for two more steps, or until time is out.
     """
-    menu = problem.flat
-    limits = [] if menu.most_tests is None else [menu.most_tests]
-    limits += [] if any(test.repeatable for test in menu.tests) else [len(menu.tests)]
-    most = max(1, min(limits)) if limits else None
+    most = deepest(problem)
     graph = Graph(problem, node_limit=MOST_NODES)
     end, same, took = time.monotonic() + seconds, 0, 0.0
     horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""
@@ -182,11 +189,22 @@ def _all_tests(problem: Problem) -> Row:
     )  # fmt: skip
 
 
-def _asked(graph: Graph, agent: Agent) -> Row:
-    ahead, first = _follow(graph, agent)
+def _efe(graph: Graph, agent: Agent) -> tuple[Row, ...]:
+    """The row of EFE with the agent's horizon and unit; none where the agent is that."""
+    efe = make_agent("efe", graph.problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
+    return () if agent.name == "efe" else (_planned("efe", graph, efe),)
+
+
+def _planned(key: str, graph: Graph, agent: Agent) -> Row:
     unit = f"{graph.problem.unit} per {agent.unit.removesuffix('s')}"
     label = f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {unit}"
-    return replace(_row("asked", label, first, ahead), horizon=agent.horizon, weight=agent.weight)
+    try:
+        ahead, first = _follow(graph, agent)
+    except LimitError:
+        if key == "asked":
+            raise
+        return _unknown(key, label, f"it would need more than {MOST_NODES:,} situations")
+    return replace(_row(key, label, first, ahead), horizon=agent.horizon, weight=agent.weight)
 
 
 def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
@@ -194,22 +212,26 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     size = abs(plain.reward) if plain.reward else 0.0
     gap = MARGIN * max(size, 1e-6 * problem.reward_scale)
     found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
-    losses = counts_losses(problem)
-    low, high = (-found.upper, -found.lower) if losses else (found.lower, found.upper)
-    bounds = f"{'loss' if losses else 'reward'} between {low + 0.0:,.6g} and {high + 0.0:,.6g}"
+    word, sign, beyond = ("loss", -1, "below") if counts_losses(problem) else ("reward", 1, "above")
+    proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
     row = Row(
         "optimum", "certified optimum", found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
         found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
-        reached=found.converged, note=f"certified: {bounds}",
+        reached=found.converged, note=proved,
     )  # fmt: skip
-    if plain.reward is not None and (plain.reward >= found.upper - gap or deep):
+    if plain.reward is not None and deep:
+        # No plan can look further than this one does: it is the optimum, whatever the bounds found in this time say.
+        proved = f"certified: no plan has an expected {word} {beyond} {sign * plain.reward + 0.0:,.6g}"
+        taken = replace(plain, key=row.key, label=row.label, lower=plain.reward, upper=plain.reward, reached=True)
+        return replace(taken, note=f"{proved}; the cost-only plan reaches it")
+    if plain.reward is not None and plain.reward >= found.upper - gap:
         # This plan is as good as any: where its outlay is known, that of the other plan need not be.
         taken = replace(plain, key=row.key, label=row.label, lower=found.lower, upper=found.upper, reached=True)
-        if found.converged:
-            return replace(taken, note=f"certified: {bounds}; reached by the cost-only plan")
-        return replace(taken, note="the cost-only plan looks as deep as a plan can: no plan costs less")
+        near = f"comes within {money(max(found.upper - plain.reward, 0.0), problem.unit)} of it"
+        return replace(taken, note=f"{proved}; the cost-only plan {near}")
     if not found.converged:
-        note = f"not reached in {seconds:g} s: the best plan has a {bounds}"
+        low, high = sorted((sign * found.lower + 0.0, sign * found.upper + 0.0))
+        note = f"not reached in {seconds:g} s: the best plan has a {word} between {low:,.6g} and {high:,.6g}"
         return replace(_unknown(row.key, row.label, note), weight=0.0, lower=found.lower, upper=found.upper)
     return row
 

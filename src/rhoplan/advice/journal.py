@@ -1,42 +1,58 @@
-"""A case as it goes on: results entered, taken back, tests that cannot be had, and the log that can be replayed.
+"""A case as it goes on: results entered, taken back, tests that cannot be had, and the line of the log that keeps it.
 
 A line of the log is one case: the model and its digest, the agent's settings, and per entry the advice with its parts,
-what the person did, and why where they did something else. `replay` computes the advice again.
+what the person did, and why where they did something else. The terminal, the page and the API all write it here, and
+`replay` computes the advice again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.case import Advice, advise, follow, without
+from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
-from rhoplan.io.model_file import parse_model, write_model
+from rhoplan.io.model_file import write_model
 from rhoplan.planning.graph import Graph
 from rhoplan.problem import Problem
 from rhoplan.report.files import write_text
 from rhoplan.version import __version__
 
-CLOSE = 1e-9
-"""Numbers of the advice that differ by less are the same."""
+SETTINGS = ("horizon", "weight", "unit", "discount", "precision", "planner")
 
-LARGEST_LOG = 100_000_000
+KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
+"""What an entry may say: a result, a test that cannot be had, or the commit that ends the case."""
 
-SETTINGS = ("horizon", "weight", "unit", "discount")
+LARGEST_NUMBER = 1e300
+"""Far beyond any money; JSON may hold whole numbers that are no floats any more, infinity and what is no number."""
+
+GraphOf = Callable[[tuple[str, ...]], Graph]
 
 
 class Case:
-    """One case of `problem`, advised by `agent`. entries: what was done, in order, each with the advice it followed."""
+    """One case of `problem`, advised by `agent`. entries: what was done, in order, each with the advice it followed.
 
-    def __init__(self, problem: Problem, agent: Agent) -> None:
-        self.problem, self.agent = problem, agent
+    graph_of: the graph to plan on when these tests cannot be had; one of the case's own by default.
+    """
+
+    def __init__(self, problem: Problem, agent: Agent, *, graph_of: GraphOf | None = None) -> None:
+        self.problem = problem
         self.entries: list[dict[str, Any]] = []
-        self._advice: Advice | None = None
+        self._graph_of = graph_of or (lambda left: Graph(without(problem, left)))
         self._graphs: dict[tuple[str, ...], Graph] = {}
+        self.ask(agent)
+
+    def ask(self, agent: Agent) -> None:
+        """Let `agent` advise from here on."""
+        check_fixed(agent)
+        self.agent = agent
+        self._advice: Advice | None = None
 
     @property
     def given(self) -> list[tuple[str, str]]:
@@ -59,7 +75,7 @@ class Case:
         if self._advice is None:
             key = tuple(sorted(set(self.unavailable)))
             if key not in self._graphs:
-                self._graphs[key] = Graph(without(self.problem, key))
+                self._graphs[key] = self._graph_of(key)
             self._advice = advise(self.problem, self.agent, self.given, unavailable=key, graph=self._graphs[key])
         return self._advice
 
@@ -70,10 +86,10 @@ class Case:
             raise EvidenceError(f"test '{test}' was said not to be available")
         self._add({"test": test, "outcome": outcome}, test, why)
 
-    def skip(self, test: str) -> None:
+    def skip(self, test: str, why: str = "") -> None:
         """`test` cannot be had in this case."""
         without(self.problem, [test])  # refuses what is no test
-        self._add({"unavailable": test}, None, "")
+        self._add({"unavailable": test}, None, why)
 
     def stop(self, commit: str | None = None, why: str = "") -> None:
         """End the case with `commit`, the best one by default."""
@@ -82,6 +98,22 @@ class Case:
         if chosen not in names:
             raise EvidenceError(f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}")
         self._add({"commit": chosen}, chosen, why)
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Do what `entry` says, in the words of a record: a result, a test that cannot be had, or a commit."""
+        why = entry.get("why") or ""
+        if "outcome" in entry:
+            self.enter(entry["test"], entry["outcome"], why)
+        elif "unavailable" in entry:
+            self.skip(entry["unavailable"], why)
+        else:
+            self.stop(entry["commit"], why)
+
+    def explain(self, why: str) -> None:
+        """Keep `why` with the last entry."""
+        if not self.entries:
+            raise EvidenceError("there is nothing yet to give a reason for")
+        self.entries[-1]["why"] = why
 
     def undo(self) -> None:
         if not self.entries:
@@ -100,30 +132,47 @@ class Case:
             raise EvidenceError("the case has ended; undo takes the commit back")
         advice = self.advice()
         followed = did is None or did == advice.do
-        self.entries.append({**entry, "advised": told(advice), "followed": followed, "why": why})
+        said = {"advised": told(advice), "followed": followed, "why": why, "agent": settings_of(self.agent)}
+        self.entries.append({**entry, **said})
         self._advice = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The case as it is kept: with the whole model where it is one that can be written down."""
-        settings = {name: getattr(self.agent, name) for name in SETTINGS}
-        text = write_model(self.problem)
+        """The case as it is kept, with the whole model; an entry names its agent where that is not the last one."""
+        mine = settings_of(self.agent)
         return {
             "version": __version__,
             "problem": self.problem.spec,
-            "model": text,
-            "digest": hashlib.sha256(text.encode()).hexdigest(),
-            "agent": {"name": self.agent.name, **settings},
-            "entries": self.entries,
+            "model": write_model(self.problem),
+            "digest": digest(self.problem),
+            "agent": mine,
+            "entries": [
+                {key: value for key, value in entry.items() if key != "agent" or value != mine}
+                for entry in self.entries
+            ],
         }
 
+    def line(self) -> str:
+        """The case as a line of a log."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+
     def save(self, path: Path) -> None:
-        write_text(path, json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n")
+        """Keep the case in a file of its own: a log of one line."""
+        write_text(path, self.line())
 
     def append_to(self, path: Path) -> None:
         """Add the case to a log, one line per case."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps(self.as_dict(), ensure_ascii=False) + "\n")
+            handle.write(self.line())
+
+
+def digest(problem: Problem) -> str:
+    """The same for the same model, however its file was written."""
+    return digest_of(write_model(problem))
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def told(advice: Advice) -> dict[str, Any]:
@@ -138,88 +187,87 @@ def told(advice: Advice) -> dict[str, Any]:
     }
 
 
-def load_case(path: Path, problem: Problem, agent: Agent) -> Case:
-    """The case that `save` kept, to go on with; it must be of the same model."""
-    record = _read(_text(path), str(path))
-    case = Case(problem, agent)
-    if record["digest"] != case.as_dict()["digest"]:
+def settings_of(agent: Agent) -> dict[str, Any]:
+    """The agent as the log keeps it; a precision without limit is None, which JSON can hold."""
+    settings = {name: getattr(agent, name) for name in SETTINGS}
+    return {"name": agent.name, **settings, "precision": None if math.isinf(agent.precision) else agent.precision}
+
+
+def agent_of(settings: Mapping[str, Any], problem: Problem) -> Agent:
+    """The agent that `settings_of` described."""
+    given = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
+    return make_agent(settings["name"], problem, **given)
+
+
+def load_case(path: Path, problem: Problem, agent: Agent | None = None) -> Case:
+    """The case that `save` kept, to go on with; it must be of the same model.
+
+    agent: who advises from here on; the one that advised last where None.
+    """
+    records = [record for _, record in read_cases(read_log(path), str(path))]
+    if len(records) != 1:
+        raise ModelFileError(f"a case file must hold one case; this one holds {len(records)}", file=str(path))
+    [record] = records
+    if record["digest"] != digest(problem):
         raise ProblemError(f"the case in '{path}' is of another model than '{problem.spec}'")
-    case.entries = record["entries"]
+    case = Case(problem, agent or agent_of(record["agent"], problem))
+    case.entries = [{"agent": record["agent"], **entry} for entry in record["entries"]]
     follow(problem, case.given)
     return case
 
 
-def replay(path: Path) -> tuple[int, dict[str, Any] | None]:
-    """Compute the advice of every case in the log again: how many cases, and the first difference, if any."""
-    if path.stat().st_size > LARGEST_LOG:
-        raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
-    lines = [line for line in _text(path).splitlines() if line.strip()]
-    for number, line in enumerate(lines, 1):
-        record = _read(line, f"{path}, line {number}")
-        difference = _check(record)
-        if difference is not None:
-            return number, {"case": number, **difference}
-    return len(lines), None
-
-
-def _text(path: Path) -> str:
+def read_log(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ModelFileError("this is no case that rhoplan kept", file=str(path)) from None
 
 
-def _read(text: str, where: str) -> dict[str, Any]:
-    """The record in `text`, with the shape that `as_dict` gives it."""
-    try:
-        record: dict[str, Any] = json.loads(text)
-        agent = record["agent"]
-        sound = all(isinstance(record[name], str) for name in ("model", "digest", "problem"))
-        sound &= isinstance(record["entries"], list) and all(map(_is_entry, record["entries"]))
-        sound &= isinstance(agent["name"], str) and isinstance(agent["unit"], str) and type(agent["horizon"]) is int
-        sound &= all(type(agent[name]) in (int, float) for name in ("weight", "discount"))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        sound = False
-    if not sound:
-        raise ModelFileError("this is no case that rhoplan kept", file=where)
-    return record
+def read_cases(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cases in the text of a log, each with its place; a case may also go over several lines."""
+    decoder, place, line = json.JSONDecoder(), 0, 1
+    while place < len(text):
+        if text[place].isspace():
+            line, place = line + (text[place] == "\n"), place + 1
+            continue
+        begin = place
+        try:
+            record, place = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            record = None
+        if not _is_case(record):
+            raise ModelFileError("this is no case that rhoplan kept", file=where, line=line)
+        yield f"{where}, line {line}", record
+        line += text.count("\n", begin, place)
+
+
+def _is_case(record: Any) -> bool:
+    """Whether `record` has the shape that `as_dict` gives it."""
+    if not isinstance(record, dict) or not _is_agent(record.get("agent")):
+        return False
+    if not all(isinstance(record.get(name), str) for name in ("model", "digest", "problem")):
+        return False
+    return isinstance(record.get("entries"), list) and all(map(_is_entry, record["entries"]))
+
+
+def _is_agent(agent: Any) -> bool:
+    if not isinstance(agent, dict) or not all(isinstance(agent.get(name), str) for name in ("name", "unit")):
+        return False
+    if type(agent.get("horizon")) is not int or not isinstance(agent.get("planner", ""), str):
+        return False
+    numbers = [agent.get("weight"), agent.get("discount")]
+    return all(map(is_number, numbers)) and (agent.get("precision") is None or is_number(agent["precision"]))
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value`, read from JSON, is a number that one can compute with."""
+    return type(value) in (int, float) and abs(value) < LARGEST_NUMBER
 
 
 def _is_entry(entry: Any) -> bool:
     """Whether `entry` is a result, a test that cannot be had, or a commit, with the advice it followed."""
     if not isinstance(entry, dict) or not isinstance(entry.get("advised"), dict):
         return False
-    said = {name: entry[name] for name in ("test", "outcome", "unavailable", "commit") if name in entry}
-    one_of = set(said) in ({"test", "outcome"}, {"unavailable"}, {"commit"})
-    return one_of and all(isinstance(value, str) for value in said.values())
-
-
-def _check(record: dict[str, Any]) -> dict[str, Any] | None:
-    problem = parse_model(record["model"], file=record["problem"])
-    if hashlib.sha256(record["model"].encode()).hexdigest() != record["digest"]:
-        return {
-            "step": 0,
-            "what": "the model is not the one whose digest was kept",
-            "then": record["digest"],
-            "now": "",
-        }
-    settings = {name: record["agent"][name] for name in SETTINGS}
-    case = Case(problem, make_agent(record["agent"]["name"], problem, **settings))
-    for step, entry in enumerate(record["entries"], 1):
-        now = told(case.advice())
-        if not _alike(entry["advised"], now):
-            return {"step": step, "what": "the advice differs", "then": entry["advised"], "now": now}
-        case.entries.append(entry)
-        case._advice = None
-    return None
-
-
-def _alike(kept: Any, now: Any) -> bool:
-    """Whether two pieces of advice are the same, numbers within rounding."""
-    if isinstance(now, dict):
-        return isinstance(kept, dict) and kept.keys() == now.keys() and all(_alike(kept[k], now[k]) for k in now)
-    if isinstance(now, list | tuple):
-        return isinstance(kept, list) and len(kept) == len(now) and all(map(_alike, kept, now))
-    if isinstance(now, float):
-        return isinstance(kept, int | float) and abs(kept - now) <= CLOSE * max(1.0, abs(now))
-    return bool(kept == now)
+    said = {name: entry[name] for kind in KINDS for name in kind if name in entry}
+    sound = isinstance(entry.get("why", ""), str) and ("agent" not in entry or _is_agent(entry["agent"]))
+    return sound and set(said) in KINDS and all(isinstance(value, str) for value in said.values())

@@ -1,172 +1,124 @@
-"""Tables and the band figure of the report."""
+"""The report's sections on when to stop, on other ways of deciding, and on what would change the first action."""
 
 from __future__ import annotations
 
-from html import escape
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rhoplan.advice.compare import Row
+from rhoplan.advice.compare import SAME, Row
+from rhoplan.advice.page_parts import NONE, safe, table
 from rhoplan.advice.sensitivity import Edge, Flip
 from rhoplan.advice.variations import counts_losses
-from rhoplan.advice.words import money, percent
-from rhoplan.menu import Test
-from rhoplan.problem import Array, Problem
+from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 
 if TYPE_CHECKING:
     from rhoplan.advice.report import Report
 
-NONE = "<span class='soft'>–</span>"
+FURTHEST = 1e-5
+"""The most certain belief that the figure of bands has room for."""
+
+NEAREST = 20
+"""Flips that stand in the table; those further away follow in two columns."""
+
+KINDS = {
+    "prior": "prior",
+    "weight": "weight",
+    "cost": "price of a test",
+    "first price": "first price of a group",
+    "reward": "reward",
+    "loss": "loss",
+    "likelihood": "chance of a result",
+}
+"""What kinds of parameters are called, one of them."""
 
 
-def table(heads: list[str], rows: list[list[str]], *, numbers: int = 1, marked: int = -1) -> str:
-    """An HTML table of ready cells; columns from `numbers` on are right-aligned, row `marked` stands out."""
-    top = "".join(f"<th{_n(k >= numbers)}>{head}</th>" for k, head in enumerate(heads))
-    body = "".join(
-        f"<tr{' class=mine' if place == marked else ''}>"
-        + "".join(f"<td{_n(k >= numbers)}>{cell}</td>" for k, cell in enumerate(row))
-        + "</tr>"
-        for place, row in enumerate(rows)
-    )
-    return f"<div class='scroll'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _n(right: bool) -> str:
-    return " class='n'" if right else ""
-
-
-def tests_table(problem: Problem) -> str:
-    """Every test: price, group, order, and what it tells; likelihood ratios where there are two states."""
-    menu, unit, two = problem.flat, escape(problem.unit), len(problem.states) == 2
-    rows = []
-    for test in menu.tests:
-        rules = [f"group {escape(test.group)}"] if test.group else []
-        if extra := menu.first_prices.get(test.group):
-            rules.append(f"first of it +{money(extra)}")
-        rules += [f"after {escape(', '.join(test.after))}"] if test.after else []
-        rules += ["can be repeated"] if test.repeatable else []
-        lead = [escape(test.name), money(test.cost), "; ".join(rules) or NONE]
-        if not two:
-            rows.append([*lead, _tells(problem, test)])
-            continue
-        for column, outcome in enumerate(test.outcomes):
-            without, with_it = (float(test.likelihood[place, column]) for place in (0, 1))
-            numbers = [percent(without), percent(with_it), ratio(with_it, without), _after(problem, test, column)]
-            rows.append([*(lead if column == 0 else ["", "", ""]), escape(outcome), *numbers])
-    if not two:
-        note = "<p class='soft'>The likeliest result in each state, with its probability.</p>"
-        return table(["test", f"price, {unit}", "rules", "results"], rows, numbers=9) + note
-    first, second = map(escape, problem.states)
-    heads = ["test", f"price, {unit}", "rules", "result", f"if {first}", f"if {second}", "likelihood ratio"]
-    note = f"Likelihood ratio: how much likelier the result is if {second} than if {first}."
-    note += " Of a test with a positive and a negative result these are LR+ and LR-."
-    named = _accuracy(problem) if "positive" in problem.details else ""
-    return table([*heads, f"{second} after it"], rows, numbers=4) + f"<p class='soft'>{note}</p>" + named
-
-
-def _accuracy(problem: Problem) -> str:
-    """Sensitivity and specificity of tests whose second result speaks for the second state.
-
-    A third result that is equally likely in both states says nothing; rates are then those of the other two.
-    """
-    parts = []
-    for test in problem.flat.tests:
-        rows = test.likelihood
-        if rows.shape[1] == 3 and abs(rows[0, 2] - rows[1, 2]) < 1e-12 and rows[0, 2] < 1:
-            rows = rows[:, :2] / (1 - rows[0, 2])
-        if rows.shape[1] == 2 and rows[1, 1] >= rows[0, 1]:
-            (spec, false_alarm), (miss, sens) = rows.tolist()
-            rates = f"sensitivity {percent(sens)}, specificity {percent(spec)}"
-            ratios = f"LR+ {ratio(sens, false_alarm)}, LR- {ratio(miss, spec)}"
-            readable = "" if test.likelihood.shape[1] == 2 else " when it can be read"
-            parts.append(f"<b>{escape(test.name)}</b> {rates}, {ratios}{readable}")
-    return f"<p>{'; '.join(parts)}.</p>" if parts else ""
-
-
-def ratio(top: float, bottom: float) -> str:
-    if bottom == 0:
-        return "∞" if top else NONE
-    return f"{top / bottom:.3g}"
-
-
-def _after(problem: Problem, test: Test, column: int) -> str:
-    joint: Array = problem.prior * test.likelihood[:, column]
-    return percent(float(joint[1] / joint.sum())) if joint.sum() > 0 else NONE
-
-
-def _tells(problem: Problem, test: Test) -> str:
-    """States by their likeliest result: `result: state 92%, state 85%`."""
-    by_result: dict[int, list[str]] = {}
-    for place, state in enumerate(problem.states):
-        column = int(np.argmax(test.likelihood[place]))
-        shown = f"{escape(state)} {percent(float(test.likelihood[place, column]))}"
-        by_result.setdefault(column, []).append(shown)
-    return "<br>".join(f"<b>{escape(test.outcomes[k])}</b>: {', '.join(v)}" for k, v in sorted(by_result.items()))
-
-
-def band_table(report: Report) -> str:
-    """The bands as a table, with the odds as one in n."""
-    second = escape(report.problem.states[1])
+def stopping(report: Report) -> str:
+    """When to stop: the bands of a two-state model, and how sure the plan of any model is when it stops."""
+    bands = f"<div class='keep'>{_band_figure(report)}{_band_table(report)}</div>" if report.bands else ""
     rows = [
-        [f"{percent(band.lower)} to {percent(band.upper)}", "stop" if band.stops else "test", escape(band.action)]
+        [
+            safe(one.commit),
+            in_thousand(one.share),
+            chance(one.lowest),
+            chance(one.mean),
+            chance(one.highest),
+        ]
+        for one in report.stops
+    ]
+    heads = ["final action", "in&nbsp;1,000", "least sure", "on average", "most sure"]
+    note = "How sure the plan is when it stops: the chance, then, that the final action is a best one."
+    return f"<p class='lead'>{note}</p>{table(heads, rows)}{bands}"
+
+
+def _band_table(report: Report) -> str:
+    about = report.pathway.looked_for
+    rows = [
+        [
+            f"{chance(band.lower)} to {chance(band.upper)}",
+            f"{'stop' if band.stops else 'test'}: <b>{safe(band.action)}</b>",
+        ]
         for band in report.bands
     ]
-    here = float(report.problem.prior[1])
+    here = report.advice.belief[about]
     mine = next(k for k, band in enumerate(report.bands) if here <= band.upper)
     note = (
-        f"<p class='soft'>Before any test is run, with all tests to be had; the prior of {percent(here)} lies in the "
-        "marked band. After a test fewer are left, and the bands are others.</p>"
+        f"<p class='soft note'>Before any test is run, with all tests to be had; the prior of {stated(here)} lies in "
+        "the marked band. After a test fewer are left, and the bands are others.</p>"
     )
-    return table([f"probability of {second}", "", "what to do first"], rows, numbers=9, marked=mine) + note
+    return table([f"chance of {safe(about)}", "what to do first"], rows, numbers=9, marked=mine) + note
 
 
-def band_figure(report: Report) -> str:
+def _band_figure(report: Report) -> str:
     """The bands on a scale of log odds, so that small probabilities have room; the prior marked."""
-    width, height, left = 700.0, 64.0, 4.0
+    width, left, about = 680.0, 6.0, report.pathway.looked_for
 
     def place(share: float) -> float:
-        limited = min(max(share, 1e-5), 1 - 1e-5)
-        return left + (width - 2 * left) * (0.5 + float(np.log(limited / (1 - limited))) / (2 * float(np.log(99999))))
+        limited = min(max(share, FURTHEST), 1 - FURTHEST)
+        odds = math.log(limited / (1 - limited)) / math.log(1 / FURTHEST - 1)
+        return left + (width - 2 * left) * (0.5 + odds / 2)
 
     parts = []
     for band in report.bands:
         x, end = place(band.lower) if band.lower else left, place(band.upper) if band.upper < 1 else width - left
         fill, ink = ("#fbe9dd", "#9c3d00") if band.stops else ("#e3f0f8", "#00507d")
-        parts.append(f"<rect x='{x:.1f}' y='8' width='{end - x:.1f}' height='24' fill='{fill}' stroke='{ink}'/>")
-        if end - x > 6.5 * len(band.action):
-            label = escape(band.action)
-            parts.append(f"<text x='{(x + end) / 2:.1f}' y='24' text-anchor='middle' fill='{ink}'>{label}</text>")
+        parts.append(f"<rect x='{x:.1f}' y='20' width='{end - x:.1f}' height='24' fill='{fill}' stroke='{ink}'/>")
+        if end - x > 6.2 * len(band.action) + 6:
+            middle = f"x='{(x + end) / 2:.1f}' y='36' text-anchor='middle'"
+            parts.append(f"<text {middle} fill='{ink}' font-weight='700'>{safe(band.action)}</text>")
     for tick in (1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999):
         x = place(tick)
-        parts.append(f"<line x1='{x:.1f}' x2='{x:.1f}' y1='32' y2='37' stroke='#59636e'/>")
-        parts.append(f"<text x='{x:.1f}' y='48' text-anchor='middle' fill='#59636e'>{100 * tick:g}%</text>")
-    here = place(float(report.problem.prior[1]))
-    parts.append(f"<path d='M{here - 5:.1f},0 L{here + 5:.1f},0 L{here:.1f},8 Z' fill='#1b1f24'/>")
-    caption = (
-        f"What to do first, by the probability of {escape(report.problem.states[1])} (scale of log odds); ▼ prior."
-    )
+        parts.append(f"<path d='M{x:.1f},44 V49' stroke='#59636e'/>")
+        parts.append(f"<text x='{x:.1f}' y='60' text-anchor='middle' fill='#1b1f24'>{100 * tick:g}%</text>")
+    here = report.advice.belief[about]
+    x = place(here)
+    anchor, shift = ("start", 7) if x < width / 2 else ("end", -7)
+    parts.append(f"<path d='M{x - 5:.1f},11 h10 l-5,8 z' fill='#1b1f24'/>")
+    parts.append(f"<text x='{x + shift:.1f}' y='14' dy='2' text-anchor='{anchor}'>prior {stated(here)}</text>")
+    caption = f"What to do first, by the chance of {safe(about)} (a scale of odds, so that small chances have room)."
     return (
-        f"<figure><svg viewBox='0 0 {width:.0f} {height:.0f}' width='{width:.0f}' role='img' font-size='11' "
-        f"font-family='system-ui, Helvetica, Arial, sans-serif'><title>{caption}</title>{''.join(parts)}</svg>"
+        f"<figure><svg viewBox='0 0 {width:.0f} 64' width='{width:.0f}' role='img' font-size='10' "
+        f"font-family='Helvetica, Arial, sans-serif'><title>{caption}</title>{''.join(parts)}</svg>"
         f"<figcaption>{caption}</figcaption></figure>"
     )
 
 
 def comparison(report: Report) -> str:
     """The rows of `compare`, the plan of this report marked."""
-    unit = escape(report.problem.unit)
-    losses = counts_losses(report.problem)
+    unit, losses = safe(report.problem.unit), counts_losses(report.problem)
+    worth = amounts(row.loss if losses else row.reward for row in report.rows)
+    spent, most = amounts(row.cost for row in report.rows), amounts(row.cost_90 for row in report.rows)
     rows = [
         [
-            f"{escape(row.label)}<br><span class='soft' style='font-weight:400'>{escape(row.note)}</span>",
-            escape(row.first) or NONE,
-            _bounded(row, losses),
-            *(NONE if value is None else f"{value:.2f}" for value in (row.tests,)),
-            *(NONE if value is None else money(value) for value in (row.cost, row.cost_90)),
-            *(NONE if value is None else percent(value) for value in (row.errors,)),
+            f"{safe(row.label)}{'<br><span class=soft>' + safe(row.note) + '</span>' if row.note else ''}",
+            safe(row.first) or NONE,
+            worth[place] if row.reward is not None else _bounds(row, losses),
+            NONE if row.tests is None else f"{row.tests:.2f}",
+            spent[place],
+            most[place],
+            NONE if row.errors is None else percent(row.errors),
         ]
-        for row in report.rows
+        for place, row in enumerate(report.rows)
     ]
     heads = [
         "way of deciding", "first", f"expected {'loss' if losses else 'reward'}, {unit}", "tests",
@@ -174,17 +126,28 @@ def comparison(report: Report) -> str:
     ]  # fmt: skip
     mine = next(k for k, row in enumerate(report.rows) if row.key == "asked")
     note = (
-        f"<p class='soft'>Expected {'loss' if losses else 'reward'}: final action and tests together. Wrong: share of "
-        "cases whose final action is not a best one for the true state; a plan may be wrong more often and still cost "
-        "less.</p>"
+        f"<p class='soft note'>The marked line is the plan of this report. Expected {'loss' if losses else 'reward'}: "
+        "final action and tests together. Wrong: share of cases whose final action is not a best one for the true "
+        "state; a plan may be wrong more often and still cost less.</p>"
     )
-    return table(heads, rows, numbers=2, marked=mine) + note
+    return f"{table(heads, rows, numbers=2, marked=mine, kind='ways')}{note}"
 
 
-def _bounded(row: Row, losses: bool) -> str:
-    value = row.loss if losses else row.reward
-    if value is not None:
-        return money(value)
+def against_best(report: Report) -> tuple[str, str]:
+    """How far the plan is from the best there is, as far as that is known: in two words, and why."""
+    rows = {row.key: row for row in report.rows}
+    mine, best, unit = rows["asked"].reward, rows["optimum"], safe(report.problem.unit)
+    if mine is None or best.upper is None:
+        return "not known", "no bound was found in time"
+    least, most = SAME * report.problem.reward_scale, best.upper - mine
+    if most <= least:
+        return "as good", "it reaches the certified optimum"
+    if best.reward is None or best.reward - mine <= least:
+        return f"within {money(most, unit)}", "no plan is better by more than that"
+    return f"worse by {money(best.reward - mine, unit)}", "per case, than the certified optimum"
+
+
+def _bounds(row: Row, losses: bool) -> str:
     if row.lower is None or row.upper is None:
         return NONE
     low, high = (-row.upper, -row.lower) if losses else (row.lower, row.upper)
@@ -192,46 +155,73 @@ def _bounded(row: Row, losses: bool) -> str:
 
 
 def sensitivity(report: Report) -> str:
-    """Parameters whose flip is nearest first; those that do not flip are named below."""
-    unit = report.problem.unit
-    moving = sorted((flip for flip in report.flips if flip.nearest < np.inf), key=lambda flip: flip.nearest)
-    still = [flip for flip in report.flips if flip.nearest == np.inf and flip.is_examined]
+    """Parameters whose flip is nearest first; those that do not flip are counted below."""
+    moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=lambda flip: flip.nearest)
+    still = [flip for flip in report.flips if flip.nearest == math.inf and flip.is_examined]
     open_ = [flip for flip in report.flips if not flip.is_examined]
     rows = [
         [
-            escape(flip.parameter),
-            _shown(flip, flip.value, unit),
-            _edge(flip, flip.down, unit),
-            _edge(flip, flip.up, unit),
+            safe(flip.parameter),
+            _shown(flip, flip.value, report),
+            _edge(flip, flip.down, report),
+            _edge(flip, flip.up, report),
         ]
         for flip in moving
     ]
     parts = [
-        f"<p>Each number is moved alone (a probability takes its room from the others in proportion) until the first "
-        f"action is no longer <b>{escape(report.advice.do)}</b>. Both sides of every flip were computed.</p>"
+        f"<p class='lead'>Each number is moved alone (a chance takes its room from the others in proportion) until the "
+        f"first action is no longer <b>{safe(report.advice.do)}</b>, which was computed on both sides of every change. "
+        f"Money in {safe(report.problem.unit)}; P(result | state): chance of a result in that state.</p>"
     ]
     if rows:
-        parts.append(table(["parameter", "now", "flips below", "flips above"], rows))
+        parts.append(table(["number", "now", "changes below", "changes above"], rows[:NEAREST], kind="flips tight"))
+        if len(rows) > NEAREST:
+            lines = "".join(
+                f"<p>{name}: {now}; below {low}, above {high}</p>" for name, now, low, high in rows[NEAREST:]
+            )
+            parts.append(f"<p class='lead'>Further away:</p><div class='columns'>{lines}</div>")
         if any(edge.value is not None and not edge.is_nearest for flip in moving for edge in (flip.down, flip.up)):
-            text = "* a flip, but perhaps not the nearest: a short stretch with another first action may lie before it."
-            parts.append(f"<p class='soft'>{text}</p>")
+            parts.append(
+                "<p class='soft note'>* a change, but perhaps not the nearest: a short stretch with another first "
+                "action may lie before it.</p>"
+            )
     if still:
-        names = ", ".join(escape(flip.parameter) for flip in still)
-        parts.append(f"<p>No flip was found within their range, each on its own: {names}.</p>")
+        whole = "" if rows or open_ else "No number changes it. "
+        parts.append(f"<p>{whole}No change was found anywhere in their range for {_listed(still, report.flips)}.</p>")
     if open_:
-        names = ", ".join(escape(flip.parameter) for flip in open_)
-        parts.append(f"<p class='soft'>Not (fully) examined in {report.budget:g} s: {names}.</p>")
+        parts.append(
+            f"<p class='soft'>Not or not fully examined in {report.budget:g} s: {_listed(open_, report.flips)}.</p>"
+        )
     return "".join(parts)
 
 
-def _edge(flip: Flip, edge: Edge, unit: str) -> str:
+def _listed(chosen: Sequence[Flip], everything: Sequence[Flip]) -> str:
+    """Parameters by kind: named where they are few, else counted."""
+    parts = []
+    for kind, word in KINDS.items():
+        names = [flip.parameter for flip in chosen if flip.kind == kind]
+        total = sum(flip.kind == kind for flip in everything)
+        if not names:
+            continue
+        if len(names) == total and total > 1:
+            parts.append(f"every {word} ({total})")
+        elif len(names) <= 4:
+            parts.append(f"the {', the '.join(map(safe, names))}")
+        else:
+            parts.append(f"{word}: {len(names)} of {total}")
+    return "; ".join(parts)
+
+
+def _edge(flip: Flip, edge: Edge, report: Report) -> str:
     if edge.status != "flips" or edge.value is None:
-        return f"<span class='soft'>{'not examined' if edge.status == 'not examined' else 'does not flip'}</span>"
-    return f"{_shown(flip, edge.value, unit)} → {escape(edge.then or '')}{'' if edge.is_nearest else ' *'}"
+        return f"<span class='soft'>{'not examined' if edge.status == 'not examined' else 'no change'}</span>"
+    return f"{_shown(flip, edge.value, report)} → {safe(edge.then or '')}{'' if edge.is_nearest else ' *'}"
 
 
-def _shown(flip: Flip, value: float, unit: str) -> str:
+def _shown(flip: Flip, value: float, report: Report) -> str:
     if flip.quantity == "probability":
-        return percent(value)
+        return chance(value)
     shown = 0.0 if abs(value) < 1e-6 * abs(flip.value) else value
-    return money(shown) if flip.quantity == "money" else f"{shown:.4g} {escape(unit)}"
+    if flip.quantity == "money":
+        return money(shown)
+    return f"{shown:.4g} {safe(report.problem.unit)} per {report.agent.unit.removesuffix('s')}"

@@ -1,8 +1,9 @@
 """The recommended pathway: the plan followed result by result, as a tree that can be printed.
 
-The largest branch is drawn first. What is smaller than `smallest`, more than `most_nodes`, or comes back to a belief it
-came from (asking again, as in Tiger) is folded into a leaf that goes on, whose expected tests, cost and reward are
-those of following the plan from there, so nothing is lost: leaves add up to the whole.
+The largest branch is drawn first. What is smaller than `smallest`, more than `most_nodes`, or comes to a situation that
+is drawn already (asking again, as in Tiger, or the same results in another order) is folded into a leaf that goes on,
+whose expected tests, cost and reward are those of following the plan from there, so nothing is lost: leaves add up to
+the whole.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
-from rhoplan.advice.case import Evidence, follow, without
+from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.drawing import as_svg
-from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.telling import as_mermaid, as_text
+from rhoplan.advice.totals import Totals, totals
 from rhoplan.agent import Agent
-from rhoplan.errors import AgentError
 from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy
 from rhoplan.problem import Problem
@@ -67,17 +68,15 @@ def pathway(
         spent=spent,
         smallest=smallest,
         root=builder.record(root),
-        ahead=builder.ahead(root.node, 0),
+        ahead=look_ahead(builder.policy, root.node, cap=model.cap),
+        looked_for=looked_for(problem),
     )
 
 
-def check_fixed(agent: Agent) -> None:
-    """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be drawn."""
-    if agent.searches or agent.seconds is not None or not np.isinf(agent.precision):
-        raise AgentError(
-            f"a pathway needs an agent that always does the same in the same case; {agent.name} with planner "
-            f"{agent.planner} samples, is limited by time or acts at random: leave out those settings"
-        )
+def looked_for(problem: Problem) -> str:
+    """The state that a two-state model is about: the one its file calls positive, else the second; else nothing."""
+    states = problem.states
+    return str(problem.details.get("positive", states[1])) if len(states) == 2 else ""
 
 
 @dataclass(eq=False)
@@ -88,7 +87,6 @@ class _Place:
     share: float
     spent: float
     depth: int
-    path: dict[int, _Place]
     slot: int = -1
     children: list[tuple[str, float, _Place]] = field(default_factory=list)
     back_to: _Place | None = None
@@ -100,21 +98,15 @@ class _Builder:
 
     def __init__(self, policy: Policy, cap: int) -> None:
         self.policy, self.graph, self.cap = policy, policy.graph, cap
-        self._ahead: dict[tuple[int, int], Ahead] = {}
-
-    def ahead(self, node: int, depth: int) -> Ahead:
-        """What is still to come at `node` after `depth` tests."""
-        key = node, self.cap - depth
-        if key not in self._ahead:
-            self._ahead[key] = look_ahead(self.policy, node, cap=self.cap - depth)
-        return self._ahead[key]
+        self._ends: dict[tuple[int, int], Totals] = {}
 
     def grow(self, node: int, smallest: float, most: int) -> _Place:
         """The tree from `node`, each place expanded that is worth drawing, those of most cases first."""
-        root = self._place(node, 1.0, 0.0, 0, {})
-        waiting, count = [(-1.0, 0, root)], 1
+        root = self._place(node, 1.0, 0.0, 0)
+        waiting, count, drawn = [(-1.0, 0, root)], 1, dict[int, _Place]()
         while waiting:
             _, _, place = heapq.heappop(waiting)
+            place.back_to = drawn.get(place.node)
             if place.slot < 0 or place.back_to or place.share < smallest or place.depth >= self.cap:
                 continue
             action = self.graph.menus[self.graph.visible[place.node]].going[place.slot]
@@ -123,15 +115,16 @@ class _Builder:
             if count + len(targets) > most:
                 break
             spent = place.spent - float(self.graph.reward[place.node, place.slot])
-            path = {**place.path, place.node: place}
+            drawn[place.node] = place
             for outcome, target, chance in zip(action.outcomes, targets, chances, strict=True):
                 if chance <= 0:
                     continue
-                child = self._place(target, place.share * chance, spent, place.depth + 1, path)
+                child = self._place(target, place.share * chance, spent, place.depth + 1)
                 place.children.append((outcome, chance, child))
                 count += 1
                 heapq.heappush(waiting, (-child.share, count, child))
-        self._number(root)
+        places = self._number(root)
+        self._ends = totals(self.policy, [(one.node, self.cap - one.depth) for one in places if not one.children])
         return root
 
     def record(self, place: _Place) -> Node:
@@ -143,7 +136,7 @@ class _Builder:
             cost = -float(self.graph.reward[place.node, place.slot]) + 0.0
             outcomes = tuple(Outcome(name, chance, self.record(child)) for name, chance, child in place.children)
             return Step(place.number, "test", action, cost, belief, place.share, place.spent, outcomes)
-        ahead = self.ahead(place.node, place.depth)
+        ahead = self._ends[place.node, self.cap - place.depth]
         commits = place.slot < 0
         return Leaf(
             number=place.number,
@@ -161,20 +154,20 @@ class _Builder:
             back_to=place.back_to.number if place.back_to else None,
         )
 
-    def _place(self, node: int, share: float, spent: float, depth: int, path: dict[int, _Place]) -> _Place:
+    def _place(self, node: int, share: float, spent: float, depth: int) -> _Place:
         self.policy.settle(np.array([node]))
-        slot = int(self.policy.choice[node])
-        return _Place(node, share, spent, depth, path, slot, back_to=path.get(node))
+        return _Place(node, share, spent, depth, int(self.policy.choice[node]))
 
     def _belief(self, node: int) -> dict[str, float]:
         belief = self.graph.situation(node).belief
         return dict(zip(self.graph.problem.states, map(float, belief), strict=True))
 
-    def _number(self, root: _Place) -> None:
-        """Number places from 1, each before what follows it."""
-        waiting, number = [root], 0
+    def _number(self, root: _Place) -> list[_Place]:
+        """Number places from 1, each before what follows it; all of them in this order."""
+        waiting, numbered = [root], list[_Place]()
         while waiting:
             place = waiting.pop()
-            number += 1
-            place.number = number
+            numbered.append(place)
+            place.number = len(numbered)
             waiting.extend(child for _, _, child in reversed(place.children))
+        return numbered

@@ -5,34 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rhoplan.advice.bands import Band, bands
-from rhoplan.advice.case import Advice, advise
+from rhoplan.advice.bands import Band, Stopping, bands, stops
+from rhoplan.advice.case import Advice, advise, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
-from rhoplan.advice.compare import Row, compare
-from rhoplan.advice.pathway import Node, Pathway, Step, as_mermaid, as_svg, as_text, pathway
+from rhoplan.advice.compare import Frontier, Row, compare, frontier
+from rhoplan.advice.outlay import endings
+from rhoplan.advice.pathway import Pathway, as_mermaid, as_svg, as_text, pathway
 from rhoplan.advice.sensitivity import Flip, flips
 from rhoplan.agent import Agent
+from rhoplan.errors import LimitError, ProblemError
 from rhoplan.planning.graph import Graph
-from rhoplan.problem import Problem
+from rhoplan.policy import Policy
+from rhoplan.problem import Array, Problem
 
-MOST_LEAVES, MOST_COLUMNS = 26, 5
-"""Leaves and columns of a tree that can be read on one sheet of A4."""
-
-COARSER = (1e-3, 3e-3, 1e-2, 3e-2)
-"""Shares of cases below which branches are folded, the first that gives a readable figure."""
+MOST_NODES = 200
+"""Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report on `problem` says. figure: the pathway as far as it can be read on one page."""
+    """What a report on `problem` says.
+
+    ends: share of cases (C, S) per final action and true state. bands: of two-state models. frontier: over the weight,
+    for agents that have one. Bands and frontier are left out where they were too large to compute.
+    budget: seconds that the sensitivity analysis had.
+    """
 
     problem: Problem
     agent: Agent
     advice: Advice
     pathway: Pathway
-    figure: Pathway
+    ends: Array
     bands: tuple[Band, ...]
+    stops: tuple[Stopping, ...]
     rows: tuple[Row, ...]
+    frontier: Frontier | None
     flips: tuple[Flip, ...]
     cautions: tuple[Caution, ...]
     budget: float
@@ -41,33 +48,60 @@ class Report:
 def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget: float = 20.0) -> Report:
     """The report on what `agent` recommends for `problem`.
 
-    seconds: for the cost-only plan, the optimum and deeper plans, each. budget: seconds for the sensitivity analysis.
+    seconds: for the cost-only plan, the optimum, deeper plans, bands and the steps of the weight, each. budget:
+    seconds for the sensitivity analysis. What is too large to compute is left out, the plan itself excepted.
+    Not covered: problems that are not observe-then-commit, agents whose choices are not fixed (see `pathway`).
     """
+    check_reportable(problem)
+    check_fixed(agent)
     graph = Graph(problem)
-    full = pathway(problem, agent, graph=graph)
-    figure = full
-    for smallest in COARSER[1:]:
-        if len(figure.leaves) <= MOST_LEAVES and _columns(figure.root) <= MOST_COLUMNS:
-            break
-        figure = pathway(problem, agent, smallest=smallest, graph=graph)
+    policy = Policy(graph, agent)
     rows = compare(problem, agent, seconds=seconds)
     plain = next(row for row in rows if row.key == "cost-only")
     return Report(
         problem=problem,
         agent=agent,
         advice=advise(problem, agent, graph=graph),
-        pathway=full,
-        figure=figure,
-        bands=bands(problem, agent),
+        pathway=pathway(problem, agent, most_nodes=MOST_NODES, graph=graph),
+        ends=endings(policy, graph.root, cap=problem.cap),
+        bands=_bands(problem, agent, seconds),
+        stops=stops(policy, graph.root, cap=problem.cap),
         rows=rows,
+        frontier=_frontier(problem, agent, seconds),
         flips=flips(problem, agent, budget=budget),
         cautions=cautions(problem, agent, seconds=seconds, plain=plain),
         budget=budget,
     )
 
 
-def _columns(node: Node) -> int:
-    return 1 + max((_columns(o.child) for o in node.outcomes), default=0) if isinstance(node, Step) else 1
+def check_reportable(problem: Problem) -> None:
+    """Raise ProblemError unless a report can be made: one hidden state, tests that leave it alone, then one commit."""
+    if problem.is_flat:
+        return
+    changing = [a.name for a in problem.menu(problem.start) if not a.ends_episode and not a.preserves_hidden_state]
+    why = f": {changing[0]} changes what it measures" if changing else ""
+    raise ProblemError(
+        f"a report needs tests that leave one hidden state alone and a commit that ends the case; '{problem.name}' is "
+        f"not such a problem{why} (rhoplan evaluate and simulate take it)"
+    )
+
+
+def _frontier(problem: Problem, agent: Agent, seconds: float) -> Frontier | None:
+    """Over weights up to well beyond the agent's own; None for agents that differ in more than the weight."""
+    if agent.utility or agent.rule or not agent.commits_count or agent.discount != 1:
+        return None
+    high = max(problem.reward_scale, 2 * agent.weight_per_nat)
+    try:
+        return frontier(problem, agent.horizon, high=high, seconds=seconds)
+    except LimitError:
+        return None
+
+
+def _bands(problem: Problem, agent: Agent, seconds: float) -> tuple[Band, ...]:
+    try:
+        return bands(problem, agent, seconds=seconds)
+    except LimitError:
+        return ()
 
 
 def write_report(report: Report, out: Path) -> tuple[Path, ...]:

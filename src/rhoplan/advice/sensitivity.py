@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rhoplan.advice.brackets import Answer, Line
-from rhoplan.advice.case import without
-from rhoplan.advice.pathway import check_fixed
+from rhoplan.advice.case import check_fixed, without
 from rhoplan.advice.variations import Parameter, parameters
 from rhoplan.agent import Agent
 from rhoplan.errors import LimitError, RhoplanError
@@ -28,8 +27,11 @@ from rhoplan.policy import Policy
 from rhoplan.problem import Array, Problem
 from rhoplan.situation import observe_all
 
-FIRST_STEP, GROWTH = 0.02, 2.0
-"""A search begins 2% away (a probability: 2% of its odds), and each step is so many times longer than the last."""
+FIRST_STEP = 0.02
+"""A search begins 2% away (a probability: 2% of its odds)."""
+
+GROWTH, LEAP = 2.0, 4.0
+"""Each step is so many times longer than the last; where convexity finds what lies between, it may be a leap."""
 
 SURE = 1e-9
 """How close to 0 and 1 a probability is moved: there all is certain and evidence may become impossible."""
@@ -259,7 +261,7 @@ def _steps(parameter: Parameter, side: int) -> list[float]:
         value = _shifted(value, side * step) if is_probability else value + side * step
         value = end if (value - end) * side >= 0 else value
         values.append(value)
-        step *= GROWTH
+        step *= LEAP if parameter.is_convex else GROWTH
     return values
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from rhoplan.advice.branches import Leaf, Node, Pathway, Step
-from rhoplan.advice.words import belief_words, in_thousand, money, percent
+from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, plain
 
 
 def as_text(pathway: Pathway) -> str:
     """The pathway as numbered plain text, one line per step or leaf, indented by depth."""
-    lines = [f"{pathway.problem}: recommended pathway ({agent_words(pathway)})"]
+    lines = [f"{plain(pathway.problem)}: recommended pathway ({agent_words(pathway)})"]
     if pathway.given:
         seen = ", ".join(f"{test} = {outcome}" for test, outcome in pathway.given)
         lines.append(f"Seen so far: {seen}; spent {money(pathway.spent, pathway.unit)}.")
     if pathway.unavailable:
         lines.append(f"Not available: {', '.join(pathway.unavailable)}.")
     lines += [expectation(pathway), ""]
-    _tell(pathway.root, "", 0, pathway.unit, lines)
+    _tell(pathway.root, "", 0, pathway, lines)
     return "\n".join(lines) + "\n"
 
 
@@ -27,42 +29,43 @@ def agent_words(pathway: Pathway) -> str:
 def expectation(pathway: Pathway) -> str:
     """What to expect, in a sentence."""
     ahead, (tests, cost) = pathway.ahead, pathway.ahead.bad_case()
-    number = f"{tests} test" if tests == 1 else f"{tests} tests"
     return (
         f"To expect: {ahead.tests:.2f} tests costing {money(ahead.cost, pathway.unit)}; nine cases in ten need at most "
-        f"{number} and {money(cost, pathway.unit)}; the right commit in {percent(ahead.right)} of cases."
+        f"{counted(tests, 'test')} and {money(cost, pathway.unit)}; the right commit in {percent(ahead.right)} of "
+        "cases."
     )
 
 
-def _tell(node: Node, when: str, depth: int, unit: str, lines: list[str]) -> None:
-    lines.append(f"{'   ' * depth}{node.number}. {when}{sentence(node, unit)}")
+def _tell(node: Node, when: str, depth: int, pathway: Pathway, lines: list[str]) -> None:
+    lines.append(plain(f"{'   ' * depth}{node.number}. {when}{sentence(node, pathway)}"))
     for outcome in node.outcomes if isinstance(node, Step) else ():
-        _tell(outcome.child, f"If {outcome.outcome} ({percent(outcome.probability)}): ", depth + 1, unit, lines)
+        _tell(outcome.child, f"If {outcome.outcome} ({percent(outcome.probability)}): ", depth + 1, pathway, lines)
 
 
-def sentence(node: Node, unit: str) -> str:
+def sentence(node: Node, pathway: Pathway) -> str:
     """What is done at `node`, for how many cases, and how sure one is there."""
-    who = f"{percent(node.share)} of cases; {belief_words(node.belief)}"
+    who = f"{in_thousand(node.share)} of 1,000 cases; {belief_words(node.belief, pathway.looked_for)}"
     if isinstance(node, Step):
-        return f"run {node.action} for {money(node.cost, unit)} [{who}]"
-    worth = f"gain {money(-node.loss, unit)}" if node.loss < 0 else f"loss {money(node.loss, unit)}"
-    ends = f"right {percent(node.right)}, {worth}, tests {money(node.cost, unit)}"
+        return f"run {node.action} for {money(node.cost, pathway.unit)} [{who}]"
+    worth = f"gain {money(-node.loss, pathway.unit)}" if node.loss < 0 else f"loss {money(node.loss, pathway.unit)}"
+    ends = f"right {chance(node.right)}, {worth}, tests {money(node.cost, pathway.unit)}"
     if node.kind == "commit":
-        return f"COMMIT {node.action} [{who}; {ends}; {in_thousand(node.share)} in 1,000]"
+        return f"COMMIT {node.action} [{who}; {ends}]"
     return f"{goes_on(node)} [{who}; in the end {ends}]"
 
 
 def goes_on(leaf: Leaf) -> str:
+    """What happens at a leaf where the case does not end."""
     if leaf.back_to is not None:
-        return f"back to {leaf.back_to} ({leaf.action} again)"
-    return f"goes on with {leaf.action} (too few cases to draw)"
+        return f"as at step {leaf.back_to} ({leaf.action})"
+    return f"{leaf.action}, and so on (too few cases to draw)"
 
 
 def as_mermaid(pathway: Pathway) -> str:
     """The pathway as a Mermaid flowchart, left to right; names are quoted, so any text is safe in them."""
     lines = ["flowchart LR"]
     for node in pathway.nodes:
-        lines.append(f"  n{node.number}{_shape(node, pathway.unit)}")
+        lines.append(f"  n{node.number}{_shape(node, pathway)}")
         for outcome in node.outcomes if isinstance(node, Step) else ():
             label = _safe(f"{outcome.outcome} {percent(outcome.probability)}")
             lines.append(f'  n{node.number} -->|"{label}"| n{outcome.child.number}')
@@ -74,16 +77,26 @@ def as_mermaid(pathway: Pathway) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shape(node: Node, unit: str) -> str:
-    believed = belief_words(node.belief, 2)
+def _shape(node: Node, pathway: Pathway) -> str:
+    cases = f"{in_thousand(node.share)} of 1,000"
+    believed = belief_words(node.belief, pathway.looked_for, most=2)
     if isinstance(node, Step):
-        return f'["{_safe(node.action)}<br/>{_safe(money(node.cost, unit))}<br/>{_safe(believed)}"]'
+        words = (f"{node.number}. {node.action}", money(node.cost, pathway.unit), cases, believed)
+        return f'["{_lines(words)}"]'
     if node.kind == "commit":
-        return f'(["{_safe(node.action)}<br/>{_safe(believed)}<br/>{in_thousand(node.share)} in 1,000"])'
-    return f'["{_safe(goes_on(node))}<br/>{in_thousand(node.share)} in 1,000"]'
+        return f'(["{_lines((f"{node.number}. {node.action}", cases, believed))}"])'
+    return f'["{_lines((f"{node.number}. {goes_on(node)}", cases))}"]'
+
+
+def _lines(words: tuple[str, ...]) -> str:
+    return "<br/>".join(map(_safe, words))
 
 
 def _safe(text: str) -> str:
-    """`text` without the characters that Mermaid reads as its own, as entities."""
+    """`text` as a line of a label, the characters that Mermaid reads as its own as entities.
+
+    What begins like a list or a heading (`3. listen`) follows a space of no width: some versions refuse to draw lists.
+    """
     kept = {"%", " ", ",", ".", "-", "_", "(", ")"}
-    return "".join(c if c.isalnum() or c in kept else f"#{ord(c)};" for c in text)
+    safe = "".join(c if c.isalnum() or c in kept else f"#{ord(c)};" for c in plain(text))
+    return f"#8203;{safe}" if re.match(r"\s*(\d+[.)]|[-+*#>])", text) else safe

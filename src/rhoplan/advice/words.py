@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 MOST_STATES = 3
 """How many states of a belief are named; the rest are summed."""
+
+WORTH_NAMING = 5e-3
+"""Chance below which a state other than the likeliest is not named but summed with the rest."""
+
+RARE = 1e-3
+"""Chances below this are told as `1 in n`."""
 
 
 def percent(share: float) -> str:
@@ -18,41 +24,89 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
+def stated(share: float) -> str:
+    """`share` as a model states it: `percent` without needless zeros."""
+    number = percent(share).removesuffix("%")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}%"
+
+
+def chance(share: float) -> str:
+    """`share` as a percentage, or as `1 in n` where it is rare, `all but 1 in n` where the opposite is."""
+    away = min(share, 1.0 - share)
+    if away <= 1e-12 or away >= RARE:
+        return percent(share)
+    return one_in(share) if share < 0.5 else f"all but {one_in(1.0 - share)}"
+
+
+def one_in(share: float) -> str:
+    """`share`, above 0, as `1 in n` with two digits that count."""
+    number = 1.0 / share
+    size = 10.0 ** max(0, math.floor(math.log10(number)) - 1)
+    rounded = size * round(number / size)
+    return f"1 in {rounded:,.0f}" if rounded < 1e9 else f"1 in {rounded:.2g}"
+
+
 def money(amount: float, unit: str = "") -> str:
     """`amount` with thousands separated and the digits that matter, then its unit."""
     size = abs(amount)
     if size < 1e-12:
         text = "0"
-    elif size >= 1e7 or size < 1e-3:
-        text = f"{amount:.4g}"
+    elif size >= 1e7 or size < 1e-6:
+        text = f"{amount:.3g}"
+    elif size < 1e-3:
+        text = f"{amount:.{1 - math.floor(math.log10(size))}f}"
     else:
         digits = 0 if size >= 10_000 or abs(amount - round(amount)) < 1e-9 else 2 if size >= 1 else 3
         text = f"{amount:,.{digits}f}"
+        text = text[:-1] if digits == 3 and text.endswith("0") else text
     return f"{text} {unit}".rstrip()
 
 
-def belief_words(belief: Mapping[str, float], most: int = MOST_STATES) -> str:
-    """The likeliest states with their probabilities; those of a two-state model in the model's order."""
-    if len(belief) <= 2:
-        return ", ".join(f"{state} {percent(share)}" for state, share in belief.items())
+def amounts(values: Iterable[float | None]) -> list[str]:
+    """`values` as a column of money, all with the same decimals; a dash where there is none."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    sizes = [abs(value) for value in known if abs(value) > 1e-12]
+    if any(size >= 1e7 or size < 1e-3 for size in sizes):
+        return ["–" if value is None else money(value) for value in listed]
+    whole = all(abs(value - round(value)) < 1e-9 or abs(value) >= 10_000 for value in known)
+    digits = 0 if whole else 3 if sizes and max(sizes) < 1 else 2
+    return ["–" if value is None else f"{value + 0.0:,.{digits}f}" for value in listed]
+
+
+def belief_words(
+    belief: Mapping[str, float], looked_for: str = "", *, most: int = MOST_STATES, others: bool = True
+) -> str:
+    """The chance of the state `looked_for`; without one, the likeliest states and what is left for the others."""
+    if looked_for:
+        return f"{looked_for} {chance(belief[looked_for])}"
     ranked = sorted(belief.items(), key=lambda pair: -pair[1])
-    shown = [f"{state} {percent(share)}" for state, share in ranked[:most] if share > 0]
-    rest = sum(share for _, share in ranked[most:])
-    if rest > 1e-9:
-        shown.append(f"{'other' if len(ranked) - most == 1 else 'others'} {percent(rest)}")
+    named = [pair for place, pair in enumerate(ranked[:most]) if place == 0 or pair[1] >= WORTH_NAMING]
+    shown = [f"{state} {percent(share)}" for state, share in named]
+    rest = 1.0 - sum(share for _, share in named)
+    if others and rest >= WORTH_NAMING / 10:
+        left = [state for state, share in ranked[len(named) :] if share > 0]
+        shown.append(f"{left[0] if len(left) == 1 else 'others'} {percent(rest)}")
     return ", ".join(shown)
 
 
 def in_thousand(share: float) -> str:
-    """How many of a thousand cases `share` is; with a decimal below ten, and `under 0.1` rather than 0.0."""
+    """How many of a thousand cases `share` is; two digits that count below ten, `under 0.001` rather than 0."""
     count = 1000 * share
     if count == 0:
         return "0"
-    if count < 0.1:
-        return "under 0.1"
+    if count < 0.0005:
+        return "under 0.001"
+    if count < 0.0995:
+        return f"{count:.{1 - math.floor(math.log10(count))}f}"
     return f"{count:.1f}" if count < 9.95 or 1e-9 < 1000 - count < 9.95 else f"{count:,.0f}"
 
 
-def shortened(text: str, most: int) -> str:
-    """`text`, or its beginning and an ellipsis where it is longer than `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def counted(number: float, what: str) -> str:
+    """`1 test`, `2 tests`."""
+    return f"{number:g} {what}{'' if number == 1 else 's'}"
+
+
+def plain(text: str) -> str:
+    """`text` with characters that no page or drawing may hold, such as a bell, as spaces."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,27 @@ def report_command(problem: str, out: Path, budget: float, agent: str, **options
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.advice.report import make_report, write_report
 
+    if math.isnan(budget):
+        raise click.UsageError("--budget must be a number of seconds; it is nan")
+    _check_place(out)
     loaded = load_problem(problem)
     agents = load_agents(agent, loaded, agent_settings(options))
     if len(agents) != 1:
         raise click.UsageError("this command takes one agent at a time")
+    report = make_report(loaded, agents[0], budget=budget)
+    try:
+        written = write_report(report, out)
+    except OSError as error:
+        raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
+    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+
+
+def _check_place(out: Path) -> None:
+    """Refuse a place where the report cannot go, before the work is done."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"--out must end in .html; it is '{out}'")
-    report = make_report(loaded, agents[0], budget=budget)
-    written = write_report(report, out)
-    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
+    if not folder.is_dir():
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")

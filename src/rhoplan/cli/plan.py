@@ -103,7 +103,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
         style = "bold" if action.name == decision.choice else None
         table.add_row(action.name, action.kind, *cells, style=style)
     if len(ranked) > MOST_ROWS:
-        table.caption = f"... and {len(ranked) - MOST_ROWS} actions of lower value"
+        more = len(ranked) - MOST_ROWS
+        table.caption = f"... and {more} action{'s' * (more > 1)} of lower value"
     show_table(table)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
     for action in decision.actions:

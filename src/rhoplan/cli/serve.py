@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rhoplan.serve.settings import LOOPBACK, Settings
+
 if TYPE_CHECKING:
     import socket
 
     from rhoplan.serve.sources import Source
+
+USUAL = Settings()
 
 
 @click.command("serve")
@@ -18,11 +22,19 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on: this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 for any free one.")
 @click.option(
-    "--seconds", type=click.FloatRange(0.01), default=20, show_default=True, help="Planning time per request."
+    "--seconds",
+    type=click.FloatRange(0.01),
+    default=USUAL.seconds,
+    show_default=True,
+    help="Planning time per request.",
 )
-@click.option("--nodes", type=click.IntRange(1), default=1_000_000, show_default=True, help="Size of a plan.")
-@click.option("--memory", type=click.FloatRange(0.5), default=2.0, show_default=True, help="GB per worker process.")
-@click.option("--bytes", "size", type=click.IntRange(1000), default=2_000_000, show_default=True, help="Request size.")
+@click.option("--nodes", type=click.IntRange(1), default=USUAL.nodes, show_default=True, help="Size of a plan.")
+@click.option(
+    "--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, show_default=True, help="GB per worker process."
+)
+@click.option(
+    "--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, show_default=True, help="Request size."
+)
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
 def serve_command(
     models: tuple[str, ...],
@@ -44,13 +56,10 @@ def serve_command(
         from rhoplan.serve.app import create_app
     except ImportError as error:
         raise click.ClickException(f"serve needs the extra: pip install 'rhoplan[serve]' ({error})") from None
-    from rhoplan.serve.settings import LOOPBACK, Settings
-
     opened = [open_model(model) for model in models]
     local = host in LOOPBACK
-    plain = Settings()
     settings = Settings(
-        workers=workers or plain.workers,
+        workers=workers or USUAL.workers,
         seconds=seconds,
         nodes=nodes,
         memory=int(memory * 1e9),

@@ -37,7 +37,7 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("evaluate", "solve", "pathway", "compare", "report")
+SLOW = ("evaluate", "solve", "pathway", "compare", "report", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -53,6 +53,10 @@ ONE_OR_MORE: dict[int | str, dict[str, Any]] = {
 
 PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a report may load: its own styles and figures, no script."""
+
+
+NO_MODEL = Source("tiger")
+"""Stands for the problem in jobs that are about none."""
 
 
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
@@ -107,6 +111,15 @@ class Desk:
             self._keep(key, reply)
         return reply
 
+    async def knows(self, name: str, digest: str) -> bool:
+        """Whether the server has the model with this digest under this name."""
+        try:
+            source = find_source(name, self.library)
+        except RhoplanError:
+            return False
+        status, body = await self.ask("model", source, {})
+        return status == 200 and bool(json.loads(body)["digest"] == digest)
+
     def _keep(self, key: str, reply: Reply) -> None:
         if key in self._replies:
             return
@@ -144,6 +157,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_page(app)
     _add_models(app, desk)
     _add_planning(app, desk)
+    _add_cases(app, desk)
     return app
 
 
@@ -167,12 +181,24 @@ def _add_errors(app: FastAPI) -> None:
             str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
         ]
         field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
-        return response(refusal(422, field or None, f"{first['msg']}"))
+        if first["type"] == "json_invalid":
+            fault = f"{first['ctx']['error']} at character {field}"
+            return response(refusal(422, None, f"the body is not JSON: {fault}"))
+        return response(refusal(422, field or None, _sentence(first)))
 
     @app.exception_handler(HTTPException)
     async def failed(_: Any, error: HTTPException) -> Response:
         message = {404: "there is nothing at this address", 405: "this address takes another method"}
         return response(refusal(error.status_code, None, message.get(error.status_code, str(error.detail))))
+
+
+def _sentence(fault: Any) -> str:
+    """What is wrong with a field, in our words where the checker's own do not help."""
+    if fault["type"] == "model_attributes_type":
+        return "the body must be a JSON object, sent with the header content-type: application/json"
+    if fault["type"] == "extra_forbidden":
+        return "this address takes no such field; see openapi.json"
+    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def _add_page(app: FastAPI) -> None:
@@ -192,7 +218,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     @app.get(f"{API}/models", responses=OBJECT, tags=["models"])
     async def list_models() -> Response:
         """Registered problems, shipped models, and those uploaded or opened."""
-        status, body = await desk.ask("catalogue", Source("tiger"), {})
+        status, body = await desk.ask("catalogue", NO_MODEL, {})
         if status != 200:
             return response((status, body))
         limits = {
@@ -302,3 +328,24 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
     async def what_if(body: schema.WhatIf, client: Request) -> Response:
         """Advice with other numbers, and where the first action flips."""
         return await desk.answer("what-if", body, client)
+
+
+def _add_cases(app: FastAPI, desk: Desk) -> None:
+    @app.post(f"{API}/journal", responses=OBJECT, tags=["cases"])
+    async def journal(body: schema.Journal, client: Request) -> Response:
+        """A case as its line of the case log: the model, its digest, and the advice with its parts at each entry."""
+        return await desk.answer("journal", body, client)
+
+    @app.post(f"{API}/replay", responses=OBJECT, tags=["cases"])
+    async def replay(body: schema.Replay) -> Response:
+        """The advice in a case log computed again: the first difference, and the last case to go on with.
+
+        `known` is the name under which the server has the very model of that case, null where it has not.
+        """
+        status, found = await desk.ask("replay", NO_MODEL, body.model_dump())
+        if status != 200:
+            return response((status, found))
+        reply = json.loads(found)
+        last = reply["case"]
+        known = last["problem"] if await desk.knows(last["problem"], last["digest"]) else None
+        return response(success({**reply, "known": known}))

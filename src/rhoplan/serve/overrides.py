@@ -10,6 +10,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.menu import Array
 from rhoplan.problem import Commit, Problem, observe_then_commit
+from rhoplan.serve.refusals import FieldError
 
 
 def overridden(
@@ -32,21 +33,27 @@ def overridden(
     commits = tuple(
         Commit(commit.name, _row(problem, commit, (rewards or {}).get(commit.name, {}))) for commit in menu.commits
     )
-    changed = observe_then_commit(
-        problem.name,
-        problem.states,
-        prior=problem.prior if prior is None else _prior(problem, prior),
-        unit=problem.unit,
-        tests=tests,
-        commits=commits,
-        horizon=problem.horizon,
-        note=problem.note,
-        spec=problem.spec,
-        details=problem.details,
-        first_prices={**menu.first_prices, **(first_prices or {})},
-        most_tests=menu.most_tests,
-        budget=menu.budget,
-    )
+    try:
+        changed = observe_then_commit(
+            problem.name,
+            problem.states,
+            prior=problem.prior if prior is None else _prior(problem, prior),
+            unit=problem.unit,
+            tests=tests,
+            commits=commits,
+            horizon=problem.horizon,
+            note=problem.note,
+            spec=problem.spec,
+            details=problem.details,
+            first_prices={**menu.first_prices, **(first_prices or {})},
+            most_tests=menu.most_tests,
+            budget=menu.budget,
+        )
+    except ProblemError as error:
+        parts = {"prior": prior, "costs": costs, "rewards": rewards, "first_prices": first_prices}
+        given = [name for name, value in parts.items() if value is not None]
+        field = next((name for name in given if name.rstrip("s") in str(error)), given[0])
+        raise FieldError(field, str(error)) from None
     return replace(changed, planner=problem.planner, discount=problem.discount, cap=problem.cap, rules=problem.rules)
 
 
@@ -55,7 +62,7 @@ def _prior(problem: Problem, prior: Mapping[str, float] | Sequence[float]) -> Ar
         _known("prior", "state", prior, list(problem.states))
         missing = [state for state in problem.states if state not in prior]
         if missing:
-            raise ProblemError(f"prior must give a probability for each state; '{missing[0]}' is missing")
+            raise FieldError("prior", f"prior must give a probability for each state; '{missing[0]}' is missing")
         return np.array([prior[state] for state in problem.states], dtype=float)
     return np.array(prior, dtype=float)
 
@@ -71,4 +78,5 @@ def _row(problem: Problem, commit: Commit, changes: Mapping[str, float]) -> Arra
 def _known(where: str, what: str, given: Mapping[str, object] | None, names: list[str]) -> None:
     for name in given or ():
         if name not in names:
-            raise ProblemError(f"{where} names the {what} '{name[:40]}', which is not one of {', '.join(names[:20])}")
+            known = ", ".join(names[:20])
+            raise FieldError(where, f"{where} names the {what} '{name[:40]}', which is not one of {known or 'none'}")

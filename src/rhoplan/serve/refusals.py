@@ -23,6 +23,14 @@ _AGENT_FIELDS = (
 )  # fmt: skip
 
 
+class FieldError(RhoplanError):
+    """A fault in a field of the request that the error itself does not tell."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 def success(record: Any) -> Reply:
     """The reply to a request that went well; ASCII only, so that no text can break the encoding."""
     return 200, json.dumps(finite(record), separators=(",", ":")).encode()
@@ -36,6 +44,8 @@ def refusal(status: int, field: str | None, message: str, **more: Any) -> Reply:
 
 def refused(error: RhoplanError, *, inline: bool = False) -> Reply:
     """The reply to a request that broke a rule of the engine; `inline` where the model was an object in it."""
+    if isinstance(error, FieldError):
+        return refusal(422, error.field, str(error))
     if isinstance(error, ModelFileError):
         return _model_refusal(error, inline=inline)
     if isinstance(error, LimitError):

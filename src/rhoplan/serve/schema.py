@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from rhoplan.advice.journal import KINDS
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Problem = Annotated[
@@ -110,6 +112,55 @@ class WhatIf(Advise):
     flips: bool = Field(True, description="Whether to look for the values at which the first action changes.")
     only: Annotated[list[Name], Field(max_length=200)] | None = None
     budget: float | None = Field(None, gt=0, description="Seconds to look for flips.")
+
+
+class Adviser(BaseModel):
+    """Who gave a piece of advice: the settings that a case log keeps."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    name: Name
+    horizon: int = Field(ge=1, le=10_000)
+    weight: float = Field(ge=0)
+    unit: Literal["nats", "bits"] = "nats"
+    discount: float = Field(1.0, gt=0, le=1)
+    precision: float | None = Field(None, gt=0)
+    planner: Literal["exact", "anytime"] = "exact"
+
+
+class Entry(BaseModel):
+    """What a person did: a result (test and outcome), a test that is not available, or the commit that ends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    test: Name | None = None
+    outcome: Name | None = None
+    unavailable: Name | None = None
+    commit: Name | None = None
+    why: Annotated[str, Field(max_length=2000, description="Why the advice was not followed.")] = ""
+    agent: Adviser | None = Field(None, description="Who advised, where it is not the agent of the request.")
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Entry:
+        said = {name for kind in KINDS for name in kind if getattr(self, name) is not None}
+        if said not in KINDS:
+            raise ValueError("an entry must have test and outcome, or unavailable, or commit, and nothing else")
+        return self
+
+
+class Journal(AgentRequest):
+    """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
+
+    entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []
+
+
+class Replay(BaseModel):
+    """A case log: each line a case."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    text: Annotated[str, Field(min_length=1, description="The text of the log, or of one saved case.")]
+    timeout: float | None = Field(None, gt=0, description="Seconds that it may take, at most what the server allows.")
 
 
 class Upload(BaseModel):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rhoplan.agent import AGENTS, Agent, make_agent
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.planning.graph import shared_graph
 from rhoplan.policy import decide
 from rhoplan.problem import END, Problem
@@ -24,9 +24,13 @@ from rhoplan.records import (
     solution_record,
 )
 from rhoplan.serve.overrides import overridden
+from rhoplan.serve.refusals import FieldError
 from rhoplan.serve.sources import Source
 from rhoplan.serve.worker import Shelf
 from rhoplan.situation import available, branch, initial, observe, observe_all
+
+if TYPE_CHECKING:
+    from rhoplan.advice.journal import Case
 
 Request = dict[str, Any]
 Evidence = list[tuple[str, str]]
@@ -70,6 +74,7 @@ def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         "agents": [*AGENTS, *problem.rules],
         "language": language,
         "text": text,
+        "digest": _digest(problem),
         "record": problem_record(problem),
     }
 
@@ -133,6 +138,43 @@ def advice(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The Case screen: what to do next, why, and how much longer."""
     problem = shelf.problem(source)
     return _advice(problem, source.key, _agent(problem, request), request, shelf)
+
+
+def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+    """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
+    from rhoplan.advice.journal import agent_of
+
+    problem = shelf.problem(source)
+    agent = _agent(problem, request)
+    case = _case(problem, source.key, agent, shelf)
+    for place, entry in enumerate(request["entries"]):
+        who = entry.pop("agent")
+        try:
+            case.ask(agent_of(who, problem) if who else agent)
+            case.take({name: value for name, value in entry.items() if value is not None})
+        except (EvidenceError, AgentError) as error:
+            raise FieldError(f"entries.{place}", str(error)) from None
+    case.ask(agent)
+    return case.as_dict()
+
+
+def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+    """`rhoplan replay --json`, and the last case, to go on with."""
+    from rhoplan.advice.journal import agent_of
+    from rhoplan.advice.replay import replay_text
+
+    def start(record: dict[str, Any]) -> Case:
+        kept = Source(record["problem"], record["model"])
+        problem = shelf.problem(kept)
+        return _case(problem, kept.key, agent_of(record["agent"], problem), shelf)
+
+    try:
+        cases, difference, last = replay_text(request["text"], "the text", case_of=start)
+    except (ProblemError, AgentError) as error:
+        raise FieldError("text", str(error)) from None
+    if last is None:
+        raise FieldError("text", "the text must hold a case; it is empty")
+    return {"cases": cases, "difference": difference, "case": last}
 
 
 def evaluation(source: Source, request: Request, shelf: Shelf) -> Any:
@@ -233,6 +275,8 @@ TASKS: dict[str, Callable[[Source, Request, Shelf], Any]] = {
     "decide": decision,
     "situation": situation,
     "advise": advice,
+    "journal": journal,
+    "replay": replayed,
     "evaluate": evaluation,
     "solve": solution,
     "pathway": pathway,
@@ -246,11 +290,23 @@ def _advice(problem: Problem, key: str, agent: Agent, request: Request, shelf: S
     from rhoplan.advice.case import advise
 
     left = request.get("unavailable") or ()
-    if agent.searches or agent.seconds is not None:
-        raise AgentError(f"planner {agent.planner} samples or is limited by time; advice needs planner exact")
     graph = shared_graph(_narrowed(problem, key, left, shelf))
     found = advise(problem, agent, _evidence(request), unavailable=left, graph=graph)
     return advice_record(problem, agent, found)
+
+
+def _case(problem: Problem, key: str, agent: Agent, shelf: Shelf) -> Case:
+    """A case without entries, planned on the graphs at hand."""
+    from rhoplan.advice.journal import Case
+
+    return Case(problem, agent, graph_of=lambda left: shared_graph(_narrowed(problem, key, left, shelf)))
+
+
+def _digest(problem: Problem) -> str | None:
+    """The digest that a case log keeps of the model; None where it cannot be written as one."""
+    from rhoplan.advice.journal import digest
+
+    return digest(problem) if problem.is_flat else None
 
 
 def _narrowed(problem: Problem, key: str, unavailable: Any, shelf: Shelf) -> Problem:

@@ -1,10 +1,11 @@
-// The page: chooses the model and the view, and holds what all views share.
+// The page: chooses the model and the view, draws it, and holds what all views share.
 
-import { ask, el, later, number, working } from "./dom.js";
-import { freshCase, isCase, state, weightLimit } from "./state.js";
+import { ask, el, later, latest, number, working } from "./dom.js";
+import { freshCase, isCase, recall, remember, state, weight, weightLimit } from "./state.js";
 import { showCase } from "./case.js";
 import { showEpisode } from "./episode.js";
-import { showPathway } from "./pathway.js";
+import { fromRecord, toReason } from "./journal.js";
+import { openForPrint, showPathway } from "./pathway.js";
 import { showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
 import { showModel } from "./model.js";
@@ -14,56 +15,164 @@ const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare
 const at = (id) => document.getElementById(id);
 
 export function complain(error) {
-  const box = at("problem");
-  box.hidden = !error;
-  box.textContent = error ? error.message : "";
+  at("problem").hidden = !error;
+  at("problem").textContent = error ? error.message : "";
 }
 
-export async function redraw() {
-  const place = at("main");
-  const view = state.tab === "Case" ? (isCase() ? showCase : showEpisode) : VIEWS[state.tab];
-  state.keys = {};
-  at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
-  at("teach").closest("label").hidden = state.tab !== "Case";
-  const mine = `${state.model.problem} ${state.tab}`;
-  if (place.dataset.view !== mine) {
-    place.replaceChildren(working());
-    place.dataset.view = mine;
-  }
+export function tell(text) {
+  at("notice").hidden = !text;
+  at("notice").firstElementChild.textContent = text ?? "";
+}
+
+// Do something that may be refused, and say so; `text` is shown while it takes long.
+export async function run(work, text) {
+  const slow = setTimeout(() => tell(text), 400);
   try {
-    await view(place, redraw);
+    await work();
     complain(null);
   } catch (error) {
-    if (place.querySelector(".working")) place.replaceChildren();
     complain(error);
   }
+  clearTimeout(slow);
+  if (at("notice").firstElementChild.textContent === text) tell(null);
+}
+
+let drawn = 0;      // counts redraws: only the last one may touch the page
+let shown = null;   // the case that the screen is about
+
+// Draws the view. A view gives the content, what keys do on it, what a screen reader says, and what starts when it is
+// there. Returns the error, if any.
+export async function redraw() {
+  const mine = ++drawn;
+  const place = at("main");
+  const view = state.tab === "Case" ? (isCase() ? showCase : showEpisode) : VIEWS[state.tab];
+  state.keys = { u: undo };
+  frame();
+  const name = `${state.model.problem} ${state.tab}`;
+  if (place.dataset.view !== name) {
+    place.replaceChildren(working());
+    place.dataset.view = name;
+  }
+  try {
+    const found = await view();
+    if (mine !== drawn || !found) return null;
+    replace(place, found.content);
+    state.keys = found.keys ?? {};
+    shown = { model: state.model, count: state.entries.length };
+    at("spoken").textContent = found.spoken ?? "";
+    complain(null);
+    found.start?.();
+    return null;
+  } catch (error) {
+    if (mine !== drawn) return null;
+    if (place.querySelector(".working")) place.replaceChildren();
+    complain(error);
+    return error;
+  }
+}
+
+// New content; who had the focus in the old one keeps it, or is at the advice.
+function replace(place, content) {
+  const held = document.activeElement;
+  const inside = held !== place && place.contains(held);
+  place.replaceChildren(...[content].flat());
+  if (!inside) return;
+  const same = held.id && at(held.id);
+  (same && !same.disabled ? same : place.querySelector(".next") ?? place).focus({ preventScroll: true });
 }
 
 const redrawSoon = later(40, redraw);
 
-export async function openModel(name, { tab } = {}) {
-  try {
-    state.model = await ask(`models/${encodeURIComponent(name)}`);
-  } catch (error) {
+// Add an entry to the case that is on the screen; one that the server refuses is taken back.
+export async function enter(entry) {
+  if (shown?.model !== state.model || shown.count !== state.entries.length) return;
+  state.entries.push(entry);
+  state.prediction = null;
+  remember();
+  tell(null);
+  const error = await redraw();
+  if (error && state.entries.at(-1) === entry) {
+    state.entries.pop();
+    await redraw();
     complain(error);
+  }
+  remember(); // with the belief that the entry led to
+}
+
+export function undo() {
+  if (state.tab !== "Case" || !state.entries.length) return;
+  state.entries.pop();
+  state.prediction = null;
+  remember();
+  redraw();
+}
+
+export function reset() {
+  freshCase();
+  tell(null);
+  redraw();
+}
+
+export function predict(name) {
+  state.prediction = name;
+  redraw();
+}
+
+const fetchModel = latest((signal, name) => ask(`models/${encodeURIComponent(name)}`, undefined, { signal }));
+
+// Opens a model with the case this tab had of it, or with the case of a record; `quiet` leaves the browser's history alone.
+export async function openModel(name, { tab, record, quiet } = {}) {
+  let model;
+  try {
+    model = await fetchModel(name);
+  } catch (error) {
+    await fillPicker().catch(() => null);
+    if (state.model) go(true);
+    complain(error.status === 404 ? { message: `There is no model ‘${name}’.` } : error);
     return;
   }
-  freshCase();
-  state.weight = 1;
-  state.horizon = null;
+  if (!model) return;
+  state.model = model;
+  recall();
+  if (record) {
+    Object.assign(state, fromRecord(record));
+    remember();
+  }
   if (tab) state.tab = tab;
-  if (!state.model.flat && !["Case", "Model"].includes(state.tab)) state.tab = "Case";
-  document.title = `${state.model.title} – rhoplan`;
-  at("unit").textContent = `unit: ${state.model.reward_unit}`;
-  const info = state.model.info ?? {};
-  at("about").hidden = !(info.about || info.note);
-  at("about").textContent = [info.about, info.illustrative ? "Numbers are illustrative." : null, info.source ? `Source: ${info.source}` : null]
-    .filter(Boolean).join(" · ");
-  history.replaceState(null, "", `#${encodeURIComponent(state.model.problem)}`);
-  drawTabs();
-  drawSettings();
+  if (!model.flat && !["Case", "Model"].includes(state.tab)) state.tab = "Case";
+  tell(null);
+  document.title = `${model.title} – rhoplan`;
+  at("unit").textContent = `unit: ${model.reward_unit}`;
   await fillPicker();
+  drawAbout();
+  drawSettings();
+  go(quiet);
   await redraw();
+}
+
+// The address names model and view, so that a reload and the back button find them again.
+function go(quiet) {
+  const hash = `#${encodeURIComponent(state.model.problem)}${state.tab === "Case" ? "" : `/${state.tab}`}`;
+  if (quiet || !location.hash || hash === location.hash) history.replaceState(null, "", hash);
+  else history.pushState(null, "", hash);
+  drawTabs();
+}
+
+function asked() {
+  const [name, tab] = location.hash.slice(1).split("/");
+  let decoded = "";
+  try { decoded = decodeURIComponent(name); } catch { /* no name that anybody wrote */ }
+  return { name: decoded, tab: tab in VIEWS ? tab : "Case" };
+}
+
+function drawAbout() {
+  const { info } = state.model;
+  const problem = state.catalogue.problems.find(({ name }) => name === state.model.problem.split(":")[0]);
+  const about = info?.about ?? info?.note ?? problem?.about ?? "";
+  const parts = [about && about[0].toUpperCase() + about.slice(1).replace(/\.$/, ""), info?.illustrative ? "Numbers are illustrative" : null,
+    info?.source ? `Source: ${info.source}` : null].filter(Boolean);
+  at("about").hidden = !parts.length;
+  at("about").textContent = `${parts.join(". ")}.`;
 }
 
 async function fillPicker() {
@@ -79,29 +188,66 @@ async function fillPicker() {
   if (here) picker.value = here;
 }
 
+// The tabs stay the same elements, so that the focus stays on them.
 function drawTabs() {
+  const place = at("tabs");
   const names = Object.keys(VIEWS).filter((name) => state.model.flat || ["Case", "Model"].includes(name));
-  at("tabs").replaceChildren(...names.map((name) =>
-    el("button", { role: "tab", type: "button", "aria-selected": String(name === state.tab), "data-tab": name,
-      onclick: () => { state.tab = name; drawTabs(); redraw(); } }, name === "Case" && !isCase() ? "Episode" : name)));
+  if ([...place.children].map((one) => one.dataset.tab).join() !== names.join()) {
+    place.replaceChildren(...names.map((name) => el("button", { type: "button", "data-tab": name, onclick: () => show(name) }, name)));
+  }
+  for (const one of place.children) {
+    if (one.dataset.tab === state.tab) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+    if (one.dataset.tab === "Case") one.textContent = isCase() ? "Case" : "Episode";
+  }
+}
+
+function show(tab) {
+  if (tab === state.tab) return;
+  state.tab = tab;
+  go();
+  redraw();
+}
+
+// What stands around the view.
+function frame() {
+  at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
+  at("teach").closest("label").hidden = state.tab !== "Case";
 }
 
 function drawSettings() {
   const top = weightLimit();
   const { reward_unit: unit } = state.model;
   // Small weights matter most, so the slider's steps grow with the square.
-  at("weight").value = Math.round(1000 * Math.sqrt(Math.min(state.weight / top, 1)));
-  at("weight-number").value = Number(state.weight.toPrecision(4));
-  at("weight-unit").textContent = `${unit} per nat (0 to ${number(top)})`;
-  at("weight").setAttribute("aria-valuetext", `${number(state.weight)} ${unit} per nat`);
-  at("horizon").value = state.horizon ?? state.model.horizon;
+  at("weight").value = Math.round(1000 * Math.sqrt(Math.min(weight() / top, 1)));
+  at("weight-number").value = Number(weight().toPrecision(4));
+  at("weight-limit").textContent = number(top);
+  at("weight-unit").textContent = `${unit} per nat`;
+  at("weight").setAttribute("aria-valuetext", `${number(weight())} ${unit} per nat`);
+  at("horizon").value = state.agent.horizon ?? state.model.horizon;
+}
+
+function setAgent(change) {
+  state.agent = { ...state.agent, ...change };
+  remember();
+  drawSettings();
+  redrawSoon();
 }
 
 function setWeight(value) {
-  if (!Number.isFinite(value) || value < 0) return;
-  state.weight = value;
-  drawSettings();
-  redrawSoon();
+  if (Number.isFinite(value) && value >= 0) setAgent({ weight: value });
+  else drawSettings();
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const digit = /^[1-9]$/.test(event.key);
+  if (event.target.closest("input:not([type=checkbox]):not([type=range]), textarea") || (event.target.closest("select") && !digit)) return;
+  const act = state.keys[event.key.toLowerCase()] ?? (event.key === "w" && state.tab === "Case" ? toReason : null);
+  if (act) {
+    event.preventDefault();
+    act();
+  }
 }
 
 function listen() {
@@ -113,27 +259,33 @@ function listen() {
   });
   at("weight").addEventListener("input", (event) =>
     setWeight(Number((weightLimit() * (event.target.value / 1000) ** 2).toPrecision(3))));
-  at("weight-number").addEventListener("change", (event) => setWeight(Number(event.target.value)));
+  at("weight-number").addEventListener("change", (event) => setWeight(event.target.value === "" ? NaN : Number(event.target.value)));
   at("horizon").addEventListener("change", (event) => {
     const value = Math.round(Number(event.target.value));
-    state.horizon = value >= 1 ? value : null;
-    drawSettings();
-    redraw();
+    setAgent({ horizon: value >= 1 ? value : undefined });
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input:not([type=checkbox]):not([type=range]), textarea, select")) return;
-    const act = state.keys[event.key.toLowerCase()];
-    if (act) {
-      event.preventDefault();
-      act();
+  at("notice").lastElementChild.addEventListener("click", () => tell(null));
+  document.addEventListener("keydown", press);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    (document.querySelector(".next") ?? at("main")).focus();
+  });
+  // The second click of a double one would land on what the first one brought.
+  at("main").addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest(".choice")) event.stopPropagation();
+  }, true);
+  window.addEventListener("popstate", () => {
+    const { name, tab } = asked();
+    if (name !== state.model?.problem) openModel(name, { tab, quiet: true });
+    else if (tab !== state.tab) {
+      state.tab = tab;
+      drawTabs();
+      redraw();
     }
   });
-  at("tabs").addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const tabs = [...at("tabs").children];
-    tabs[(tabs.indexOf(event.target) + step + tabs.length) % tabs.length].focus();
+  window.addEventListener("beforeprint", () => {
+    at("paper").textContent = state.tab === "Report" ? "" : `${state.model.title}, ${new Date().toLocaleString()}`;
+    openForPrint();
   });
 }
 
@@ -145,9 +297,14 @@ async function start() {
     complain(error);
     return;
   }
-  const asked = decodeURIComponent(location.hash.slice(1));
-  await openModel(asked || state.catalogue.first || "chest-pain");
-  if (!state.model && asked) await openModel(state.catalogue.first || "chest-pain");
+  const first = state.catalogue.first || "chest-pain";
+  const { name, tab } = asked();
+  await openModel(name || first, { tab, quiet: true });
+  if (!state.model && name && name !== first) {
+    const said = at("problem").textContent;
+    await openModel(first, { quiet: true });
+    tell(said);
+  }
 }
 
 start();

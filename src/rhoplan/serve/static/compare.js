@@ -5,10 +5,9 @@ import { question, state } from "./state.js";
 
 const fetchAll = latest((signal) => ask("compare", question(), { signal }));
 
-export async function showCompare(place) {
+export async function showCompare() {
   const found = await fetchAll();
-  if (!found) return;
-  place.replaceChildren(tableBox(found), found.frontier ? frontierBox(found.frontier) : el("p", {}));
+  return found && { content: [tableBox(found), found.frontier ? frontierBox(found.frontier) : null].filter(Boolean) };
 }
 
 function tableBox({ rows }) {
@@ -27,15 +26,15 @@ function tableBox({ rows }) {
   if (optimum && !optimum.reached) said.push("The certified optimum was not reached in time; its bounds are shown.");
   return el("section", { class: "box" }, el("h2", {}, "Ways of deciding"), said.map((line) => el("p", {}, line)),
     el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
-      ["policy", "first", state.model.losses ? "total loss" : "total reward", "tests", "spent", "9 in 10", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
+      ["policy", "first", state.model.losses ? "total loss" : "total reward", "tests", "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", { class: row.key === "asked" ? "chosen" : null },
       el("th", { scope: "row" }, row.label, row.note ? el("div", { class: "quiet" }, row.note) : null),
       el("td", { "data-label": "first", class: "words" }, row.first),
       el("td", { "data-label": state.model.losses ? "total loss" : "total reward" }, total(row),
         row.lower !== null && row.upper !== null && !row.note.includes("certified") ? el("div", { class: "quiet" }, bounds(row)) : null),
       el("td", { "data-label": "tests" }, fixed(row.tests)), el("td", { "data-label": "spent" }, fixed(row.cost)),
-      el("td", { "data-label": "9 in 10" }, fixed(row.cost_90)), el("td", { "data-label": "errors" }, row.errors === null ? "–" : percent(row.errors))))))),
-    el("p", { class: "quiet" }, `Per case, in ${unit}; the total counts tests and the commit. Errors: share of cases whose commit is not a best one.`));
+      el("td", { "data-label": "9 in 10 spend" }, fixed(row.cost_90)), el("td", { "data-label": "errors" }, row.errors === null ? "–" : percent(row.errors))))))),
+    el("p", { class: "quiet" }, `Per case, from its start, in ${unit}. The total counts tests and the commit. 9 in 10 spend: what nine cases in ten do not exceed. Errors: share of cases whose commit is not a best one.`));
 }
 
 function bounds(row) {
@@ -44,45 +43,64 @@ function bounds(row) {
 }
 
 function frontierBox(frontier) {
-  const unit = state.model.reward_unit;
+  const { reward_unit: unit, losses } = state.model;
   const { points } = frontier;
-  const head = el("h2", {}, "Reward and success over the price of information");
+  const worth = losses ? "loss" : "reward";
+  const total = (point) => (losses ? -point.reward : point.reward);
+  const head = el("h2", {}, `Total ${worth} and success over the price of information`);
   if (!points.length) return el("section", { class: "box" }, head, el("p", {}, "No step was found in time."));
   const best = points.reduce((top, point) => (point.reward > top.reward ? point : top));
+  const said = points.length > 1 ? `The total ${worth} is ${losses ? "lowest" : "highest"} for a price of ${range(best)} ${unit} per nat.`
+    : `The plan is the same for every price of information from ${range(best)} ${unit} per nat.`;
+  const table = el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "The steps as numbers" }, el("table", {},
+    el("thead", {}, el("tr", {}, [`price (${unit} per nat)`, worth, "success", "tests"].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, points.map((point) => el("tr", { class: point === best ? "chosen" : null }, el("th", { scope: "row" }, range(point)),
+      el("td", {}, fixed(total(point), 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
   return el("section", { class: "box" }, head,
-    el("p", {}, `Look-ahead ${frontier.horizon}. Reward is highest at ${range(best)} ${unit} per nat.`,
-      frontier.complete ? "" : " Not all steps up to the largest weight were found in time."),
-    chart(points, best),
-    el("details", {}, el("summary", {}, `The ${points.length} steps as numbers`), el("div", { class: "scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, [`weight (${unit} per nat)`, "reward", "success", "tests"].map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, points.map((point) => el("tr", {}, el("th", { scope: "row" }, range(point)), el("td", {}, number(point.reward, 4)),
-        el("td", {}, percent(point.success)), el("td", {}, number(point.tests, 2)))))))));
+    el("p", {}, `Look-ahead ${frontier.horizon}. ${said}`, points.length > 1 ? " Each point is a step: between steps the plan stays as it is." : "",
+      frontier.complete ? "" : " Not all steps up to the largest price were found in time."),
+    el("div", { class: points.length > 1 ? "frontier" : "" }, points.length > 1 ? chart(points, best, total, worth) : null, table));
 }
 
-const range = (point) => (point.upper === null ? `${number(point.lower, 3)} and more` : `${number(point.lower, 3)} to ${number(point.upper, 3)}`);
+const range = ({ lower, upper }) => {
+  const low = lower < 1e-9 * state.model.reward_scale ? "0" : number(lower, 3);
+  return upper === null ? `${low} and more` : `${low} to ${number(upper, 3)}`;
+};
+const percentFine = (share) => `${fixed(100 * share, 2)}%`;
 
-function chart(points, best) {
-  const [width, height, left, bottom, top] = [640, 320, 84, 44, 22];
-  const span = (key) => {
-    const values = points.map((point) => point[key]);
+function chart(points, best, total, worth) {
+  const [width, height, left, bottom, top, right] = [640, 340, 86, 46, 16, 22];
+  const span = (values, alike) => {
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    const room = (high - low || Math.abs(high) || 1) * 0.08;
-    return [low - room, high + room];
+    const wide = high - low > 1e-9 * Math.abs(high) ? high - low : alike;
+    return [low - 0.1 * wide, high + 0.1 * wide];
   };
-  const [x0, x1] = span("reward");
-  const [y0, y1] = span("success");
-  const x = (value) => left + ((value - x0) / (x1 - x0)) * (width - left - 16);
-  const y = (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - bottom - top);
-  const ticks = (low, high) => [0, 1, 2, 3].map((i) => low + ((high - low) * (i + 0.5)) / 4);
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Success against reward, one point per step of the weight" },
-    ticks(x0, x1).map((value) => [svg("line", { x1: x(value), x2: x(value), y1: top, y2: height - bottom, class: "gridline" }),
-      svg("text", { x: x(value), y: height - bottom + 16, class: "tick middle" }, number(value, 2))]),
-    ticks(y0, y1).map((value) => [svg("line", { x1: left, x2: width - 16, y1: y(value), y2: y(value), class: "gridline" }),
-      svg("text", { x: left - 6, y: y(value) + 4, class: "tick end" }, `${number(100 * value, 2)}%`)]),
-    svg("polyline", { points: points.map((point) => `${x(point.reward)},${y(point.success)}`).join(" "), class: "line" }),
-    points.map((point) => svg("circle", { cx: x(point.reward), cy: y(point.success), r: point === best ? 6 : 4, class: point === best ? "point best" : "point" },
-      svg("title", {}, `weight ${range(point)}: reward ${number(point.reward, 4)}, success ${percent(point.success)}, ${number(point.tests, 2)} tests`))),
-    svg("text", { x: x(points[0].reward) - 10, y: y(points[0].success) + 4, class: "tick end" }, "weight 0"),
-    svg("text", { x: (left + width) / 2, y: height - 6, class: "axis middle" }, `reward, ${state.model.reward_unit} per case`),
-    svg("text", { x: 14, y: (height - bottom) / 2, class: "axis middle", transform: `rotate(-90 14 ${(height - bottom) / 2})` }, "success"));
+  const [x0, x1] = span(points.map(total), Math.abs(total(best)) || 1);
+  const [y0, y1] = span(points.map((point) => 100 * point.success), 10);
+  const x = (point) => left + ((total(point) - x0) / (x1 - x0)) * (width - left - right);
+  const y = (point) => height - bottom - ((100 * point.success - y0) / (y1 - y0)) * (height - bottom - top);
+  const acrossX = (value) => x({ reward: state.model.losses ? -value : value });
+  const acrossY = (value) => y({ success: value / 100 });
+  const ends = [[points[0], "price 0"], [points.at(-1), "high price"]];
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": `Success against total ${worth}, one point per step of the price` },
+    ticks(x0, x1).map((value) => [svg("line", { x1: acrossX(value), x2: acrossX(value), y1: top, y2: height - bottom, class: "gridline" }),
+      svg("text", { x: acrossX(value), y: height - bottom + 17, class: "tick middle" }, number(value, 3))]),
+    ticks(y0, Math.min(y1, 100)).map((value) => [svg("line", { x1: left, x2: width - right, y1: acrossY(value), y2: acrossY(value), class: "gridline" }),
+      svg("text", { x: left - 6, y: acrossY(value) + 4, class: "tick end" }, `${number(value, 3)}%`)]),
+    svg("polyline", { points: points.map((point) => `${x(point)},${y(point)}`).join(" "), class: "line" }),
+    points.map((point) => svg("circle", { cx: x(point), cy: y(point), r: point === best ? 7 : 4, class: point === best ? "point best" : "point" },
+      svg("title", {}, `price ${range(point)}: ${worth} ${number(total(point), 4)}, success ${percent(point.success)}, ${number(point.tests, 2)} tests`))),
+    ends.map(([point, name]) => svg("text", { x: x(point), y: y(point) + 22, class: `tick ${x(point) > width / 2 ? "end" : ""}` }, name)),
+    svg("text", { x: (left + width - right) / 2, y: height - 8, class: "axis middle" }, `total ${worth}, ${state.model.reward_unit} per case`),
+    svg("text", { x: 15, y: (height - bottom) / 2, class: "axis middle", transform: `rotate(-90 15 ${(height - bottom) / 2})` }, "success"));
+}
+
+// Round numbers, three to six of them.
+function ticks(low, high) {
+  const rough = (high - low) / 5;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((part) => part * size).find((one) => one >= rough);
+  const found = [];
+  for (let i = Math.ceil(low / step); i * step <= high; i += 1) found.push(Number((i * step).toPrecision(12)));
+  return found;
 }

@@ -31,17 +31,19 @@ export class Refusal extends Error {
   }
 }
 
-export async function ask(path, body, { signal, method } = {}) {
+// What the server says at an address of its API; `raw` for the text as it came.
+export async function ask(path, body, { signal, raw } = {}) {
   const options = body === undefined ? {} : {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
   };
   let reply;
   try {
-    reply = await fetch(`/api/v1/${path}`, { ...options, ...(method ? { method } : {}), signal });
+    reply = await fetch(`/api/v1/${path}`, { ...options, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refusal({ message: "The server does not answer; is rhoplan serve still running?" }, 0);
   }
+  if (reply.ok && raw) return reply.text();
   const data = await reply.json();
   if (!reply.ok) throw new Refusal(data.error ?? { message: reply.statusText }, reply.status);
   return data;
@@ -70,25 +72,45 @@ export function later(milliseconds, work) {
   };
 }
 
+// Only 0 reads 0% and only 1 reads 100%: near them there are two digits that matter.
 export function percent(share) {
   if (share === null || share === undefined) return "–";
-  const value = 100 * share;
-  if (value > 0 && value < 0.1) return "<0.1%";
-  if (value > 99.9 && value < 100) return ">99.9%";
-  return `${value.toFixed(value < 10 || value > 90 ? 1 : 0).replace(/\.0$/, "")}%`;
+  const away = Math.min(share, 1 - share);
+  if (away < 1e-11) return share > 0.5 ? "100%" : "0%";
+  const digits = away >= 0.0995 ? 0 : away >= 0.00995 ? 1 : Math.min(9, 1 - Math.floor(Math.log10(100 * away)));
+  const text = (100 * share).toFixed(digits);
+  return `${digits === 1 ? text.replace(/\.0$/, "") : text}%`;
 }
 
+// How many of a thousand cases; one in so many where they are fewer than one.
 export function thousand(share) {
   const count = 1000 * share;
-  if (count > 0 && count < 1) return `1 in ${Math.round(1 / share).toLocaleString("en")}`;
-  return Math.round(count).toLocaleString("en");
+  if (count > 0 && count < 1) return `1 in ${Number((1 / share).toPrecision(2)).toLocaleString("en")}`;
+  const digits = count < 10 || 1000 - count < 10 ? 1 : 0;
+  return count.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
+export function counted(value, what) {
+  const text = number(value, 1);
+  return `${text} ${what}${text === "1" ? "" : "s"}`;
+}
+
+// A number with the digits that matter: whole ones without decimals, others with as many as asked for, and amounts
+// below one with three that are not zero.
 export function number(value, digits = 2) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e7 || size < 10 ** -digits / 2)) return minus(value.toPrecision(3));
-  return minus(value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: size >= 1000 ? 0 : digits }));
+  if (size !== 0 && (size >= 1e7 || size < 10 ** -digits / 2)) return minus(Number(value.toPrecision(3)).toString());
+  if (digits === 2 && size !== 0 && size < 1) return minus(value.toPrecision(3).replace(/(\.\d\d\d*?)0+$/, "$1"));
+  const most = size >= 10000 ? 0 : digits;
+  const cents = digits === 2 && Math.abs(value - Math.round(value)) > 1e-9 ? most : 0;
+  return minus(value.toLocaleString("en", { minimumFractionDigits: cents, maximumFractionDigits: most }));
+}
+
+// A number with its unit: 1 minute, 2 minutes, 1 EUR.
+export function amount(value, unit) {
+  const text = number(value);
+  return `${text} ${/^[−]?1$/.test(text) && /^[a-z]{2,}[^siu]s$/.test(unit) ? unit.slice(0, -1) : unit}`;
 }
 
 // The same number of decimals in every row of a column.
@@ -97,6 +119,12 @@ export function fixed(value, digits = 2) {
   const shown = digits && Math.abs(value) >= 1e5 ? 0 : digits;
   const text = value.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown });
   return minus(/^-[0.,]*$/.test(text) ? text.slice(1) : text);
+}
+
+// Decimals for a column, so that its largest number shows two digits that matter at least.
+export function decimals(values, least = 2) {
+  const largest = Math.max(...values.map(Math.abs));
+  return largest > 0 ? Math.min(12, Math.max(least, 1 - Math.floor(Math.log10(largest)))) : least;
 }
 
 export const plus = (value, digits = 2) => (value > 0 ? `+${fixed(value, digits)}` : fixed(value, digits));
@@ -123,6 +151,14 @@ export function beliefBars(belief, { most = 12, name = "" } = {}) {
       el("span", { class: "number" }, percent(share))));
   }
   return el("ul", { class: "belief" }, rows);
+}
+
+// The largest of named shares, and the rest together.
+export function few(shares, most) {
+  const ranked = [...shares].sort((a, b) => b[1] - a[1]);
+  const rest = ranked.slice(most - 1);
+  if (rest.length <= 1) return ranked;
+  return [...ranked.slice(0, most - 1), [`${rest.length} others`, rest.reduce((sum, [, share]) => sum + share, 0)]];
 }
 
 export function download(name, text, type = "text/plain") {

@@ -1,40 +1,43 @@
 // An episode of a problem of the paper, step by step: where one is, what is believed, what every action is worth.
 
-import { ask, beliefBars, el, fixed, latest, number, percent, plus, signed, svg } from "./dom.js";
-import { freshCase, question, state } from "./state.js";
+import { ask, beliefBars, decimals, el, fixed, latest, number, percent, plus, signed, svg } from "./dom.js";
+import { ending, entryOf, given, question, state } from "./state.js";
+import { enter, predict, reset, undo } from "./app.js";
+import { logBox } from "./journal.js";
 
 const look = latest(async (signal) => {
-  const here = await ask("situation", { problem: state.model.problem, given: state.given }, { signal });
-  return [here, here.ended ? null : await ask("decide", question({ given: state.given }), { signal })];
+  const here = await ask("situation", { problem: state.model.problem, given: given() }, { signal });
+  return [here, here.ended ? null : await ask("decide", question({ given: given() }), { signal })];
 });
 
-export async function showEpisode(place, redraw) {
+export async function showEpisode() {
   const found = await look();
-  if (!found) return;
+  if (!found) return null;
   const [here, decision] = found;
-  const act = actions(here, decision, redraw);
-  const hidden = state.teach && !state.prediction && !state.closed && decision;
-  const over = state.closed || here.ended || !decision;
-  place.replaceChildren(el("div", { class: "case" },
+  const last = state.entries.at(-1);
+  if (last?.before && !last.after && last.outcome !== undefined) [last.after] = Object.values(here.beliefs);
+  const over = ending() || here.ended || !decision;
+  const hidden = state.teach && !state.prediction && !over;
+  const act = actions(here, decision);
+  const log = logBox({ title: "Steps", empty: "Nothing done yet.", total: `so far ${signed(here.paid)} ${state.model.reward_unit}` });
+  const content = el("div", { class: "case" },
     el("div", { class: "column now" },
-      over ? endBox(here, act) : hidden ? predictBox(here, redraw) : nextBox(here, decision, act),
+      over ? endBox(here) : hidden ? predictBox(here) : nextBox(here, decision, act),
       over || hidden ? null : valuesBox(here, decision, act)),
     el("div", { class: "column belief-column" }, mapBox(here), beliefBox(here)),
-    el("div", { class: "column log-column" }, logBox(here, act))));
-  keys(here, decision, act, hidden, over, redraw);
+    el("div", { class: "column log-column" }, log));
+  const spoken = over ? "The episode has ended" : hidden ? "What would you do next?" : `Do next: ${decision.choice}`;
+  return { content, spoken, keys: keys(here, decision, act, hidden, over) };
 }
 
-function actions(here, decision, redraw) {
+function actions(here, decision) {
   const act = {
     take(name, outcome) {
-      const action = here.actions.find((row) => row.name === name);
-      if (action.kind === "commit") state.closed = { commit: name, reward: action.reward };
-      else {
-        state.given = [...state.given, [name, outcome]];
-        state.steps.push({ test: name, outcome, advised: decision.choice, kind: action.kind });
-      }
-      state.prediction = null;
-      redraw();
+      const { kind, reward } = here.actions.find((row) => row.name === name);
+      const said = kind === "commit" ? { commit: name } : { test: name, outcome };
+      const [before] = Object.values(here.beliefs);
+      const more = kind === "commit" ? { reward } : state.model.flat ? { cost: -reward, before } : {};
+      enter(entryOf(said, decision, { advised: decision.choice, ...more }));
     },
     draw(name) {
       const action = here.actions.find((row) => row.name === name);
@@ -42,60 +45,52 @@ function actions(here, decision, redraw) {
       const drawn = action.outcomes.find((row) => (chance -= row.probability) < 0) ?? action.outcomes.at(-1);
       act.take(name, drawn?.outcome);
     },
-    undo() {
-      if (state.closed) state.closed = null;
-      else if (state.given.length) {
-        state.given = state.given.slice(0, -1);
-        state.steps.pop();
-      } else return;
-      state.prediction = null;
-      redraw();
-    },
-    fresh() {
-      freshCase();
-      redraw();
-    },
   };
   return act;
 }
 
-function keys(here, decision, act, hidden, over, redraw) {
-  state.keys = { u: act.undo };
-  if (over) return;
+function keys(here, decision, act, hidden, over) {
+  const found = { u: undo };
+  const bind = (rows, work) => rows.slice(0, 9).forEach((row, i) => { found[String(i + 1)] = () => work(row); });
+  if (over) return found;
   if (hidden) {
-    here.actions.slice(0, 9).forEach((row, i) => { state.keys[String(i + 1)] = () => predict(row.name, redraw); });
-    return;
+    bind(here.actions, (row) => predict(row.name));
+    return found;
   }
   const chosen = here.actions.find((row) => row.name === decision.choice);
-  chosen.outcomes.slice(0, 9).forEach((row, i) => { state.keys[String(i + 1)] = () => act.take(chosen.name, row.outcome); });
-  state.keys.d = () => act.draw(decision.choice);
+  bind(chosen.outcomes, (row) => act.take(chosen.name, row.outcome));
+  found.d = () => act.draw(chosen.name);
+  return found;
 }
 
-function predict(name, redraw) {
-  state.prediction = name;
-  redraw();
-}
-
-function predictBox(here, redraw) {
-  return el("section", { class: "box next" }, el("h2", {}, "What would you do next?"),
+function predictBox(here) {
+  return el("section", { class: "box next", tabindex: -1 }, el("h2", {}, "What would you do next?"),
     el("div", { class: "results" }, here.actions.slice(0, 60).map((row, i) =>
-      el("button", { type: "button", class: "choice", onclick: () => predict(row.name, redraw) },
-        i < 9 ? el("kbd", {}, String(i + 1)) : null, ` ${row.name}`, el("small", {}, row.kind)))));
+      el("button", { type: "button", class: row.kind === "commit" ? "choice plain" : "choice", onclick: () => predict(row.name) },
+        i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, row.name), el("small", {}, row.kind)))));
 }
 
 function nextBox(here, decision, act) {
   const unit = state.model.reward_unit;
   const value = decision.actions.find((row) => row.name === decision.choice);
   const chosen = here.actions.find((row) => row.name === decision.choice);
-  const over = decision.runner_up ? (decision.margin < 1e-9 ? `a tie with ${decision.runner_up}` : `${number(decision.margin, 3)} ${unit} better than ${decision.runner_up}`) : "the only action";
-  return el("section", { class: "box next", "aria-live": "polite" }, el("h2", {}, "Do next"),
-    state.prediction ? el("p", { class: "verdict" }, state.prediction === decision.choice
-      ? `✓ You chose ${state.prediction}, as advised.` : `You chose ${state.prediction}.`) : null,
+  const over = !decision.runner_up ? "There is nothing else to do." : decision.margin < 1e-9 ? `${decision.runner_up} is worth as much.`
+    : `The next best, ${decision.runner_up}, is worth ${number(decision.margin)} less.`;
+  const what = { commit: "ends the episode", move: "moves on" }[value.kind] ?? "tells what comes of it";
+  return el("section", { class: "box next", "aria-label": "Do next", tabindex: -1 }, el("h2", {}, "Do next"),
+    state.prediction ? el("p", { class: state.prediction === decision.choice ? "verdict good" : "verdict" }, verdict(decision)) : null,
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": decision.choice }, decision.choice),
       el("span", { class: "cost" }, `${signed(value.reward)} ${unit} now`)),
-    el("p", { class: "reason" }, `${value.kind}; worth ${signed(value.value, 3)} in all, ${over}. `,
-      value.information > 1e-12 ? `It tells ${number(value.information, 3)} nats.` : "It tells nothing new."),
+    el("p", { class: "reason" }, value.information > 1e-12 ? `It tells ${number(value.information, 3)} nats` : `It ${what}`,
+      ` and is worth ${signed(value.value)} ${unit} in all. ${over}`),
     outcomeButtons(chosen, act, true));
+}
+
+function verdict({ choice, actions: rows }) {
+  if (state.prediction === choice) return `✓ You chose ${choice}, as advised.`;
+  const [mine, best] = [state.prediction, choice].map((name) => rows.find((row) => row.name === name));
+  const less = mine && best ? best.value - mine.value : null;
+  return `You chose ${state.prediction}${less === null ? "" : `: by this count worth ${number(less)} ${state.model.reward_unit} less`}.`;
 }
 
 function outcomeButtons(action, act, numbered) {
@@ -103,38 +98,41 @@ function outcomeButtons(action, act, numbered) {
   const label = (row) => (action.kind === "commit" ? `Do it: ${action.name}` : sure ? "Do it" : row.outcome);
   return el("div", { class: "results" }, action.outcomes.map((row, i) =>
     el("button", { type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.take(action.name, row.outcome) },
-      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, ` ${label(row)}`, sure ? null : el("small", {}, percent(row.probability)))),
+      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, percent(row.probability)))),
   sure ? null : el("button", { type: "button", class: "choice plain", onclick: () => act.draw(action.name) },
-    numbered ? el("kbd", {}, "d") : null, " draw a result", el("small", {}, "by these chances")));
+    numbered ? el("kbd", {}, "d") : null, el("span", {}, "draw a result"), el("small", {}, "by these chances")));
 }
 
 function valuesBox(here, decision, act) {
   const ranked = [...decision.actions].sort((a, b) => (b.name === decision.choice) - (a.name === decision.choice) || b.value - a.value);
   const ends = ranked.filter((row) => row.kind === "commit").slice(0, 4);
   const kept = ranked.filter((row) => row.kind !== "commit" || ends.includes(row) || row.name === decision.choice).slice(0, 16);
+  const cents = decimals(kept.flatMap(({ reward, continuation, value }) => [reward, continuation, value]));
+  const nats = decimals(kept.map((row) => row.information), 3);
   const rows = kept.map((row) => {
     const action = here.actions.find((other) => other.name === row.name);
     return el("tr", { class: row.name === decision.choice ? "chosen" : null },
-      el("th", { scope: "row" }, row.name === decision.choice ? "▸ " : "", row.name,
-        row.name === decision.choice ? null : el("details", { class: "enter" }, el("summary", {}, "do this"), outcomeButtons(action, act, false))),
-      el("td", { "data-label": "reward" }, plus(row.reward)), el("td", { "data-label": "informs" }, fixed(row.information, 3)),
-      el("td", { "data-label": "× weight" }, plus(row.weighted_information)), el("td", { "data-label": "later" }, plus(row.continuation)),
-      el("td", { "data-label": "value" }, plus(row.value, 3)));
+      el("th", { scope: "row" }, row.name === decision.choice ? `→ ${row.name}`
+        : el("details", { class: "enter" }, el("summary", { "aria-label": `${row.name}: do this instead` }, row.name), outcomeButtons(action, act, false))),
+      el("td", { "data-label": "reward" }, plus(row.reward, cents)), el("td", { "data-label": "informs" }, fixed(row.information, nats)),
+      el("td", { "data-label": "× weight" }, plus(row.weighted_information, cents)), el("td", { "data-label": "later" }, plus(row.continuation, cents)),
+      el("td", { "data-label": "value" }, plus(row.value, cents)));
   });
   return el("section", { class: "box options-box" }, el("h2", {}, "Actions now"),
-    el("div", { class: "scroll" }, el("table", { class: "stack three" }, el("thead", {}, el("tr", {},
+    el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
       ["action", "reward", "informs", "× weight", "later", "value"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows))),
-    el("p", { class: "quiet" }, `value = reward + × weight + later, in ${state.model.reward_unit}; informs in nats.`,
+    el("p", { class: "quiet" }, `value = reward + × weight + later, in ${state.model.reward_unit}. Informs: expected information in nats. Later: what the plan earns after it.`,
+      el("span", { class: "noprint" }, " Open an action to do it instead."),
       ranked.length > kept.length ? ` ${ranked.length - kept.length} actions of lower value are left out.` : ""));
 }
 
-function endBox(here, act) {
-  const { closed } = state;
-  return el("section", { class: "box next" }, el("h2", {}, "The episode has ended"),
-    el("div", { class: "headline" }, el("strong", { class: "do", "data-closed": closed?.commit ?? "" }, closed?.commit ?? "Finished"),
-      el("span", { class: "cost" }, `${signed(here.paid + (closed?.reward ?? 0))} ${state.model.reward_unit} expected in all`)),
-    el("div", { class: "results" }, el("button", { type: "button", class: "choice strong", onclick: act.fresh }, "New episode"),
-      el("button", { type: "button", class: "choice plain", onclick: act.undo }, el("kbd", {}, "u"), " Undo")));
+function endBox(here) {
+  const end = ending();
+  return el("section", { class: "box next", "aria-label": "The end", tabindex: -1 }, el("h2", {}, "The episode has ended"),
+    el("div", { class: "headline" }, el("strong", { class: "do", "data-closed": end?.commit ?? "" }, end?.commit ?? "Finished"),
+      el("span", { class: "cost" }, `${signed(here.paid + (end?.reward ?? 0))} ${state.model.reward_unit} ${end ? "expected " : ""}in all`)),
+    el("div", { class: "results" }, el("button", { type: "button", class: "choice strong", onclick: reset }, "New episode"),
+      el("button", { type: "button", class: "choice plain", onclick: undo }, el("kbd", {}, "u"), el("span", {}, "Undo"))));
 }
 
 function beliefBox(here) {
@@ -158,14 +156,14 @@ function mapBox(here) {
   const places = state.model.places;
   const board = svg("svg", { viewBox: `0 0 ${size * cell} ${size * cell}`, class: "map", role: "img", "aria-label": "Map" });
   const belief = places ? null : factors[0][1];
-  const top = belief ? Math.max(...Object.values(belief)) : 1;
+  const top = belief ? Math.max(3 / Object.keys(belief).length, ...Object.values(belief)) : 1;
   for (let row = 0; row < size; row += 1) {
     for (let column = 0; column < size; column += 1) {
       const share = belief?.[`r${row}c${column}`] ?? 0;
       const label = belief ? `row ${row}, column ${column}: ${percent(share)}` : `row ${row}, column ${column}`;
       board.append(svg("rect", { x: column * cell, y: row * cell, width: cell, height: cell, class: "cell",
         style: { fill: belief ? shade(share / top) : "#fff" } }, svg("title", {}, label)));
-      if (belief && size <= 8) board.append(text(column, row, cell, percent(share), share / top > 0.35 ? "light" : ""));
+      if (belief && size <= 8) board.append(text(column, row, cell, brief(share), isDark(share / top) ? "light" : ""));
     }
   }
   (places ?? []).forEach(([row, column], i) => {
@@ -176,8 +174,8 @@ function mapBox(here) {
     board.append(svg("rect", { x: column * cell + 4, y: row * cell + 4, width: cell - 8, height: cell - 8, rx: 5,
       class: "place", style: { fill: done ? "#ddd" : shade(good) } },
     svg("title", {}, `${name}: ${Object.entries(shares).map(([state_, share]) => `${state_} ${percent(share)}`).join(", ")}`)));
-    const tone = !done && good > 0.35 ? "light" : "";
-    board.append(text(column, row - 0.13, cell, `#${i}`, tone), text(column, row + 0.15, cell, done ? "done" : percent(good), tone));
+    const tone = !done && isDark(good) ? "light" : "";
+    board.append(text(column, row - 0.13, cell, `#${i}`, tone), text(column, row + 0.15, cell, done ? "done" : brief(good), tone));
   });
   const visible = Array.isArray(here.visible) && Number.isInteger(here.visible[0]) && here.visible.length >= 2 ? here.visible : null;
   if (visible) {
@@ -193,17 +191,11 @@ function text(column, row, cell, content, name) {
   return svg("text", { x: (column + 0.5) * cell, y: (row + 0.5) * cell + 3.5, class: `mark ${name}` }, content);
 }
 
-// One hue from white to dark blue: lightness alone carries the value.
-function shade(share) {
-  const light = 97 - 67 * Math.sqrt(Math.max(0, Math.min(1, share)));
-  return `hsl(203 80% ${light}%)`;
-}
+// A percentage that fits in a square.
+const brief = (share) => (share > 0 && share < 0.001 ? "<0.1%" : share < 1 && share > 0.999 ? ">99.9%" : percent(share));
 
-function logBox(here, act) {
-  const rows = state.steps.map((step) => el("li", {}, el("b", {}, step.test), step.outcome === "done" ? "" : `: ${step.outcome}`,
-    step.advised !== step.test ? el("div", { class: "quiet" }, `advice was ${step.advised}`) : null));
-  return el("section", { class: "box log" }, el("div", { class: "row" }, el("h2", {}, "Steps"),
-    el("button", { type: "button", class: "small", id: "undo", disabled: !state.given.length && !state.closed, onclick: act.undo }, "undo (u)")),
-  rows.length ? el("ol", {}, rows) : el("p", { class: "quiet" }, "Nothing done yet."),
-  el("p", {}, `so far ${signed(here.paid)} ${state.model.reward_unit}`));
-}
+// One hue from white to dark blue: lightness alone carries the value.
+const lightness = (share) => 97 - 67 * Math.sqrt(Math.max(0, Math.min(1, share)));
+const shade = (share) => `hsl(203 80% ${lightness(share)}%)`;
+// Below this lightness white reads better than black.
+const isDark = (share) => lightness(share) < 43;

@@ -7,20 +7,22 @@ import { openModel } from "./app.js";
 const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml" };
 const check = latest((signal, body) => ask("models", body, { signal }));
 
-export async function showModel(place) {
+const SHOWN = 20000;
+
+export async function showModel() {
   const { model } = state;
   if (model.text === null) {
-    place.replaceChildren(el("section", { class: "box" }, el("h2", {}, model.title),
-      el("p", {}, "This problem has several hidden factors or moves; it cannot be written as a model file. Its numbers:"),
-      el("pre", { class: "scroll" }, JSON.stringify(model.record, null, 1).slice(0, 20000))));
-    return;
+    const text = JSON.stringify(model.record, null, 1);
+    return { content: el("section", { class: "box" }, el("h2", {}, model.title),
+      el("p", {}, "This problem moves, or has several hidden factors; it cannot be written as a model file. Its numbers:"),
+      el("pre", { class: "scroll numbers", tabindex: 0 }, text.length > SHOWN ? `${text.slice(0, SHOWN)}\n…` : text)) };
   }
   const shipped = [...state.catalogue.models, ...state.catalogue.problems].some(({ name }) => name === model.problem.split(":")[0]);
   const name = el("input", { type: "text", id: "model-name", maxlength: 60, value: shipped ? `my-${model.problem.split(":")[0]}` : model.problem });
   const language = el("select", { id: "model-language", "aria-label": "Language" }, ["yaml", "json", "toml"].map((kind) => el("option", { value: kind }, kind)));
   language.value = model.language;
   const lines = el("pre", { class: "lines", "aria-hidden": "true" });
-  const area = el("textarea", { id: "model-text", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
+  const area = el("textarea", { id: "model-text", "aria-label": "Text of the model", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
   area.value = model.text;
   const said = el("div", { id: "model-said", class: "said", role: "status", "aria-live": "polite" }, "Change the text; it is checked as you type.");
   const body = (more) => ({ name: name.value.trim() || "model", text: area.value, language: language.value, ...more });
@@ -70,14 +72,15 @@ export async function showModel(place) {
     number(0);
     look();
   } });
-  place.replaceChildren(el("section", { class: "box" },
+  const content = el("section", { class: "box" },
     el("div", { class: "row wrap" }, el("label", {}, "Name ", name), language,
       el("button", { type: "button", class: "small strong", id: "model-use", onclick: use }, "Use this model"),
       el("button", { type: "button", class: "small", onclick: () => download(`${name.value || "model"}.${language.value}`, area.value) }, "Download"),
       el("label", { class: "small button" }, "Open a file …", file)),
     said, el("div", { class: "editor" }, lines, area),
-    el("p", { class: "quiet" }, "The text stays on this machine: the server keeps it in memory and forgets it when nobody uses it.")));
+    el("p", { class: "quiet" }, "The text stays on this machine: the server keeps it in memory and forgets it when nobody uses it."));
   number(0);
+  return { content };
 }
 
 function jump(area, line) {

@@ -1,56 +1,71 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
-import { ask, el, latest, number, percent, thousand } from "./dom.js";
-import { question, state } from "./state.js";
+import { amount, ask, counted, el, few, latest, percent, thousand } from "./dom.js";
+import { given, question, state, unavailable } from "./state.js";
+import { redraw } from "./app.js";
 
-const draw = latest((signal) => ask("pathway", question({ given: state.given, unavailable: state.unavailable }), { signal }));
+const draw = latest((signal) => ask("pathway", question(state.whole ? {} : { given: given(), unavailable: unavailable() }), { signal }));
 const OPEN_SHARE = 0.04;
 const OPEN_DEPTH = 4;
 
-export async function showPathway(place) {
+export async function showPathway() {
   const found = await draw();
-  if (!found) return;
+  if (!found) return null;
   const { expected } = found;
   const unit = state.model.reward_unit;
-  const seen = found.given.length ? `after ${found.given.map((pair) => pair.join(": ")).join(", ")}` : "from the start";
-  place.replaceChildren(el("section", { class: "box pathway" },
-    el("div", { class: "row" }, el("h2", {}, `Pathway ${seen}`),
-      el("span", {}, el("button", { type: "button", class: "small", onclick: () => fold(place, true) }, "open all"), " ",
-        el("button", { type: "button", class: "small", onclick: () => fold(place, false) }, "fold all"))),
-    el("p", {}, `Expected: ${number(expected.tests, 2)} tests, ${number(expected.cost)} ${unit}; 9 in 10 cases at most ${expected.tests_90} tests and ${number(expected.cost_90)} ${unit}. Right in ${percent(expected.right)}.`),
-    el("p", {}, "Of 1,000 cases: ", Object.entries(expected.commits).map(([name, share]) => `${thousand(share)} end with ${name}`).join(", "), "."),
-    el("div", { class: "tree", role: "tree" }, branch(found.root, null, 0))));
+  const seen = found.given.map((pair) => pair.join(": ")).join(", ");
+  const from = !state.entries.length || state.whole ? "From the start of a case." : `After ${seen || "nothing seen yet"}${found.unavailable.length ? `, without ${found.unavailable.join(", ")}` : ""}.`;
+  const other = (label, whole) => el("button", { type: "button", class: "small", "aria-pressed": String(state.whole === whole),
+    onclick: () => { state.whole = whole; redraw(); } }, label);
+  const content = el("section", { class: "box pathway" },
+    el("div", { class: "row wrap spread" }, el("h2", {}, "Recommended pathway"),
+      el("span", { class: "row wrap noprint" }, state.entries.length ? [other("from here", false), other("from the start", true)] : null,
+        el("button", { type: "button", class: "small", onclick: () => fold(true) }, "open all"),
+        el("button", { type: "button", class: "small", onclick: () => fold(false) }, "fold all"))),
+    el("p", {}, from),
+    el("p", {}, found.root.kind === "test"
+      ? `To expect: ${counted(expected.tests, "test")} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, "test")} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
+      : `Nothing more to test: commit now. Right in ${percent(expected.right)} of cases.`),
+    el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
+    el("div", { class: "tree" }, branch(found.root, null, 0)),
+    el("p", { class: "quiet legend" }, el("span", { class: "key" }), "share of cases at a test ", el("span", { class: "key ends" }), "at a commit ",
+      el("span", { class: "key on" }), "goes on as at an earlier step. Spent: tests from here on."));
+  return { content };
 }
 
 function branch(node, outcome, depth) {
   const unit = state.model.reward_unit;
   const label = [outcome ? el("span", { class: "outcome" }, `${outcome.outcome} (${percent(outcome.probability)}) → `) : null,
     el("b", { class: node.kind === "commit" ? "commit" : "" }, node.action),
-    el("span", { class: "quiet" }, node.kind === "test" ? ` ${number(node.cost)} ${unit}` : node.kind === "goes on" ? " goes on" : "")];
+    el("span", { class: "quiet" }, node.kind === "test" ? ` costs ${amount(node.cost, unit)}` : node.kind === "goes on" ? " and so on" : "")];
   const top = Object.entries(node.belief).reduce((best, pair) => (pair[1] > best[1] ? pair : best));
-  const facts = el("span", { class: "quiet facts-line" }, `${thousand(node.share)} of 1,000; ${top[0]} ${percent(top[1])}`,
-    node.kind === "test" ? "" : `; right ${percent(node.right)}, spent ${number(node.cost)}`,
+  const share = node.share < 0.001 ? `${thousand(node.share)} cases` : `${thousand(node.share)} of 1,000`;
+  const facts = el("span", { class: "quiet facts-line" }, `${share}; ${top[0]} ${percent(top[1])}`,
+    node.kind === "test" ? "" : `; right ${percent(node.right)}, spent ${amount(node.cost, unit)}`,
     node.back_to ? `; as at step ${node.back_to}` : "");
   const head = [el("span", { class: "step" }, el("span", { class: "quiet" }, `${node.number}. `), label), facts,
-    el("span", { class: "share", style: { width: `${Math.max(0.3, 100 * node.share)}%` } })];
-  if (node.kind !== "test") return el("div", { class: "leaf", role: "treeitem" }, head);
-  const below = el("div", { class: "below", role: "group" });
+    el("span", { class: `share ${node.kind === "commit" ? "ends" : node.kind === "test" ? "" : "on"}`, style: { width: `${Math.max(0.3, 100 * node.share)}%` } })];
+  if (node.kind !== "test") return el("div", { class: "leaf" }, head);
+  const below = el("div", { class: "below" });
   const open = depth < OPEN_DEPTH && node.share >= OPEN_SHARE;
   const fillOnce = () => {
     if (!below.childNodes.length) below.append(...node.outcomes.map((one) => branch(one.child, one, depth + 1)));
   };
   if (open) fillOnce();
-  const details = el("details", { open, role: "treeitem", ontoggle: () => details.open && fillOnce() }, el("summary", {}, head), below);
+  const details = el("details", { open, ontoggle: () => details.open && fillOnce() }, el("summary", {}, head), below);
   return details;
 }
 
-function fold(place, open) {
+function fold(open) {
   let found;
   do { // what opens draws what lies below, which may be closed
-    found = [...place.querySelectorAll("details")].filter((one) => one.open !== open);
+    found = [...document.querySelectorAll(".tree details")].filter((one) => one.open !== open);
     for (const one of found) {
       one.open = open;
       if (open) one.dispatchEvent(new Event("toggle"));
     }
   } while (open && found.length);
 }
+
+// Paper cannot be unfolded.
+export const openForPrint = () => fold(true);

@@ -1,28 +1,47 @@
-// What can be printed: the report on the model, where the server has it, and a sheet on this case.
+// What can be printed: the report on the model, and a sheet on this case.
 
-import { ask, beliefBars, el, number, percent } from "./dom.js";
-import { question, state } from "./state.js";
+import { amount, ask, beliefBars, counted, el, latest, number, percent } from "./dom.js";
+import { did, ending, given, overrides, question, state, unavailable, weight } from "./state.js";
+import { run } from "./app.js";
+import { moved, saveCase } from "./journal.js";
 
-export async function showReport(place) {
-  const advice = await ask("advise", question({ given: state.given, unavailable: state.unavailable }));
-  const unit = state.model.reward_unit;
-  const link = state.catalogue.report
-    ? el("p", {}, el("a", { href: `/api/v1/report/${encodeURIComponent(state.model.problem)}?weight=${state.weight}`, target: "_blank", rel: "noopener" },
-      "Open the printable report on this model"), " – question, tests, pathway, outcomes per 1,000, comparison, sensitivity. It takes a few seconds.")
-    : null;
-  place.replaceChildren(el("section", { class: "box sheet" },
-    el("div", { class: "row" }, el("h2", {}, `${state.model.title}: this case`),
-      el("button", { type: "button", class: "small strong noprint", onclick: () => window.print() }, "Print")),
-    link && el("div", { class: "noprint" }, link),
-    el("p", {}, new Date().toLocaleString()),
-    el("h3", {}, "Seen"), state.given.length
-      ? el("ol", {}, state.given.map(([test, outcome]) => el("li", {}, `${test}: ${outcome}`))) : el("p", {}, "nothing yet"),
-    state.unavailable.length ? el("p", {}, `Not available: ${state.unavailable.join(", ")}.`) : null,
-    el("p", {}, `Spent ${number(advice.spent)} ${unit}.`),
+const advise = latest((signal) => ask("advise", question({ given: given(), unavailable: unavailable() }), { signal }));
+
+export async function showReport() {
+  const advice = await advise();
+  if (!advice) return null;
+  const { model, agent } = state;
+  const unit = model.reward_unit;
+  const end = ending();
+  const address = `/api/v1/report/${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}`;
+  const report = el("section", { class: "box noprint" }, el("h2", {}, "The model"),
+    el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, "Open the printable report on this model"),
+      ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."));
+  const sheet = el("section", { class: "box sheet" },
+    el("div", { class: "row wrap spread" }, el("h2", {}, "This case"),
+      el("span", { class: "row noprint" },
+        el("button", { type: "button", class: "small", disabled: !state.entries.length, onclick: () => run(saveCase, "Saving …") }, "Save"),
+        el("button", { type: "button", class: "small strong", onclick: () => window.print() }, "Print"))),
+    el("p", { class: "title" }, model.title, el("span", { class: "quiet" }, ` ${new Date().toLocaleString()}`)),
+    el("h3", {}, "What was done"), state.entries.length ? steps(unit) : el("p", {}, "Nothing yet."),
+    el("p", {}, `Spent ${amount(advice.spent, unit)}.`),
     el("h3", {}, "Belief"), beliefBars(advice.belief),
-    el("h3", {}, "Advice"), el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`),
-    el("p", {}, `If you stop now: ${advice.stop.commit}; chance that it is wrong ${percent(advice.stop.wrong)}. `,
-      `Still to come: ${number(advice.ahead.tests, 1)} tests, about ${number(advice.ahead.cost)} ${unit}; 9 in 10 cases at most ${advice.ahead.tests_90} tests and ${number(advice.ahead.cost_90)} ${unit}.`),
-    state.closed ? el("p", {}, `Closed with ${state.closed.commit}.`) : null,
-    el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}, ${number(advice.weight)} ${unit} per nat; rhoplan ${advice.version}. With cost alone: ${advice.cost_only}.`)));
+    el("h3", {}, end ? "How it ended" : "Advice"),
+    end ? el("p", {}, el("b", {}, end.commit), overrides(end) ? `, where the advice was ${end.advised}.` : ", as advised.")
+      : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`),
+        el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `, advice.is_test
+          ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 cases at most ${counted(advice.ahead.tests_90, "test")} and ${amount(advice.ahead.cost_90, unit)}.` : "")],
+    el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}, price of information ${number(advice.weight)} ${unit} per nat; rhoplan ${advice.version}. With cost alone the plan would do ${advice.cost_only}.`));
+  return { content: el("div", { class: "report" }, sheet, report) };
+}
+
+function steps(unit) {
+  const result = (entry) => entry.outcome ?? (entry.commit === undefined ? "not available" : "ends the case");
+  const advice = (entry) => (overrides(entry) ? entry.advised : entry.unavailable === undefined ? "followed" : "–");
+  const columns = [["result", result], [`cost, ${unit}`, (entry) => (entry.cost ? number(entry.cost) : "–")], ["belief", (entry) => moved(entry) ?? "–"],
+    ["advice", advice], ["reason", (entry) => entry.why || "–"]];
+  return el("div", { class: "scroll" }, el("table", { class: "stack steps" },
+    el("thead", {}, el("tr", {}, ["done", ...columns.map(([name]) => name)].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, state.entries.map((entry, i) => el("tr", {}, el("th", { scope: "row" }, `${i + 1}. ${did(entry)}`),
+      columns.map(([name, cell]) => el("td", { "data-label": name }, cell(entry))))))));
 }

@@ -3,31 +3,71 @@
 export const state = {
   catalogue: null,
   model: null,
-  given: [],        // pairs of test and outcome
-  steps: [],        // one per pair: what it cost, how the belief moved, what had been advised
-  unavailable: [],
-  closed: null,     // what the case ended with
-  weight: 1,
-  horizon: null,
+  entries: [],      // what was done, in order: see `entryOf`
+  agent: {},        // who advises: weight, horizon and discount where they are not the model's own
   teach: false,
   prediction: null, // what the person would do, while the advice is hidden
+  whole: false,     // whether the pathway is drawn from the start instead of from here
   tab: "Case",
   keys: {},         // what each key does on the current screen
 };
 
-export function freshCase() {
-  Object.assign(state, { given: [], steps: [], unavailable: [], closed: null, prediction: null });
+export const given = () => state.entries.filter((one) => one.outcome !== undefined).map((one) => [one.test, one.outcome]);
+export const unavailable = () => state.entries.filter((one) => one.unavailable !== undefined).map((one) => one.unavailable);
+export const ending = () => (state.entries.at(-1)?.commit === undefined ? null : state.entries.at(-1));
+export const weight = () => state.agent.weight ?? 1;
+
+// An entry: a result (test, outcome), a test that cannot be had (unavailable) or a commit, with the advice it followed,
+// who gave it, what it cost, how the belief moved, and why the person did something else.
+export function entryOf(said, advice, more = {}) {
+  const { agent: name, horizon, weight: price, unit, discount, precision, planner } = advice;
+  return { ...said, why: "", agent: { name, horizon, weight: price, unit, discount, precision, planner }, ...more };
 }
 
+export const did = (entry) => entry.test ?? entry.unavailable ?? entry.commit;
+export const overrides = (entry) => entry.unavailable === undefined && did(entry) !== entry.advised;
+
 export function question(more = {}) {
-  return { problem: state.model.problem, agent: "planning-ig", weight: state.weight,
-    ...(state.horizon ? { horizon: state.horizon } : {}), ...more };
+  return { problem: state.model.problem, agent: "planning-ig", ...state.agent, weight: weight(), ...more };
 }
 
 export const isCase = () => state.model.flat && !state.model.grid;
+
+// A case outlives a reload, and a look at another model, as long as this tab is open.
+const kept = () => `case of ${state.model.problem}`;
+
+export function remember() {
+  const { entries, agent, model } = state;
+  try {
+    sessionStorage.setItem(kept(), JSON.stringify({ entries, agent, digest: model.digest }));
+  } catch { /* a browser without storage forgets the case */ }
+}
+
+export function recall() {
+  Object.assign(state, { entries: [], agent: {}, prediction: null, whole: false });
+  try {
+    const found = JSON.parse(sessionStorage.getItem(kept()));
+    if (found && found.digest === state.model.digest) Object.assign(state, { entries: found.entries, agent: found.agent });
+  } catch { /* nothing was kept, or not by this page */ }
+}
+
+export function freshCase() {
+  Object.assign(state, { entries: [], prediction: null });
+  remember();
+}
 
 export function weightLimit() {
   const wide = Math.max(state.model.reward_scale / 10, 10);
   const size = 10 ** Math.floor(Math.log10(wide));
   return Math.ceil(wide / size) * size;
+}
+
+// What committing means at a belief: expected reward, and the chance that another commit would have been better.
+export function commits(belief) {
+  const { record } = state.model;
+  const rewards = Object.entries(record.commits ?? record.losses).map(([name, row]) =>
+    [name, Object.fromEntries(Object.entries(row).map(([one, value]) => [one, record.losses ? -value : value]))]);
+  const best = (one) => Math.max(...rewards.map(([, row]) => row[one])) - 1e-12 * state.model.reward_scale;
+  const sum = (row, part) => Object.keys(belief).reduce((total, one) => total + belief[one] * part(row[one], one), 0);
+  return rewards.map(([name, row]) => ({ name, value: sum(row, (reward) => reward), wrong: sum(row, (reward, one) => (reward < best(one) ? 1 : 0)) }));
 }

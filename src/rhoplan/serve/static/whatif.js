@@ -1,7 +1,7 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
-import { ask, beliefBars, el, later, latest, number, percent } from "./dom.js";
-import { question, state, weightLimit } from "./state.js";
+import { amount, ask, beliefBars, counted, el, later, latest, number, percent } from "./dom.js";
+import { given, question, state, unavailable, weight, weightLimit } from "./state.js";
 
 let owner = null;
 let changes = fresh();
@@ -12,8 +12,8 @@ function fresh() {
 
 function body(more) {
   const set = (map) => (Object.keys(map).length ? map : null);
-  return question({ given: state.given, unavailable: state.unavailable, base_weight: state.weight,
-    weight: changes.weight ?? state.weight, prior: changes.prior, costs: set(changes.costs), rewards: set(changes.rewards),
+  return question({ given: given(), unavailable: unavailable(), base_weight: weight(),
+    weight: changes.weight ?? weight(), prior: changes.prior, costs: set(changes.costs), rewards: set(changes.rewards),
     first_prices: set(changes.first_prices), ...more });
 }
 
@@ -29,25 +29,28 @@ const thorough = latest(async (signal, tell) => {
   }
 });
 
-export async function showWhatIf(place) {
-  if (owner !== state.model.problem) {
-    owner = state.model.problem;
+export async function showWhatIf() {
+  const mine = `${state.model.problem} ${state.model.digest}`;
+  if (owner !== mine) {
+    owner = mine;
     changes = fresh();
   }
   const banner = el("div", { class: "banner", role: "status", "aria-live": "polite" });
   const answer = el("section", { class: "box next" });
   const flips = el("section", { class: "box" });
   const sliders = el("section", { class: "box sliders" });
-  place.replaceChildren(el("div", { class: "whatif" }, el("div", { class: "column" }, banner, answer, flips), sliders));
+  const content = el("div", { class: "whatif" }, el("div", { class: "column" }, banner, answer, flips), sliders);
+  const gone = () => !content.isConnected; // another view is there by now
   const fail = (error) => { banner.replaceChildren(error.message); banner.className = "banner bad"; };
   const examine = later(500, async () => {
+    if (gone()) return;
     try {
-      await thorough((found, done) => drawFlips(flips, sliders, found, done));
+      await thorough((found, done) => !gone() && drawFlips(flips, sliders, found, done));
     } catch (error) { fail(error); }
   });
   const update = async () => {
     flips.replaceChildren(el("h2", {}, "Where it flips"), el("p", { class: "quiet" }, "looking …"));
-    for (const mark of sliders.querySelectorAll(".flip")) mark.textContent = "";
+    for (const mark of sliders.querySelectorAll(".flip, .marks")) mark.replaceChildren();
     examine();
     try {
       const found = await quick();
@@ -58,8 +61,11 @@ export async function showWhatIf(place) {
     drawSliders(sliders, update, rebuild);
     update();
   };
+  const found = await quick();
+  if (!found) return null;
+  drawAnswer(banner, answer, found);
   drawSliders(sliders, update, rebuild);
-  await update();
+  return { content, start: update };
 }
 
 function drawAnswer(banner, place, { advice, changed, without_changes: before }) {
@@ -71,8 +77,9 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
   place.replaceChildren(el("h2", {}, "Do next"),
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
-    el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. Still to come: ${number(advice.ahead.tests, 1)} tests, about ${number(advice.ahead.cost)} ${unit}.`),
-    advice.runner_up ? el("p", { class: "quiet" }, `Runner-up: ${advice.runner_up}, ${number(advice.margin)} ${unit} behind.`) : null);
+    el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
+      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.` : "Nothing is still to come."),
+    advice.runner_up ? el("p", { class: "quiet" }, `Runner-up: ${advice.runner_up}, ${advice.margin < 1e-9 ? "a tie" : `${amount(advice.margin, unit)} behind`}.`) : "");
 }
 
 function drawFlips(place, sliders, flips, done) {
@@ -81,23 +88,28 @@ function drawFlips(place, sliders, flips, done) {
     const loss = state.model.losses && flip.kind === "reward";
     const said = [];
     for (const [edge, way] of [[flip.down, loss ? "above" : "below"], [flip.up, loss ? "below" : "above"]]) {
-      if (edge.status === "flips") said.push({ text: `${way} ${show(flip, loss ? -edge.value : edge.value)} it becomes ${edge.then}`, far: distance(flip, edge.value) });
+      const value = loss ? -edge.value : edge.value;
+      if (edge.status === "flips") said.push({ text: `${way} ${show(flip, value)} it becomes ${edge.then}`, far: distance(flip, edge.value), value });
       else if (edge.status === "not examined") said.push({ text: `${way}: not examined`, far: Infinity });
     }
-    const mark = sliders.querySelector(`[data-flip="${CSS.escape(flip.parameter)}"]`);
-    if (mark) mark.textContent = (said.length === 2 && said.every((one) => one.far === Infinity) ? "not examined in time" : said.map((one) => one.text).join("; ")) || "never flips within its range";
-    rows.push(...said.filter((one) => one.far < Infinity).map((one) => ({ ...one, name: loss ? flip.parameter.replace("reward", "loss") : flip.parameter })));
+    const line = sliders.querySelector(`[data-flip="${CSS.escape(flip.parameter)}"]`);
+    const found = said.filter((one) => one.far < Infinity);
+    if (line) {
+      line.textContent = (said.length === 2 && !found.length ? "not examined in time" : said.map((one) => one.text).join("; ")) || "no flip within its range";
+      line.closest(".slider").mark(found.map((one) => one.value));
+    }
+    rows.push(...found.map((one) => ({ ...one, name: loss ? flip.parameter.replace("reward", "loss") : flip.parameter })));
   }
   rows.sort((a, b) => a.far - b.far);
   place.replaceChildren(...[el("h2", {}, "Where it flips"), rows.length
     ? el("ul", { class: "flips" }, rows.slice(0, 8).map((row) => el("li", {}, el("b", {}, row.name), ` ${row.text}`)))
     : el("p", {}, done ? "No single number that was examined flips the first action." : "looking …"),
   done ? null : el("p", { class: "quiet" }, "still looking …"),
-  el("p", { class: "quiet" }, "Nearest first, relative to the value now; each flip was computed on both sides.")].filter(Boolean));
+  el("p", { class: "quiet" }, "Nearest first, relative to the value now. Each flip was computed on both sides.")].filter(Boolean));
 }
 
 const show = (flip, value) => (flip.quantity === "probability" ? percentFine(value) : number(value));
-const percentFine = (value) => (value < 0.01 || value > 0.99 ? `${Number((100 * value).toPrecision(3))}%` : percent(value));
+const percentFine = (value) => `${Number((100 * value).toPrecision(3))}%`;
 
 function distance(flip, value) {
   if (flip.quantity === "probability") return Math.abs(logit(value) - logit(flip.value));
@@ -105,53 +117,92 @@ function distance(flip, value) {
 }
 const logit = (p) => Math.log(Math.max(p, 1e-9) / Math.max(1 - p, 1e-9));
 
+// Where a slider stands for a value, from 0 to 1, and back. Chances move in odds, so that rare states can be set too.
+const inOdds = (value) => {
+  const reach = Math.max(7, Math.abs(logit(value)) + 3);
+  return { place: (p) => (logit(p) + reach) / (2 * reach), value: (at) => 1 / (1 + Math.exp(reach - 2 * reach * at)), percent: true };
+};
+const squared = (high) => ({ place: (value) => Math.sqrt(value / high), value: (at) => high * at ** 2, least: 0, high });
+const straight = (low, high) => ({ place: (value) => (value - low) / (high - low), value: (at) => low + (high - low) * at });
+
+const FOLDED = 12;
+const SHOWN = 24;
+
 function drawSliders(place, update, rebuild) {
-  const { record, reward_unit: unit, losses } = state.model;
-  const prior = changes.prior ?? Object.fromEntries(state.model.states.map((name, i) => [name, record.prior[i]]));
+  const { record, reward_unit: unit, losses, states } = state.model;
+  const start = Object.fromEntries(states.map((name, i) => [name, record.prior[i]]));
+  const prior = { ...(changes.prior ?? start) };
   const scale = state.model.reward_scale;
-  const rows = [];
-  const states = state.model.states.length === 2 ? [state.model.states[1]] : state.model.states.slice(0, 12);
-  rows.push(el("h3", {}, "Prior"));
-  for (const name of states) {
-    rows.push(slider(`P(${name})`, prior[name], { low: 0.001, high: 0.999, step: 0.001, flip: `prior of ${name}`, text: percentFine }, (value) => {
-      changes.prior = moved(prior, name, value);
-      Object.assign(prior, changes.prior);
-      update();
-    }));
-  }
-  rows.push(el("h3", {}, `Price of information, ${unit} per nat`));
-  rows.push(slider("weight", changes.weight ?? state.weight, { low: 0, high: weightLimit(), flip: "weight" }, (value) => { changes.weight = value; update(); }));
-  rows.push(el("h3", {}, `Costs of tests, ${unit}`));
-  for (const [name, test] of Object.entries(record.tests)) {
-    rows.push(slider(name, changes.costs[name] ?? test.cost, { low: 0, high: Math.max(4 * test.cost, scale / 20), flip: `cost of ${name}` },
-      (value) => { changes.costs[name] = value; update(); }));
-  }
-  for (const [name, group] of Object.entries(record.groups ?? {})) {
-    if (group.first === undefined) continue;
-    rows.push(slider(`first of ${name}`, changes.first_prices[name] ?? group.first, { low: 0, high: Math.max(4 * group.first, scale / 20), flip: `first price of ${name}` },
-      (value) => { changes.first_prices[name] = value; update(); }));
-  }
-  const table = record.losses ?? record.commits;
-  const sign = losses && record.losses ? -1 : 1;
-  rows.push(el("h3", {}, `${sign < 0 ? "Losses" : "Rewards"}, ${unit}`));
-  const cells = Object.entries(table).flatMap(([commit, row]) => Object.entries(row).map(([name, value]) => [commit, name, value]));
-  for (const [commit, name, value] of cells.slice(0, 24)) {
+  const price = (value) => squared(value > 0 ? 20 * value : scale / 20);
+  const priors = (states.length === 2 ? [record.positive ?? states[1]] : states).map((name) => ["P of " + name, prior[name], inOdds(start[name]), `prior of ${name}`, (value) => {
+    changes.prior = moved(prior, name, value);
+    Object.assign(prior, changes.prior);
+    for (const one of place.querySelectorAll(".slider")) one.refresh?.(prior);
+  }, name]);
+  const costs = [...Object.entries(record.tests).map(([name, test]) =>
+    [name, changes.costs[name] ?? test.cost, price(test.cost), `cost of ${name}`, (value) => { changes.costs[name] = value; }]),
+  ...Object.entries(record.groups ?? {}).filter(([, group]) => group.first !== undefined).map(([name, group]) =>
+    [`first of ${name}`, changes.first_prices[name] ?? group.first, price(group.first), `first price of ${name}`, (value) => { changes.first_prices[name] = value; }])];
+  const sign = record.losses ? -1 : 1;
+  const cells = Object.entries(record.losses ?? record.commits).flatMap(([commit, row]) => Object.entries(row).map(([name, value]) => {
     const now = changes.rewards[commit]?.[name];
-    rows.push(slider(`${commit} when ${name}`, now === undefined ? value : sign * now,
-      { low: sign < 0 ? 0 : Math.min(-scale, 2 * value), high: Math.max(scale, 2 * value), flip: `reward of ${commit} in ${name}` },
-      (chosen) => { changes.rewards[commit] = { ...changes.rewards[commit], [name]: sign * chosen }; update(); }));
-  }
-  if (cells.length > 24) rows.push(el("p", { class: "quiet" }, `${cells.length - 24} more can be changed in the Model view.`));
+    const reach = Math.max(scale, 2 * Math.abs(value));
+    return [`${commit} when ${name}`, now === undefined ? value : sign * now, sign < 0 ? squared(value > 0 ? 4 * value : scale) : straight(-reach, reach),
+      `reward of ${commit} in ${name}`, (chosen) => { changes.rewards[commit] = { ...changes.rewards[commit], [name]: sign * chosen }; }];
+  }));
+  const group = (title, rows) => el("details", { class: "group", open: rows.length <= FOLDED }, el("summary", {}, title),
+    rows.slice(0, SHOWN).map((row) => slider(row, update)),
+    rows.length > SHOWN ? el("p", { class: "quiet" }, `${rows.length - SHOWN} more can be changed in the Model view.`) : null);
   place.replaceChildren(el("div", { class: "row" }, el("h2", {}, "What if"),
-    el("button", { type: "button", class: "small", onclick: () => { changes = fresh(); rebuild(); } }, "back to the model")), ...rows);
+    el("button", { type: "button", class: "small", onclick: () => { changes = fresh(); rebuild(); } }, "back to the model")),
+  group("Prior: how likely before anything is seen", priors),
+  group(`Price of information, ${unit} per nat`, [["weight", changes.weight ?? weight(), squared(weightLimit()), "weight", (value) => { changes.weight = value; }]]),
+  group(`Costs of tests, ${unit}`, costs), group(`${losses ? "Losses" : "Rewards"}, ${unit}`, cells));
 }
 
-function slider(name, value, { low, high, step, flip, text = (shown) => number(shown) }, change) {
-  const shown = el("output", {}, text(value));
-  const input = el("input", { type: "range", min: low, max: high, step: step ?? Number(((high - low) / 400).toPrecision(2)),
-    value, "aria-label": name, oninput: (event) => { shown.textContent = text(Number(event.target.value)); change(Number(event.target.value)); } });
-  input.value = value;
-  return el("div", { class: "slider" }, el("label", {}, el("span", { class: "name" }, name), input), shown, el("span", { class: "flip quiet", "data-flip": flip }));
+function slider([name, value, first, flip, change, key], update) {
+  let scale = first;
+  const factor = scale.percent ? 100 : 1;
+  const shown = (one) => String(Number((factor * one).toPrecision(4)));
+  const at = (one) => Math.max(0, Math.min(1, scale.place(one)));
+  const range = el("input", { type: "range", min: 0, max: 1000, step: 1, "aria-label": name });
+  const typed = el("input", { type: "number", step: "any", min: scale.percent ? 0 : scale.least, max: scale.percent ? 100 : null, "aria-label": `${name}, number` });
+  let current = value;
+  const put = (one) => {
+    current = one;
+    range.value = 1000 * at(one);
+    range.setAttribute("aria-valuetext", `${shown(one)}${scale.percent ? "%" : ""}`);
+    typed.value = shown(one);
+  };
+  const use = (one) => {
+    current = one;
+    change(one);
+    update();
+  };
+  range.addEventListener("input", () => {
+    const one = Number(scale.value(range.value / 1000).toPrecision(3));
+    typed.value = shown(one);
+    range.setAttribute("aria-valuetext", typed.value);
+    use(one);
+  });
+  typed.addEventListener("change", () => {
+    const one = Number(typed.value) / factor;
+    if (typed.value === "" || !typed.validity.valid || (scale.percent && (one <= 0 || one >= 1))) put(current);
+    else { put(one); use(one); }
+  });
+  const marks = el("span", { class: "marks", "aria-hidden": "true" });
+  const box = el("div", { class: "slider" }, el("span", { class: "name" }, name), el("span", { class: "track" }, range, marks),
+    el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), el("span", { class: "flip quiet", "data-flip": flip }));
+  box.mark = (values) => { // a flip beyond the end of the slider makes it longer
+    if (Math.max(...values) > scale.high) {
+      scale = squared(1.5 * Math.max(...values));
+      put(current);
+    }
+    marks.replaceChildren(...values.map(at).filter((one) => one > 0 && one < 1).map((one) => el("i", { style: { left: `calc(8px + ${one} * (100% - 16px))` } })));
+  };
+  if (key !== undefined) box.refresh = (prior) => document.activeElement !== range && document.activeElement !== typed && put(prior[key]);
+  put(value);
+  return box;
 }
 
 // One probability moves, the others keep their proportions.

@@ -1,0 +1,179 @@
+"""Tables of the documentation that are made from the program: the HTTP API, and what the report warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+WORDS = {
+    "agent": "who plans: a name of `rhoplan list`; `planning` counts cost only, `planning-ig` takes a weight",
+    "horizon": "actions to look ahead",
+    "weight": "what information is worth: reward per nat, or per bit",
+    "unit": "the unit of information",
+    "discount": "what the next step's value counts for",
+    "precision": "softmax over values, instead of the best one",
+    "planner": "how to look ahead",
+    "simulations": "per decision, of `mcts` and `pomcp`",
+    "exploration": "the constant of UCB1 in `mcts` and `pomcp`",
+    "seed": "of planners that sample",
+    "world": "the problem that draws states and outcomes, where the agent's model is wrong",
+    "cap": "steps after which an episode is cut off",
+    "gap": "how close the bounds must come",
+    "prior": "other probabilities of the states",
+    "costs": "other prices of tests, by name",
+    "rewards": "other rewards, by commit and state; a loss is a negative reward",
+    "first_prices": "other first prices of groups, by name",
+    "only": "kinds of number to look at for flips: prior, weight, cost, first price, reward, loss, likelihood",
+    "frontier": "whether to follow the plan over the weight",
+    "most_nodes": "steps and leaves at most; what is beyond is folded",
+    "name": "what to call the model",
+    "text": "the model file's text",
+    "language": "how it is written",
+}
+"""What fields hold that the schema does not describe itself."""
+
+LEFT_OUT = {
+    "timeout": "the server's limit",
+    "horizon": "the problem's own",
+    "weight": "the agent's own",
+    "discount": "the problem's own",
+    "precision": "the best action",
+    "planner": "the problem's own",
+    "simulations": "as `rhoplan decide`",
+    "time": "no limit",
+    "exploration": "by the rewards",
+    "given": "nothing seen yet",
+    "entries": "nothing done yet",
+    "unavailable": "all can be had",
+    "world": "the agent's model",
+    "cap": "the problem's own",
+    "high": "the largest reward",
+    "prior": "the model's",
+    "costs": "the model's",
+    "rewards": "the model's",
+    "first_prices": "the model's",
+    "base_weight": "the agent's own",
+    "only": "all kinds",
+    "budget": "a few seconds",
+}
+"""What happens without a field that has no plain default."""
+
+
+def made(name: str) -> str:
+    """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, or `warning KIND`."""
+    kind, _, rest = name.partition(" ")
+    makers: dict[str, Callable[..., str]] = {
+        "addresses": addresses,
+        "limits": limits,
+        "fields": fields,
+        "warning": warning,
+    }
+    return makers[kind](*([rest] if rest else []))
+
+
+WARNED = {
+    "inert weight": ("screening-cascade", "efe", {}),
+    "dominant weight": ("screening-cascade", "planning-ig", {"weight": 5000.0}),
+    "cost-only better": ("printer", "efe", {}),
+    "short horizon": ("printer", "efe", {"horizon": 2}),
+    "unused test": ("chest-pain", "efe", {}),
+}
+"""Worked models and agents of which the report warns."""
+
+
+def warning(kind: str) -> str:
+    """The warning of this kind that the report on a worked model has, as a quotation."""
+    import rhoplan
+    from rhoplan.advice.cautions import cautions
+
+    name, agent, settings = WARNED[kind]
+    problem = rhoplan.make(name)
+    found = cautions(problem, rhoplan.make_agent(agent, problem, **settings))
+    return next(f"> {name}: {caution.text}\n" for caution in found if caution.kind == kind)
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = list(heads)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """What the server says about itself."""
+    from rhoplan.serve.app import create_app
+
+    return create_app().openapi()
+
+
+def addresses() -> str:
+    rows = [
+        [f"`{method.upper()} {path}`", what["description"].split("\n")[0]]
+        for path, methods in openapi()["paths"].items()
+        for method, what in methods.items()
+    ]
+    return table(["address", "what comes back"], rows)
+
+
+def fields(name: str) -> str:
+    """The fields that the request class `name` adds to those of the classes it is made from."""
+    from rhoplan.advice.pathway import MOST_NODES, SMALLEST
+    from rhoplan.serve import schema
+
+    without = {**LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
+    model = getattr(schema, name)
+    shared = {field for base in model.__bases__ for field in getattr(base, "model_fields", {})}
+    described = model.model_json_schema()
+    rows = []
+    for field, holds in described["properties"].items():
+        if field in shared:
+            continue
+        what = holds.get("description") or WORDS.get(field, "")
+        default = holds.get("default")
+        left_out = without.get(field, "") if default in (None, []) else f"`{default}`".lower()
+        left_out = "needed" if field in described.get("required", ()) else left_out
+        rows.append([f"`{field}`", kind_of(holds), what[:1].lower() + what[1:].rstrip("."), left_out])
+    return table(["field", "holds", "what it is", "if left out"], rows)
+
+
+def kind_of(holds: dict[str, Any]) -> str:
+    """What a field may hold, in words, from its JSON schema."""
+    if "anyOf" in holds:
+        return " or ".join(kind_of(one) for one in holds["anyOf"] if one.get("type") != "null")
+    if "$ref" in holds:
+        return "object"
+    if "enum" in holds:
+        return ", ".join(f"`{value}`" for value in holds["enum"])
+    if holds["type"] == "array":
+        items = holds["items"]
+        words = {"string": "names", "number": "numbers", "array": "pairs"}
+        return f"list of {words.get(items.get('type'), 'objects')}"
+    plain = {"string": "text", "object": "object", "boolean": "true or false"}
+    limits = [
+        f"{sign} {holds[key]:,}"
+        for sign, key in (("≥", "minimum"), (">", "exclusiveMinimum"), ("≤", "maximum"), ("<", "exclusiveMaximum"))
+        if key in holds and abs(holds[key]) < 2**53
+    ]
+    if holds["type"] in plain:
+        return plain[holds["type"]]
+    return " ".join([{"integer": "whole number", "number": "number"}[holds["type"]], ", ".join(limits)]).strip()
+
+
+def limits() -> str:
+    """The limits of a server that was started without options."""
+    from rhoplan.serve.settings import Settings
+
+    settings = Settings()
+    rows = [
+        ["largest request", f"{settings.request_bytes:,} bytes", "`--bytes`", "413, `bytes`"],
+        ["time to plan for one request", f"{settings.seconds:g} s", "`--seconds`", "413, `seconds`"],
+        ["situations in one plan", f"{settings.nodes:,}", "`--nodes`", "413, `nodes`"],
+        ["memory of a worker process", f"{settings.memory / 1e9:g} GB", "`--memory`", "413, `memory_bytes`"],
+        ["wait for a free worker", f"{settings.patience:g} s", "", "429, `wait_seconds`"],
+        ["uploaded models kept", f"{settings.uploads}", "", "the longest unused one goes"],
+        ["their text together", f"{settings.upload_bytes:,} bytes", "", "the longest unused ones go"],
+        ["an uploaded model is kept", f"{settings.expiry / 3600:g} h after its last use", "", "it is forgotten"],
+        ["replies kept to be given again", f"{settings.reply_bytes:,} bytes", "", "the longest unused ones go"],
+    ]
+    return table(["limit", "default", "option of `serve`", "beyond it"], rows)

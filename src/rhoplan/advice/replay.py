@@ -1,0 +1,93 @@
+"""Computing the advice in a case log again, to see whether it is still the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rhoplan.advice.journal import Case, agent_of, digest_of, is_number, read_cases, read_log, told
+from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
+from rhoplan.io.model_file import parse_model
+from rhoplan.problem import Problem
+
+CLOSE = 1e-9
+"""Numbers of the advice that differ by less are the same."""
+
+LARGEST_LOG = 100_000_000
+
+Difference = dict[str, Any]
+"""case, step: where it is, counted from 1 (step 0: the model). what: in words. then, now: what was kept, what is so."""
+
+CaseOf = Callable[[dict[str, Any]], Case]
+
+
+def replay(path: Path, problem: Problem | None = None) -> tuple[int, Difference | None]:
+    """Compute the advice of every case in the log again: how many cases, and the first difference, if any.
+
+    problem: the model to advise by, whatever was kept; each case's own where None.
+    """
+    if path.stat().st_size > LARGEST_LOG:
+        raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
+    number, difference, _ = replay_text(read_log(path), str(path), case_of=lambda record: start_case(record, problem))
+    return number, difference
+
+
+def replay_text(text: str, where: str, *, case_of: CaseOf) -> tuple[int, Difference | None, dict[str, Any] | None]:
+    """How many cases of a log were computed again, the first difference, and the record of the last case.
+
+    case_of: a case without entries for a record, advised by the record's agent.
+    """
+    number, record = 0, None
+    for number, (place, record) in enumerate(read_cases(text, where), 1):
+        difference = check_case(record, place, case_of)
+        if difference is not None:
+            return number, {"case": number, **difference}, record
+    return number, None, record
+
+
+def start_case(record: dict[str, Any], problem: Problem | None = None) -> Case:
+    """A case of the record's model, or of `problem`, without entries."""
+    loaded = parse_model(record["model"], file=record["problem"]) if problem is None else problem
+    return Case(loaded, agent_of(record["agent"], loaded))
+
+
+def check_case(record: dict[str, Any], place: str, case_of: CaseOf) -> Difference | None:
+    """The first difference between a kept case and what comes of it now."""
+    if digest_of(record["model"]) != record["digest"]:
+        what = "the model is not the one whose digest was kept"
+        return {"step": 0, "what": what, "then": record["digest"], "now": digest_of(record["model"])}
+    try:
+        case = case_of(record)
+    except ModelFileError as error:
+        raise ModelFileError(f"the model kept with the case is not sound: {error}", file=place) from None
+    for step, entry in enumerate(record["entries"], 1):
+        case.ask(agent_of(entry.get("agent", record["agent"]), case.problem))
+        now = told(case.advice())
+        if not alike(entry["advised"], now):
+            return {"step": step, "what": "the advice differs", "then": entry["advised"], "now": now}
+        try:
+            case.take(entry)
+        except EvidenceError as error:
+            return {"step": step, "what": f"this cannot be entered: {error}", "then": said(entry), "now": None}
+        followed = case.entries[-1]["followed"]
+        if entry.get("followed", followed) != followed:
+            what = "whether the advice was followed differs"
+            return {"step": step, "what": what, "then": entry["followed"], "now": followed}
+    return None
+
+
+def said(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the person said in an entry, without the advice."""
+    return {name: value for name, value in entry.items() if name not in ("advised", "followed", "agent")}
+
+
+def alike(kept: Any, now: Any) -> bool:
+    """Whether two pieces of advice are the same, numbers within rounding."""
+    if isinstance(now, dict):
+        return isinstance(kept, dict) and kept.keys() == now.keys() and all(alike(kept[k], now[k]) for k in now)
+    if isinstance(now, list | tuple):
+        return isinstance(kept, list) and len(kept) == len(now) and all(map(alike, kept, now))
+    if isinstance(now, float):
+        return is_number(kept) and abs(kept - now) <= CLOSE * max(1.0, abs(now))
+    return bool(kept == now)
