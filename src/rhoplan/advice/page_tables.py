@@ -21,6 +21,9 @@ FURTHEST = 1e-5
 NEAREST = 20
 """Flips that stand in the table; those further away follow in two columns."""
 
+FAR = {"probability": math.log(20), "money": 1.0, "weight": math.inf}
+"""Distance (see `Flip.nearest`) beyond which flips that are not among the nearest are only counted."""
+
 KINDS = {
     "prior": "prior",
     "weight": "weight",
@@ -159,6 +162,7 @@ def sensitivity(report: Report) -> str:
     moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=lambda flip: flip.nearest)
     still = [flip for flip in report.flips if flip.nearest == math.inf and flip.is_examined]
     open_ = [flip for flip in report.flips if not flip.is_examined]
+    far = [flip for flip in moving[NEAREST:] if flip.nearest > FAR[flip.quantity]]
     rows = [
         [
             safe(flip.parameter),
@@ -167,6 +171,7 @@ def sensitivity(report: Report) -> str:
             _edge(flip, flip.up, report),
         ]
         for flip in moving
+        if flip not in far
     ]
     parts = [
         f"<p class='lead'>Each number is moved alone (a chance takes its room from the others in proportion) until the "
@@ -185,6 +190,11 @@ def sensitivity(report: Report) -> str:
                 "<p class='soft note'>* a change, but perhaps not the nearest: a short stretch with another first "
                 "action may lie before it.</p>"
             )
+    if far:
+        parts.append(
+            "<p>These change it only far from their values (odds more than twentyfold, money more than doubled or "
+            f"negative): {_listed(far, report.flips)}.</p>"
+        )
     if still:
         whole = "" if rows or open_ else "No number changes it. "
         parts.append(f"<p>{whole}No change was found anywhere in their range for {_listed(still, report.flips)}.</p>")

@@ -16,7 +16,7 @@ import numpy as np
 
 from rhoplan.advice.brackets import Answer, Line
 from rhoplan.advice.case import check_fixed, without
-from rhoplan.advice.variations import Parameter, parameters
+from rhoplan.advice.variations import FAR, Parameter, parameters
 from rhoplan.agent import Agent
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.planning.copies import Layout
@@ -81,9 +81,11 @@ class Flip:
 
     @property
     def nearest(self) -> float:
-        """Relative distance to the nearer flip (of odds for a probability); infinite where there is none."""
-        ends = [edge.value for edge in (self.down, self.up) if edge.value is not None]
-        return min((_distance(self, value) for value in ends), default=math.inf)
+        """Relative distance to the nearer flip; infinite where there is none.
+
+        Of a probability it is the distance in log odds, of money that is 0 its size in terms of the largest reward.
+        """
+        return min((_distance(self, edge) for edge in (self.down, self.up)), default=math.inf)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -271,7 +273,9 @@ def _shifted(probability: float, step: float) -> float:
     return 1 / (1 + math.exp(-min(max(place, -30.0), 30.0)))
 
 
-def _distance(flip: Flip, value: float) -> float:
+def _distance(flip: Flip, edge: Edge) -> float:
+    if edge.value is None:
+        return math.inf
     if flip.quantity == "probability":
-        return abs(math.log(value / (1 - value)) - math.log(flip.value / (1 - flip.value)))
-    return abs(value - flip.value) / abs(flip.value) if flip.value else math.inf
+        return abs(math.log(edge.value / (1 - edge.value)) - math.log(flip.value / (1 - flip.value)))
+    return abs(edge.value - flip.value) / (abs(flip.value) or abs(edge.limit) / FAR)
