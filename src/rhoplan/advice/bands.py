@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.advice.outlay import NEGLIGIBLE
+from rhoplan.advice.outlay import course
 from rhoplan.advice.pathway import looked_for
 from rhoplan.agent import Agent
 from rhoplan.planning.graph import Graph
@@ -102,22 +102,10 @@ def stops(policy: Policy, node: int, *, cap: int) -> tuple[Stopping, ...]:
     payoff = np.stack([commit.reward for commit in problem.flat.commits], axis=1)
     best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
     ended: dict[int, float] = {}
-    mass = {node: 1.0}
-    for _ in range(cap):
-        policy.settle(np.array(sorted(mass), dtype=np.int64))
-        following: dict[int, float] = {}
+    for mass in course(policy, node, cap=cap):
         for where, share in mass.items():
-            slot = int(policy.choice[where])
-            if slot < 0:
+            if policy.choice[where] < 0:
                 ended[where] = ended.get(where, 0.0) + share
-                continue
-            arcs = zip(graph.next[where, slot].tolist(), graph.probability[where, slot].tolist(), strict=True)
-            for target, chance in arcs:
-                if share * chance > NEGLIGIBLE:
-                    following[target] = following.get(target, 0.0) + share * chance
-        mass = following
-        if not mass:
-            break
     found = []
     for place, commit in enumerate(problem.flat.commits):
         ways = [(share, where) for where, share in ended.items() if int(policy.ending[where]) == place]

@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.compare import MOST_NODES, SAME, Row, cost_only, deepest
 from rhoplan.advice.idle import idle_tests
-from rhoplan.advice.outlay import look_ahead
+from rhoplan.advice.outlay import course, look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
 from rhoplan.agent import Agent
@@ -69,22 +69,12 @@ class _Course:
 
 def _followed(policy: Policy) -> _Course:
     graph, done, information = policy.graph, dict[int, int](), 0.0
-    mass = {graph.root: 1.0}
-    for _ in range(graph.problem.cap + 1):
-        policy.settle(np.array(sorted(mass), dtype=np.int64))
-        following: dict[int, float] = {}
+    for mass in course(policy, graph.root, cap=graph.problem.cap + 1, smallest=NEGLIGIBLE):
         for node, share in mass.items():
             slot = int(policy.choice[node])
             done[node] = slot if slot >= 0 else -1 - int(policy.ending[node])
             if slot >= 0:
                 information += share * float(graph.information[node, slot])
-                arcs = zip(graph.next[node, slot].tolist(), graph.probability[node, slot].tolist(), strict=True)
-                for target, chance in arcs:
-                    if share * chance > NEGLIGIBLE:
-                        following[target] = following.get(target, 0.0) + share * chance
-        mass = following
-        if not mass:
-            break
     return _Course(done, information)
 
 

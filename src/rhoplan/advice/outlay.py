@@ -7,7 +7,7 @@ tests and of cost is exact, not only its mean.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,23 +99,33 @@ def endings(policy: Policy, node: int, *, cap: int) -> Array:
     """Share of cases (C, S) that end with each commit in each true state when `policy` is followed from `node`."""
     graph, problem = policy.graph, policy.graph.problem
     shares = np.zeros((len(problem.flat.commits), len(problem.states)))
-    mass = {node: 1.0}
+    for mass in course(policy, node, cap=cap):
+        for where, share in mass.items():
+            if policy.choice[where] < 0:
+                shares[int(policy.ending[where])] += share * graph.tables[0].beliefs[graph.belief[where, 0]]
+    return shares
+
+
+def course(policy: Policy, node: int, *, cap: int, smallest: float = NEGLIGIBLE) -> Iterator[dict[int, float]]:
+    """What share of cases comes to which node, one step after another, when `policy` is followed from `node`.
+
+    Ends when all have committed, and after `cap` steps. smallest: share below which a branch is no longer followed.
+    """
+    graph, mass = policy.graph, {node: 1.0}
     for _ in range(cap):
         policy.settle(np.array(sorted(mass), dtype=np.int64))
+        yield mass
         following: dict[int, float] = defaultdict(float)
         for where, share in mass.items():
             slot = int(policy.choice[where])
-            if slot < 0:
-                belief = graph.tables[0].beliefs[graph.belief[where, 0]]
-                shares[int(policy.ending[where])] += share * belief
-                continue
-            for target, chance in zip(graph.next[where, slot], graph.probability[where, slot], strict=True):
-                if share * chance > NEGLIGIBLE:
-                    following[int(target)] += share * float(chance)
+            if slot >= 0:
+                arcs = zip(graph.next[where, slot].tolist(), graph.probability[where, slot].tolist(), strict=True)
+                for target, chance in arcs:
+                    if share * chance > smallest:
+                        following[target] += share * chance
         mass = following
         if not mass:
-            break
-    return shares
+            return
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:
