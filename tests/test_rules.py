@@ -123,3 +123,42 @@ def test_rules_that_make_no_sense_are_refused() -> None:
     ):
         with pytest.raises(ProblemError, match=message):
             observe_then_commit("p", ("s", "t"), tests=tests, commits=commits, **rules)  # type: ignore[arg-type]
+
+
+def later_with_more_outcomes() -> Problem:
+    """A test that waits for another one and has more outcomes than it."""
+    first = Test("first", 1.0, ("no", "yes"), np.array([[0.6, 0.4], [0.23, 0.77]]), repeatable=False)
+    rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
+    second = Test("second", 0.5, ("a", "b", "c"), rows, repeatable=False, after=("first",))
+    commits = (Commit("leave", np.array([0.0, -80.0])), Commit("treat", np.array([-30.0, 0.0])))
+    return observe_then_commit(
+        "later", ("well", "ill"), tests=(first, second), commits=commits, prior=np.array([0.82, 0.18])
+    )
+
+
+def test_the_optimum_with_a_later_test_that_has_more_outcomes() -> None:
+    problem = later_with_more_outcomes()
+    found = solve(problem, gap=1e-9)
+    score = evaluate(problem, make_agent("planning", problem, horizon=3))
+    assert found.lower == pytest.approx(score.reward, abs=1e-6)
+    assert found.upper == pytest.approx(score.reward, abs=1e-6)
+
+
+def test_a_test_that_was_run_still_opens_those_that_wait_for_it() -> None:
+    from rhoplan.advice.case import advise
+
+    problem = later_with_more_outcomes()
+    agent = make_agent("efe", problem)
+    given = [("first", "yes")]
+    assert [option.test for option in advise(problem, agent, given, unavailable=["first"]).options] == ["second"]
+    assert advise(problem, agent, unavailable=["first"]).options == ()
+
+
+def test_the_cap_that_was_met_is_named() -> None:
+    tests = [Test(f"t{n}", 1.0, ("no", "yes"), np.array([[0.6, 0.4], [0.3, 0.7]]), repeatable=False) for n in range(3)]
+    commits = (Commit("leave", np.array([0.0, -80.0])), Commit("treat", np.array([-30.0, 0.0])))
+    problem = observe_then_commit(
+        "capped", ("well", "ill"), tests=tests, commits=commits, prior=np.array([0.8, 0.2]), most_tests=2, budget=100.0
+    )
+    with pytest.raises(EvidenceError, match="at most 2 tests"):
+        observe_all(problem, [("t0", "yes"), ("t1", "yes"), ("t2", "yes")])

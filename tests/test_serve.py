@@ -367,6 +367,8 @@ def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
         ("solve", {"problem": "tiger", "gap": 0}, 422, "gap"),
         ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "prior"),
         ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs"),
+        ("advise", {"problem": "tiger", "agent": "planning-ig", "weight": 1.7e308, "unit": "bits"}, 422, "weight"),
+        ("evaluate", {"problem": "tiger", "world": "no-such"}, 404, "world"),
         ("advise", {"problem": "tiger", "precision": 1}, 422, "precision"),
         ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),
         ("models", {"name": "../x", "text": "states: [a]"}, 422, "name"),
@@ -469,6 +471,31 @@ def test_too_slow_is_refused_quickly_and_the_server_still_answers(refuse: Any, p
     assert post("decide", problem="tiger")["choice"] == "listen"
 
 
+def test_requests_of_unknown_cost_leave_a_worker_free(client: Any, post: Any) -> None:
+    """Whatever the address: four large decisions and uploads do not stand before advice on a model."""
+    post("advise", problem="screening-cascade")
+    with ThreadPoolExecutor(8) as threads:
+        large = [
+            threads.submit(client.post, "decide", json={"problem": f"tileworld:n={n}", "horizon": 8, "timeout": 4})
+            for n in range(12, 16)
+        ]
+        time.sleep(0.5)
+        begin = time.monotonic()
+        post("advise", problem="screening-cascade", given=[["strip", "positive"]])
+        waited = time.monotonic() - begin
+        assert {reply.result().status_code for reply in large} <= {200, 413, 429}
+    assert waited < 2.5
+
+
+def test_a_reply_made_in_haste_is_not_given_again(post: Any) -> None:
+    asked = {"problem": "chest-pain", "agent": "planning-ig", "weight": 0.21, "only": ["cost"]}
+    hasty = post("what-if", **asked, budget=1e-6)["flips"]
+    assert {flip["up"]["status"] for flip in hasty} == {"not examined"}
+    found = post("what-if", **asked, timeout=7.5)["flips"]
+    assert "not examined" not in {flip["up"]["status"] for flip in found}
+    assert post("what-if", **asked)["flips"] == found
+
+
 def test_too_large_is_refused_with_its_limit(client: Any, refuse: Any, post: Any) -> None:
     assert refuse("decide", problem="tileworld:n=300")[1]["limit"] == {"memory_bytes": 1_000_000_000}
     status, error = refuse("evaluate", problem="tileworld:n=8,partition=random,k=20", horizon=5)
@@ -538,6 +565,8 @@ def test_uploads_expire_and_the_longest_unused_go_first() -> None:
     now[0] = 11
     assert [row["name"] for row in library.listed()] == ["mine"]
     assert not library.remove("mine")
+    with pytest.raises(ProblemError, match="was opened with the server"):
+        library.keep(Source("mine", "x"))
 
 
 def test_names_of_uploads_and_sources() -> None:

@@ -270,3 +270,26 @@ def test_a_case_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
         "Committed: open-right, after 3 tests",
     ):
         assert part in done.stdout
+
+
+@pytest.mark.parametrize(("outcomes", "typed"), [("'3', '2'", "2"), ("stop, treat", "treat"), ("undo, stop", "stop")])
+def test_what_is_asked_for_comes_before_numbers_and_commands(tmp_path: Path, outcomes: str, typed: str) -> None:
+    model, kept = tmp_path / "odd.yaml", tmp_path / "case.json"
+    model.write_text(
+        "states: [a, b]\nprior: [0.5, 0.5]\ntests:\n"
+        f"  look: {{cost: 1, outcomes: [{outcomes}], likelihood: {{a: [0.9, 0.1], b: [0.1, 0.9]}}}}\n"
+        "losses: {stay: [0, 90], treat: [90, 0]}\n"
+    )
+    done = talk(str(model), "--case", str(kept), typed=f"\u00b2\n{typed}\nnonsense\nquit\n")
+    assert done.returncode == 0
+    entries = json.loads(kept.read_text())["entries"]
+    assert [(entry["test"], entry["outcome"]) for entry in entries] == [("look", typed)]
+    assert "'nonsense' is not understood" in done.stdout
+
+
+def test_a_log_without_a_case_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    done = subprocess.run([*COMMAND, "replay", str(empty)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "holds no case" in done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 
 from rhoplan.errors import AgentError
 from rhoplan.information import per_nat
-from rhoplan.problem import LARGEST_HORIZON, Problem, Rule
+from rhoplan.problem import LARGEST_HORIZON, LARGEST_REWARD, Problem, Rule
 from rhoplan.utility import Information, Utility
 
 
@@ -81,8 +81,8 @@ class Agent:
     def __post_init__(self) -> None:
         if self.horizon != int(self.horizon) or not 1 <= self.horizon <= LARGEST_HORIZON:
             raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {self.horizon}")
-        if not math.isfinite(self.weight):
-            raise AgentError(f"weight must be a finite number; it is {self.weight:g}")
+        if not abs(self.weight) <= LARGEST_REWARD:
+            raise AgentError(f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}")
         if self.unit not in ("nats", "bits"):
             raise AgentError(f"unit of information must be nats or bits, not '{self.unit}'")
         if not 0 < self.discount <= 1:

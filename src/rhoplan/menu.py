@@ -186,10 +186,11 @@ class FlatMenu(CachedMenu):
         return dict(self.first_prices), self.most_tests, self.budget, ordered
 
     def without(self, names: Collection[str]) -> FlatMenu:
-        """This menu with some tests left out, and those that wait for them, and groups that are empty then."""
+        """This menu with some tests left out, and groups that are empty then.
+
+        A test that waits for one of them stays: it may be run where the other one was run before.
+        """
         tests = tuple(test for test in self.tests if test.name not in names)
-        while len(kept := tuple(t for t in tests if set(t.after) <= {other.name for other in tests})) < len(tests):
-            tests = kept
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
         return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rhoplan.errors import EvidenceError, ImpossibleEvidence
 from rhoplan.information import update
+from rhoplan.menu import TESTS
 from rhoplan.problem import END, Action, Array, Problem, Visible
 
 
@@ -91,7 +92,9 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     waits = [other for other in test.after if other not in done]
     if waits:
         return f"test '{name}' may run only after {', '.join(waits)}"
-    cap = f"at most {menu.most_tests} tests" if menu.budget is None else f"a budget of {menu.budget:g} {problem.unit}"
+    counted: dict[str, float] = dict(item for item in done if isinstance(item, tuple))
+    full = menu.most_tests is not None and counted.get(TESTS, 0) >= menu.most_tests
+    cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:g} {problem.unit}"
     return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
 
 

@@ -30,6 +30,8 @@ def replay(path: Path, problem: Problem | None = None) -> tuple[int, Difference 
     if path.stat().st_size > LARGEST_LOG:
         raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
     number, difference, _ = replay_text(read_log(path), str(path), case_of=lambda record: start_case(record, problem))
+    if not number:
+        raise ProblemError(f"{path} holds no case")
     return number, difference
 
 

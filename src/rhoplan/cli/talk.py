@@ -23,6 +23,7 @@ from rhoplan.cli.common import (
     show_table,
     signed,
 )
+from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Advice
@@ -144,6 +145,9 @@ def respond(case: Case, line: str) -> str:
     if not first and why:
         case.explain(why)
         return "the reason is kept"
+    if line in [result.outcome for result in case.advice().results]:  # what is asked for comes before any command
+        case.enter(*_pair(case, line), why)
+        return ""
     if first in ("", "help", "?"):
         return HELP
     if first in ("quit", "exit"):
@@ -189,9 +193,12 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
         return test.strip(), outcome.strip()
     advice = case.advice()
     names = [result.outcome for result in advice.results]
-    if text.isdigit() and 1 <= int(text) <= len(names):
+    text = text.strip()
+    if not advice.is_test:
+        raise EvidenceError(f"'{text}' is not understood: enter TEST=OUTCOME, stop, or help")
+    if text not in names and text.isascii() and text.isdigit() and 1 <= int(text) <= len(names):
         return advice.do, names[int(text) - 1]
-    return advice.do, text.strip()
+    return advice.do, text
 
 
 def show_advice(problem: Problem, advice: Advice) -> None:

@@ -80,7 +80,7 @@ class Bounds:
         self.tests = len(problem.flat.tests)
         self.graph = Graph(relaxed, permutations=group)
         self.size = 0
-        width = self.graph.next.shape[2]
+        width = max([self.graph.next.shape[2], *(len(test.outcomes) for test in problem.flat.tests)])
         # Beliefs, two arcs a test in the graph and one here, at 12 bytes an outcome; doubling capacity copies it all.
         bytes_per_node = 8 * len(problem.states) + self.tests * (36 * width + 60) + 80
         self.graph.node_limit = max(1000, int(memory / (2.5 * bytes_per_node)))
@@ -223,6 +223,12 @@ class Bounds:
         worth: Array = self.reward[nodes] + (self.chance[nodes] * values[self.next[nodes]]).sum(axis=-1)
         return worth
 
+    def _make_wide(self, width: int) -> None:
+        """Room for tests with so many outcomes: one that waits for others may have more than all before."""
+        more = ((0, 0), (0, 0), (0, max(0, width - self.next.shape[2])))
+        if more[2][1]:
+            self.next, self.chance = np.pad(self.next, more), np.pad(self.chance, more)
+
     def _advance(self, nodes: Ids, slots: Ids, wanted: Ids) -> None:
         """Bring each pair of node and test up to the stage wanted, growing the graph as needed."""
         graph, behind = self.graph, self.stage[nodes, slots] < wanted
@@ -236,8 +242,10 @@ class Bounds:
         self._admit()
         targets = graph.next[nodes, arc]
         self.stage[nodes, slots] = wanted
-        self.next[nodes, slots] = np.maximum(targets, 0)
-        self.chance[nodes, slots] = self.discount * np.where(targets >= 0, graph.probability[nodes, arc], 0.0)
+        self._make_wide(targets.shape[-1])
+        self.next[nodes, slots, : targets.shape[-1]] = np.maximum(targets, 0)
+        chance = self.discount * np.where(targets >= 0, graph.probability[nodes, arc], 0.0)
+        self.chance[nodes, slots, : targets.shape[-1]] = chance
         self.reward[nodes, slots] = graph.reward[nodes, arc] + self.weight * graph.information[nodes, arc]
 
     def _admit(self) -> None:

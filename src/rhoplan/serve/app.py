@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -20,10 +21,11 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from rhoplan.errors import RhoplanError
+from rhoplan.problems.registry import WORKED_MODELS
 from rhoplan.serve import schema
 from rhoplan.serve.border import Border
 from rhoplan.serve.pool import Pool
-from rhoplan.serve.refusals import Reply, refusal, refused, success
+from rhoplan.serve.refusals import Reply, refusal, success
 from rhoplan.serve.settings import Settings
 from rhoplan.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.serve.worker import Job
@@ -37,8 +39,17 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("evaluate", "solve", "pathway", "compare", "report", "replay")
+SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
+
+HEAVY = ("agent", "horizon", "planner", "simulations", "time")
+"""Fields that make the same task on the same problem take longer."""
+
+BRISK, MOST_BRISK = 1.0, 5000
+"""Seconds within which a reply shows that others of its kind need not leave a worker free; how many kinds are kept."""
+
+UNFINISHED = b'"not examined"'
+"""Stands in a reply that is not as good as it could be with more time: it is not given again."""
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)
@@ -74,19 +85,21 @@ class Desk:
         self.first = opened[0].name if opened else None
         self.pool = Pool(settings)
         self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._brisk: set[str] = set()
         self._size = 0
 
     async def answer(self, task: str, body: schema.Request, client: Request) -> Response:
         """The reply to a request about a problem; work for a client that has gone is given up."""
         request = body.model_dump()
-        try:
-            source = find_source(request.pop("problem"), self.library)
-            if request.get("world") is not None:
-                request["world"] = find_source(request["world"], self.library)
-        except UnknownModel as error:
-            return response(refusal(404, "problem", str(error)))
-        except RhoplanError as error:
-            return response(refused(error))
+        found: dict[str, Source] = {}
+        for field in ("problem", "world"):
+            try:
+                if request.get(field) is not None:
+                    found[field] = find_source(request.pop(field), self.library)
+            except UnknownModel as error:
+                return response(refusal(404, field, str(error)))
+        source = found.pop("problem")
+        request |= found
         work = asyncio.ensure_future(self.ask(task, source, request))
         gone = asyncio.ensure_future(_disconnected(client))
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -100,14 +113,19 @@ class Desk:
         """The reply of a worker, or the one that was given before."""
         limit = self.settings.seconds
         seconds = min(request.pop("timeout", None) or limit, limit)
-        key = json.dumps([task, source.key, request], sort_keys=True, default=lambda other: other.key)
+        key = json.dumps([task, source.key, seconds, request], sort_keys=True, default=lambda other: other.key)
         if key in self._replies:
             self._replies.move_to_end(key)
             return self._replies[key]
         job = Job(task, source, {**request, "seconds": seconds, "memory": self.settings.memory / 2})
-        slow = task in SLOW or (task == "what-if" and request["flips"])
+        kind = repr([task, source.key, *(request.get(name) for name in HEAVY)])
+        brisk = kind in self._brisk or (source.name in WORKED_MODELS and request.get("horizon") is None)
+        slow = task in SLOW or (task == "what-if" and request["flips"]) or not brisk
+        begin = time.monotonic()
         reply = await self.pool.run(job, seconds=seconds, slow=slow)
-        if reply[0] == 200 and task != "solve" and request.get("time") is None:
+        if time.monotonic() - begin < BRISK:
+            self._brisk = {kind} if len(self._brisk) >= MOST_BRISK else self._brisk | {kind}
+        if reply[0] == 200 and task != "solve" and request.get("time") is None and UNFINISHED not in reply[1]:
             self._keep(key, reply)
         return reply
 
@@ -246,7 +264,10 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         source = Source(body.name, body.text, body.language)
         status, found = await desk.ask("check", source, {})
         if status == 200 and not body.check_only:
-            desk.library.keep(source)
+            try:
+                desk.library.keep(source)
+            except RhoplanError as error:
+                return response(refusal(422, "name", str(error)))
         if body.check_only and status in (200, 422):  # the question was whether it is sound, and this is the answer
             return response(success({"sound": status == 200, **json.loads(found)}))
         return response((status, found))

@@ -129,6 +129,7 @@ class Pool:
             self._release(taken)
             raise
         worker = self._choose(job.source.key)
+        worker.working = True  # before anybody can give the job up
         call = asyncio.get_running_loop().run_in_executor(self._threads, worker.call, job, seconds)
 
         def done(_: object) -> None:

@@ -80,7 +80,7 @@ class Evaluate(AgentRequest):
 class Solve(Request):
     """Certified bounds on the best plan: as `rhoplan solve --json`."""
 
-    weight: float | None = Field(None, ge=0)
+    weight: float | None = Field(None, ge=0, description="Reward per unit of information; 0 if left out.")
     unit: Literal["nats", "bits"] = "nats"
     discount: float | None = Field(None, gt=0, le=1)
     gap: float = Field(1e-3, gt=0)

@@ -70,8 +70,10 @@ class Library:
         self._kept: OrderedDict[str, Kept] = OrderedDict()
 
     def keep(self, source: Source, *, opened: bool = False) -> None:
-        """Keep the model of `source`, instead of one of the same name."""
+        """Keep the model of `source`, instead of one of the same name that was uploaded before."""
         self._drop_old()
+        if source.name in self._kept and self._kept[source.name].opened:
+            raise ProblemError(f"a model called '{source.name}' was opened with the server: choose another name")
         self._kept.pop(source.name, None)
         self._kept[source.name] = Kept(source, self.clock(), opened)
         loose = [name for name, kept in self._kept.items() if not kept.opened and name != source.name]
@@ -122,7 +124,7 @@ def find_source(problem: str | dict[str, Any], library: Library) -> Source:
     if isinstance(problem, dict):
         name = problem.get("name")
         label = name if isinstance(name, str) and name else "model"
-        return Source(label, json.dumps(problem, indent=1), "json", inline=True)
+        return Source(label, json.dumps(problem), "json", inline=True)
     kept = library.find(problem)
     if kept is not None:
         return kept
