@@ -192,8 +192,8 @@ def sensitivity(report: Report) -> str:
             )
     if far:
         parts.append(
-            "<p>These change it only far from their values (odds more than twentyfold, money more than doubled or "
-            f"negative): {_listed(far, report.flips)}.</p>"
+            f"<p>These change it only far from their values (odds more than {math.exp(FAR['probability']):.0f}-fold, "
+            f"money by more than {100 * FAR['money']:.0f}%): {_listed(far, report.flips)}.</p>"
         )
     if still:
         whole = "" if rows or open_ else "No number changes it. "

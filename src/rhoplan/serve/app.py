@@ -124,7 +124,9 @@ class Desk:
         begin = time.monotonic()
         reply = await self.pool.run(job, seconds=seconds, slow=slow)
         if time.monotonic() - begin < BRISK:
-            self._brisk = {kind} if len(self._brisk) >= MOST_BRISK else self._brisk | {kind}
+            if len(self._brisk) >= MOST_BRISK:
+                self._brisk.clear()
+            self._brisk.add(kind)
         if reply[0] == 200 and task != "solve" and request.get("time") is None and UNFINISHED not in reply[1]:
             self._keep(key, reply)
         return reply
