@@ -3,8 +3,10 @@
 import traceback
 from collections.abc import Callable
 
+from adversary.advice import check_bands, check_compare, check_pathway, check_steps
 from adversary.case import Case, draw_case
 from adversary.engine import check_decide, check_evaluate, check_merging, check_solve
+from adversary.flips import check_flips
 from adversary.ledger import Ledger
 from adversary.oracle import Doubtful, TooLarge
 
@@ -12,7 +14,12 @@ CHECKS: dict[str, tuple[Callable[[Case, Ledger], None], int]] = {
     "decide": (check_decide, 1),
     "evaluate": (check_evaluate, 1),
     "solve": (check_solve, 2),
-    "merging": (check_merging, 4),
+    "merging": (check_merging, 3),
+    "pathway": (check_pathway, 3),
+    "compare": (check_compare, 7),
+    "flips": (check_flips, 5),
+    "bands": (check_bands, 4),
+    "steps": (check_steps, 5),
 }
 """What is checked, and for one model in how many."""
 
