@@ -79,6 +79,23 @@ class Case:
             given.append((self.model.tests[test].name, self.model.tests[test].outcomes[outcome]))
         return given, evidence
 
+    def contradictions(self, rng: random.Random) -> tuple[list[tuple[str, str]], Evidence]:
+        """One result of a test hundreds of times, then another as often, as far as that can happen."""
+        places, evidence, given = self.places, self.places.start, []
+        again = [k for k, test in enumerate(self.model.tests) if not test.once]
+        test = rng.choice(again)
+        times = rng.choice([30, 200, 430])
+        for outcome in rng.sample(range(len(self.model.tests[test].outcomes)), k=len(self.model.tests[test].outcomes)):
+            for _ in range(times):
+                if test not in places.allowed(evidence):
+                    return given, evidence
+                then = places.after(evidence, test, outcome)
+                if not any(places.joint(then)[0]):
+                    break
+                evidence = then
+                given.append((self.model.tests[test].name, self.model.tests[test].outcomes[outcome]))
+        return given, evidence
+
 
 def draw_case(seed: int) -> Case:
     return Case(seed, draw_file(seed))

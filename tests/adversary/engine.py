@@ -19,8 +19,8 @@ def check_decide(case: Case, ledger: Ledger) -> None:
     rng, problem = case.dice("decide"), case.problem
     agent, goal = case.agent(rng, problem)
     given, evidence = case.evidence(rng, rng.choice([0, 0, 1, 2, 3]))
-    if rng.random() < 0.1 and any(not test.once for test in case.model.tests):
-        given, evidence = case.evidence(rng, 700)
+    if rng.random() < 0.2 and any(not test.once for test in case.model.tests):
+        given, evidence = case.contradictions(rng)
         agent, goal = rhoplan.make_agent("myopic", problem), Goal(1)
     oracle = Oracle(case.places, goal)
     situation = rhoplan.observe_all(problem, given)

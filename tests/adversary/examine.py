@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from adversary.advice import check_bands, check_compare, check_pathway, check_steps
 from adversary.case import Case, draw_case
+from adversary.crowd import check_crowd
 from adversary.engine import check_decide, check_evaluate, check_merging, check_solve
 from adversary.flips import check_flips
 from adversary.ledger import Ledger
@@ -20,6 +21,7 @@ CHECKS: dict[str, tuple[Callable[[Case, Ledger], None], int]] = {
     "flips": (check_flips, 5),
     "bands": (check_bands, 4),
     "steps": (check_steps, 5),
+    "crowd": (check_crowd, 150),
 }
 """What is checked, and for one model in how many."""
 
