@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.advice.case import check_fixed
-from rhoplan.advice.compare import MOST_NODES, SAME, Row, cost_only, deepest
+from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
 from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import course, look_ahead
 from rhoplan.advice.variations import counts_losses
@@ -102,7 +102,7 @@ def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
 def _cost_only(graph: Graph, agent: Agent, plain: Row) -> list[Caution]:
     problem = graph.problem
     ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
-    if plain.reward is None or plain.reward - ahead.reward <= SAME * problem.reward_scale:
+    if plain.reward is None or plain.reward <= ahead.reward or alike(plain.reward, ahead.reward):
         return []
     better = money(plain.reward - ahead.reward, problem.unit)
     word, sign = ("loss", -1) if counts_losses(problem) else ("reward", 1)
@@ -145,7 +145,7 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
             text = f"Horizon {agent.horizon} is short: a plan that looks {horizon} tests ahead does something else"
             text += f", beginning with {begins}" if begins != _first(graph, agent) else ", after the first action"
             size = abs(then - now)
-            if size <= SAME * problem.reward_scale:
+            if alike(then, now):
                 return [Caution("short horizon", f"{text}; both cost the same.")]
             change = "better" if then > now else "worse"
             return [Caution("short horizon", f"{text}, and is {change} by {money(size, problem.unit)} per case.")]
