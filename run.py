@@ -6,6 +6,8 @@ python3 run.py test     sets up, then runs the tests
 python3 run.py lint     sets up, then runs the linter and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
+python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exact oracle on random models for N seconds
+                        (--seed S begins at another model, --jobs J uses more processes; 1 comes back if any differs)
 
 Standard library only. A bare Debian refuses `pip install` outside a virtual environment and ships no
 ensurepip, so the environment is made without pip there and filled by the system's pip from outside.
@@ -25,6 +27,10 @@ HERE = Path(__file__).resolve().parent
 VENV = HERE / ".venv"
 STAMP = VENV / "rhoplan-setup"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+EXTRAS = {
+    "main": "serve", "cli": "serve", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs", "adversary": "",
+}  # fmt: skip
+"""What each command needs besides rhoplan itself."""
 
 
 def main(arguments: list[str]) -> int:
@@ -35,10 +41,11 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     command = arguments[0] if arguments else "main"
-    if command not in ("main", "test", "lint", "docs", "cli"):
-        print(f"run.py knows test, lint, docs and cli, not '{command}' (python3 run.py --help)", file=sys.stderr)
+    extras = EXTRAS.get(command)
+    if extras is None:
+        known = "test, lint, docs, adversary and cli"
+        print(f"run.py knows {known}, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    extras = {"main": "serve", "cli": "serve", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs"}[command]
     if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
         extras = "dev,cluster,serve,validation"
     if command == "docs" and sys.version_info < (3, 11):
@@ -52,6 +59,8 @@ def main(arguments: list[str]) -> int:
         return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
     if command == "docs":
         return build_site()
+    if command == "adversary":
+        return run(["-m", "adversary", *rest], path=HERE / "tests")
     if command == "cli":
         return run(["-m", "rhoplan", *rest])
     return run(["-m", "rhoplan", "reproduce", "--out", "out"])
@@ -110,9 +119,13 @@ def build_site() -> int:
     return failed
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], path: Path | None = None) -> int:
+    """Run Python in the environment; `path` is one more place to look for modules."""
+    places = [str(path)] if path else []
+    places += filter(None, [os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)} if places else None
     try:
-        return subprocess.run([str(PYTHON), *arguments], cwd=HERE).returncode
+        return subprocess.run([str(PYTHON), *arguments], cwd=HERE, env=environment).returncode
     except KeyboardInterrupt:
         return 130
 

@@ -187,7 +187,11 @@ def _compare_everything(case: Case, ledger: Ledger, oracle: Oracle, row: Row) ->
             sizes.append(mass * best.size)
             commits = oracle.endings(evidence)
             doubtful = len({tuple(correct[i]) for i in commits}) > 1
-            rights.append(math.nan if doubtful else math.fsum(p / common for p, ok in zip(joint, correct[commits[0]], strict=True) if ok))
+            rights.append(
+                math.nan
+                if doubtful
+                else math.fsum(p / common for p, ok in zip(joint, correct[commits[0]], strict=True) if ok)
+            )
     ledger.near("reward of all tests", row.reward, math.fsum(rewards), math.fsum(sizes))
     ledger.near("cost of all tests", row.cost, cost, cost)
     ledger.same("number of all tests", row.tests, float(len(run)))

@@ -41,5 +41,7 @@ def examine(seed: int, kinds: tuple[str, ...] = ()) -> Ledger:
                 ledger.skipped[f"{kind}: too much evidence for the oracle"] += 1
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
-                ledger.report("an error", f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})", "none")
+                ledger.report(
+                    "an error", f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})", "none"
+                )
     return ledger

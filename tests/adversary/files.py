@@ -182,7 +182,9 @@ def _likelihood(rng: random.Random, family: str, states: int, earlier: list[Reco
     if kind == 0:  # says nothing
         return [_distribution(rng, outcomes, zeros=True)] * states
     if kind == 1 and earlier:  # the same as a test that is there already
-        rows = [row if isinstance(row, list) else list(row.values()) for row in rng.choice(earlier)["likelihood"].values()]
+        rows = [
+            row if isinstance(row, list) else list(row.values()) for row in rng.choice(earlier)["likelihood"].values()
+        ]
         return rows
     if kind <= 3 or (family == "dyadic" and kind <= 7):  # certain
         outcomes = max(outcomes, 2)

@@ -1,4 +1,4 @@
-"""Flips against the oracle: how far each number can move before the first action changes, on the oracle's own copies."""
+"""Flips against the oracle: how far a number can move before the first action changes, on copies of its own."""
 
 import re
 from fractions import Fraction
@@ -26,7 +26,9 @@ def check_flips(case: Case, ledger: Ledger) -> None:
     agent, goal = case.agent(rng, problem, most=2)
     given, start = case.evidence(rng, rng.choice([0, 0, 1, 2]))
     now = [action_name(case.model, action) for action in Oracle(case.places, goal).choices(start)]
-    kind = rng.choice(["prior", "weight", "cost", "first price", "loss" if case.model.counts_losses else "reward", "likelihood"])
+    kind = rng.choice(
+        ["prior", "weight", "cost", "first price", "loss" if case.model.counts_losses else "reward", "likelihood"]
+    )
     for flip in flips(problem, agent, given, only=[kind], budget=3.0):
         ledger.one_of("action now", flip.now, now)
         if len(now) > 1:
