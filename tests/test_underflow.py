@@ -153,7 +153,7 @@ def test_search_updates_as_observe_does_where_floats_end() -> None:
 
 
 def test_a_world_that_the_model_all_but_excludes() -> None:
-    """The only result that comes has a chance of 1e-330 under the model: no float holds it, and it is not impossible."""
+    """The only result that comes has a chance of 1e-330 under the model: below any float, and not impossible."""
     rows = np.array([[1.0, 0.0], [1.0 - 1e-10, 1e-10]])
     commits = (rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0])))
     parts = {"states": ("a", "b"), "commits": commits}
