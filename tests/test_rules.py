@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from rhoplan import evaluate, make_agent, simulate, solve
+from rhoplan import decide, evaluate, make_agent, simulate, solve
+from rhoplan.advice.sensitivity import flips
 from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.problem import Commit, Problem, Test, observe_then_commit
 from rhoplan.situation import observe_all
@@ -162,3 +163,89 @@ def test_the_cap_that_was_met_is_named() -> None:
     )
     with pytest.raises(EvidenceError, match="at most 2 tests"):
         observe_all(problem, [("t0", "yes"), ("t1", "yes"), ("t2", "yes")])
+
+
+def repeated(cost: float, budget: float) -> Problem:
+    rows = np.array([[0.6, 0.4], [0.4, 0.6]])
+    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
+    return observe_then_commit(
+        "capped", ("well", "ill"), tests=(Test("t", cost, ("no", "yes"), rows),), commits=commits, budget=budget
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost", "budget", "most"),
+    [
+        (1e-10, 2e-10, 2),
+        (841382.81, 5889679.67, 7),
+        (0.1, 0.3, 3),
+        (0.1, 0.7, 7),
+        (1.1, 3.3, 3),
+        (1e-300, 3e-300, 3),
+        (1e80, 3e80, 3),
+        (0.07, 0.6999999999999999, 9),
+        (3.0, 8.999999999, 2),
+    ],
+)
+def test_prices_add_up_to_the_cap_as_the_decimals_people_wrote(cost: float, budget: float, most: int) -> None:
+    problem = repeated(cost, budget)
+
+    observe_all(problem, [("t", "yes")] * most)
+    with pytest.raises(EvidenceError, match="beyond the cap"):
+        observe_all(problem, [("t", "yes")] * (most + 1))
+
+
+def test_first_prices_add_up_to_the_cap_too() -> None:
+    """0.1 + 0.2 for the first of the group, 0.1 for the second: 0.4 on paper, 0.4000000000000001 in floats."""
+    rows = np.array([[0.9, 0.1], [0.2, 0.8]])
+    tests = tuple(Test(name, 0.1, ("no", "yes"), rows, False, "blood") for name in "ab")
+    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
+    problem = observe_then_commit(
+        "lab", ("well", "ill"), tests=tests, commits=commits, first_prices={"blood": 0.2}, budget=0.4, horizon=2
+    )
+
+    observe_all(problem, [("a", "yes"), ("b", "no")])
+    assert flips(problem, make_agent("planning", problem))
+
+
+def gated(*, repeatable: bool, certain: bool) -> Problem:
+    """A referral that tells nothing, or a blood count that tells all, and a scan that waits for it."""
+    first = np.eye(3)[:, :2] + [[0, 0], [0, 0], [0, 1]] if certain else np.ones((3, 1))
+    rows = np.array([[0.95, 0.05], [0.5, 0.5], [0.05, 0.95]])
+    tests = (
+        Test("first", 1.0, tuple("xy"[: first.shape[1]]), first, False),
+        Test("scan", 5.0, ("no", "yes"), rows, repeatable, "", ("first",)),
+    )
+    commits = (Commit("A", np.array([0.0, -100.0, -100.0])), Commit("B", np.array([-100.0, -100.0, 0.0])))
+    prior = np.array([0.5, 0.0, 0.5])
+    return observe_then_commit("gated", ("a", "b", "c"), tests=tests, commits=commits, prior=prior, horizon=2)
+
+
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+@pytest.mark.parametrize("repeatable", [False, True])
+@pytest.mark.parametrize("certain", [False, True])
+def test_a_test_that_tells_nothing_is_worth_what_it_opens(repeatable: bool, certain: bool, weight: float) -> None:
+    problem = gated(repeatable=repeatable, certain=certain)
+    agent = make_agent("planning-ig", problem, horizon=2, weight=weight)
+
+    found = solve(problem, weight=weight)
+
+    wanted = max(action.value for action in decide(problem, agent).actions)
+    assert found.lower <= found.upper
+    assert found.lower >= wanted - 1e-3
+    assert weight or found.lower == pytest.approx(-1.0 if certain else -11.0)
+
+
+def test_the_chain_of_useless_tests_is_followed_to_its_end() -> None:
+    """Three formalities in a row before the one test that tells."""
+    nothing = np.ones((2, 1))
+    tests = [Test("step-0", 0.5, ("done",), nothing, False)]
+    tests += [Test(f"step-{k}", 0.5, ("done",), nothing, False, "", (f"step-{k - 1}",)) for k in (1, 2)]
+    tests.append(Test("look", 1.0, ("no", "yes"), np.eye(2), False, "", ("step-2",)))
+    commits = (Commit("A", np.array([0.0, -100.0])), Commit("B", np.array([-100.0, 0.0])))
+    problem = observe_then_commit("chain", ("a", "b"), tests=tuple(tests), commits=commits)
+
+    found = solve(problem)
+
+    assert (found.lower, found.upper) == pytest.approx((-2.5, -2.5))
+    assert found.first == "step-0"

@@ -123,7 +123,7 @@ def test_the_spread_is_that_of_the_distribution() -> None:
 
 
 def exact_nav_myopic(size: int, cap: int) -> Fraction:
-    """Mean reward of the walker that heads for the likeliest cell, all in fractions: nothing is rounded, no tie is lost."""
+    """Mean reward of the walker that heads for the likeliest cell, in fractions: nothing is rounded, no tie is lost."""
     cells = [(row, column) for row in range(size) for column in range(size)]
     moves = {"north": (-1, 0), "south": (1, 0), "east": (0, 1), "west": (0, -1)}
 
@@ -181,8 +181,6 @@ def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -
     evidence = [(names[int(test[-1]) % len(names)], outcomes[outcome == "positive"]) for test, outcome in given]
 
     soft = rhoplan.decide(problem, agent, rhoplan.observe_all(problem, evidence))
-    sharp = rhoplan.decide(
-        problem, rhoplan.make_agent("planning", problem), rhoplan.observe_all(problem, evidence)
-    )
+    sharp = rhoplan.decide(problem, rhoplan.make_agent("planning", problem), rhoplan.observe_all(problem, evidence))
 
     assert soft.choice == sharp.choice

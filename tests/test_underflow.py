@@ -152,14 +152,27 @@ def test_search_updates_as_observe_does_where_floats_end() -> None:
     assert belief[:2] == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
-def test_simulation_in_a_world_that_the_model_all_but_excludes() -> None:
-    """The agent is sure of a, the world is b: results that it thinks impossible to any float turn it round."""
-    model, world = sharp(1e-170, prior=1e-170), sharp(1e-170, prior=1.0)
-    agent = rhoplan.make_agent("epistemic-only", model, weight=1e175, horizon=1)
+def test_a_world_that_the_model_all_but_excludes() -> None:
+    """The only result that comes has a chance of 1e-330 under the model: below any float, and not impossible."""
+    rows = np.array([[1.0, 0.0], [1.0 - 1e-10, 1e-10]])
+    commits = (rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0])))
+    parts = {"states": ("a", "b"), "commits": commits}
+    model = rhoplan.observe_then_commit(
+        "model", tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),), prior=np.array([1.0, 1e-320]), **parts
+    )
+    world = rhoplan.observe_then_commit(
+        "world",
+        tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.array([[1.0, 0.0], [0.0, 1.0]])),),
+        prior=np.array([0.0, 1.0]),
+        **parts,
+    )
+    agent = rhoplan.make_agent("planning", model, horizon=1, precision=1e-9)  # does anything, each equally often
 
-    result = rhoplan.simulate(model, agent, episodes=20, seeds=(1,), world=world, cap=6)
+    score = rhoplan.evaluate(model, agent, world=world, cap=3)
+    drawn = rhoplan.simulate(model, agent, world=world, episodes=200, seeds=(1,), cap=3)
 
-    assert result is not None
+    assert score.tests > 0.3
+    assert drawn.reward == pytest.approx(score.reward, abs=5 * score.reward_sd / 200**0.5)
 
 
 @pytest.mark.parametrize("change", [False, True])

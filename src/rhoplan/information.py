@@ -12,10 +12,19 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.problem import Action, Array
 
 NATS_PER_BIT = math.log(2.0)
+
+TINY = 1e-280
+"""Probabilities below this are kept as logs: products with them lose digits, and then themselves, below 1e-308."""
+
+LOG_TINY = math.log(TINY)
+
+NEARLY_SURE = 0.999
+"""Probability from which its log is taken from the rest: a thousand times the rounding of a float is left below it."""
 
 
 def entropy(beliefs: Array) -> Array:
@@ -24,11 +33,12 @@ def entropy(beliefs: Array) -> Array:
     Where one state is nearly certain, the log of its probability comes from what is left for the others: the entropy
     keeps its digits, however small it is.
     """
-    likely = beliefs > 0.5
-    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=(beliefs > 0) & ~likely)
-    if likely.any():
-        rest = np.where(likely, 0.0, beliefs).sum(axis=-1, keepdims=True)
-        np.log1p(-rest, out=logs, where=likely)
+    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=beliefs > 0)
+    sure = beliefs > NEARLY_SURE
+    if sure.any():
+        rows = sure.any(axis=-1)
+        rest = np.where(sure[rows], 0.0, beliefs[rows]).sum(axis=-1)
+        logs[sure] = np.log1p(-rest)
     result: Array = -(beliefs * logs).sum(axis=-1)
     return result
 
@@ -44,6 +54,32 @@ def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
     if action.transition is not None:
         posterior = np.einsum("nos,ost->not", posterior, _per_outcome(action))
     return probability, posterior
+
+
+def update_logs(logs: Array, action: Action) -> tuple[Array, Array]:
+    """The same update where probabilities are too small for floats, from the logs (n, S) of beliefs.
+
+    The log probability (n, O) of each outcome, and the logs (n, O, S) of the belief after it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = logs[:, None, :] + np.log(action.likelihood.T)
+        probability = _log_sum(joint)
+        posterior = np.where(np.isfinite(probability)[..., None], joint - probability[..., None], -np.inf)
+        if action.transition is not None:
+            posterior = _log_sum(np.swapaxes(posterior[..., None] + np.log(_per_outcome(action)), -1, -2))
+    return probability, posterior
+
+
+def underflows(beliefs: Array, action: Action) -> NDArray[np.bool_]:
+    """Whether (n,) updating beliefs (n, S) by `action` could make a state too improbable for a float to hold."""
+    least = np.min(beliefs, axis=-1, initial=1.0, where=beliefs > 0)
+    result: NDArray[np.bool_] = least * action.least_likelihood < TINY
+    return result
+
+
+def is_tiny(logs: Array) -> bool:
+    """Whether some state that is not ruled out has a probability too small for floats, given logs (S,)."""
+    return bool(np.any((logs < LOG_TINY) & (logs > -np.inf)))
 
 
 def predict(beliefs: Array, action: Action) -> Array:
@@ -90,6 +126,14 @@ def per_nat(weight: float, unit: str) -> float:
     if unit == "bits":
         return weight / NATS_PER_BIT
     raise ValueError(f"unit of information must be nats or bits, not '{unit}'")
+
+
+def _log_sum(logs: Array) -> Array:
+    """ln of the sum of exp over the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    result: Array = np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0]
+    return result
 
 
 def _per_outcome(action: Action) -> Array:

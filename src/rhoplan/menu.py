@@ -75,6 +75,14 @@ class Action:
     def ends_episode(self) -> bool:
         return all(visible is END for visible in self.leads_to)
 
+    @cached_property
+    def least_likelihood(self) -> float:
+        """The smallest probability above zero of an outcome, or of a change of state."""
+        least = float(np.min(self.likelihood, initial=1.0, where=self.likelihood > 0))
+        if self.transition is not None:
+            least *= float(np.min(self.transition, initial=1.0, where=self.transition > 0))
+        return least
+
     @property
     def preserves_hidden_state(self) -> bool:
         """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""

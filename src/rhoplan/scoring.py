@@ -313,8 +313,10 @@ def advance(
 
 def _sums(targets: Ids, values: Array, size: int) -> Array:
     """Sum (size, C) of the rows of values (m, C) with the same target (m,)."""
-    columns = [np.bincount(targets, weights=values[:, c], minlength=size) for c in range(values.shape[1])]
-    return np.stack(columns, axis=1)
+    result = np.empty((size, values.shape[1]))
+    for column in range(values.shape[1]):
+        result[:, column] = np.bincount(targets, weights=values[:, column], minlength=size)
+    return result
 
 
 def check_same_names(problem: Problem, world: Problem) -> None:

@@ -33,6 +33,9 @@ NUMBERS_AT_ONCE = 1_000_000
 """How many arc probabilities the copies of one graph may have together: 8 MB, several times over."""
 
 
+MOST_LOG = 690.0
+"""ln of the largest chance, in terms of the usual one, that is compared: beyond, floats end."""
+
 NEAR = 1e-9
 """Sums of prices closer to the budget than this share of it are added up exactly."""
 
@@ -83,6 +86,7 @@ class Layout:
         self._priced = list(menu.first_prices)
         self._arcs = [self._arcs_of(test) for test in menu.tests]
         self._levels = self._derivations()
+        self._usual: float | None = None
 
     @property
     def at_once(self) -> int:
@@ -113,7 +117,7 @@ class Layout:
         graph.next = graph.next.reshape(count * size, *graph.next.shape[2:])
         graph.belief = np.arange(count * size)[:, None]
         graph.tables = (copy(layout.tables[0]),)
-        graph.tables[0].size = count * size
+        graph.tables[0].size, graph.tables[0]._logs = count * size, {}
         graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
         commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
         graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
@@ -125,12 +129,20 @@ class Layout:
 
     def _beliefs(self, problems: Sequence[Problem], likelihood: Array) -> tuple[Array, Array]:
         """Belief (K, N, S) at every node of every version, and the chance (K,) of what was given."""
-        joint = np.stack([problem.prior for problem in problems])
-        for test, outcome in self._given:
-            joint = joint * likelihood[:, test, outcome]
-        evidence = joint.sum(axis=-1)
-        beliefs = np.zeros((len(problems), self.graph.size, joint.shape[1]))
-        beliefs[:, self.node] = joint / evidence[:, None]
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.stack([problem.prior for problem in problems]))
+            for test, outcome in self._given:
+                logs = logs + np.log(likelihood[:, test, outcome])
+        # Long evidence has a chance below any float; only its size beside that of the first version seen counts.
+        top = logs.max(axis=-1)
+        if self._usual is None and np.isfinite(top[0]):
+            self._usual = float(top[0])
+        possible = np.isfinite(top)[:, None]
+        weights = np.exp(np.where(possible, logs - np.where(possible, top[:, None], 0.0), -np.inf))
+        beside = np.where(np.isfinite(top), top - (self._usual or 0.0), -np.inf)
+        evidence = weights.sum(axis=-1) * np.exp(np.where(beside < MOST_LOG, beside, -np.inf))
+        beliefs = np.zeros((len(problems), self.graph.size, logs.shape[1]))
+        beliefs[:, self.node] = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1.0)
         for made, parents, tests, outcomes in self._levels:
             joint = beliefs[:, parents] * likelihood[:, tests, outcomes]
             total = joint.sum(axis=-1, keepdims=True)

@@ -10,13 +10,14 @@ Shapes: N nodes, M slots (actions that go on; how many depends on the visible st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError
 from rhoplan.information import entropy, gain, predict
-from rhoplan.planning.merging import KeyIndex, grown, row_keys
+from rhoplan.planning.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.planning.table import BeliefTable
 from rhoplan.planning.ties import choose
 from rhoplan.problem import END, Action, Array, Ids, Problem, Visible
@@ -78,9 +79,10 @@ class Graph:
         self._action_factor: Ids = np.empty(0, dtype=np.int64)
         self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
         self._visible_ids: dict[Visible, int] = {}
-        self._index = KeyIndex()
-        self.visible: Ids = np.empty(0, dtype=np.int64)
-        self.belief: Ids = np.empty((0, len(problem.factors)), dtype=np.int64)
+        self._index = RowIndex()
+        # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
+        self._held: Ids = np.empty((0, 1 + len(problem.factors)), dtype=np.int64)
+        self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
         self.stop_reward: Array = np.empty(0)
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
         self.gains: Array = np.empty(0)
@@ -91,18 +93,31 @@ class Graph:
 
     def node(self, situation: Situation) -> int:
         """The node of `situation`, made if it is new."""
-        return int(self.nodes([situation.visible], tuple(belief[None, :] for belief in situation.beliefs))[0])
+        logs = [[situation.log_belief(factor)] for factor in range(len(situation.beliefs))]
+        beliefs = tuple(belief[None, :] for belief in situation.beliefs)
+        return int(self.nodes([situation.visible], beliefs, logs)[0])
 
-    def nodes(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Ids:
-        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor."""
+    def nodes(
+        self,
+        visibles: Sequence[Visible],
+        beliefs: tuple[Array, ...],
+        logs: Sequence[Sequence[Array | None]] | None = None,
+    ) -> Ids:
+        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor.
+
+        logs: per factor, for each situation the logs of its belief where floats cannot hold it.
+        """
         visible = np.array([self._visible_id(visible) for visible in visibles], dtype=np.int64)
-        ids = [table.intern(belief) for table, belief in zip(self.tables, beliefs, strict=True)]
+        known = [None] * len(beliefs) if logs is None else logs
+        ids = [table.intern(held, log) for table, held, log in zip(self.tables, beliefs, known, strict=True)]
         return self._intern(np.stack([visible, *ids], axis=1))
 
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
         beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
-        return Situation(self.visibles[self.visible[node]], beliefs)
+        logs = tuple(table.logs(i) for table, i in zip(self.tables, self.belief[node].tolist(), strict=True))
+        known = logs if any(one is not None for one in logs) else ()
+        return Situation(self.visibles[self.visible[node]], beliefs, known)
 
     def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
         """Beliefs (n, S) about one factor at `nodes`."""
@@ -136,6 +151,8 @@ class Graph:
 
         A share below `least` can still matter where what is at stake is so much larger than at the root.
         """
+        if mass.min(initial=1.0) > least:
+            return np.ones(len(mass), dtype=bool)
         ends = np.append(nodes, self.root)
         stop = self.stop_reward[ends]
         stake = np.where(np.isfinite(stop), np.abs(stop), 0.0) + 2 * self.gains[ends]
@@ -146,7 +163,8 @@ class Graph:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
         fresh = Graph(self.problem, node_limit=self.node_limit)
         beliefs = tuple(self.beliefs(nodes, factor) for factor in range(len(self.tables)))
-        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs)
+        logs = [[table.logs(i) for i in self.belief[nodes, f].tolist()] for f, table in enumerate(self.tables)]
+        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs, logs)
 
     # -- growing --------------------------------------------------------------------------------------------------
 
@@ -161,8 +179,9 @@ class Graph:
         actions = self._menu_actions[self.visible[sources], columns]
         kernels = self._action_kernel[actions]
         order = np.argsort(kernels, kind="stable")
-        starts = np.flatnonzero(np.diff(kernels[order], prepend=-1))
-        for part in np.split(order, starts[1:]):
+        ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
+        for first, last in pairwise([0, *ends, len(order)]):
+            part = order[first:last]
             kernel = self._kernels[kernels[part[0]]]
             step = max(1, CHUNK_NUMBERS // kernel.likelihood.size)
             for start in range(0, len(part), step):
@@ -176,7 +195,7 @@ class Graph:
         ids = self.belief[nodes, factors]
         distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
         probability, after = table.follow(distinct, kernel)
-        possible = probability > 0
+        possible = after >= 0
         beliefs = table.beliefs[distinct]
         before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
         targets = self._targets(actions, outcomes)
@@ -195,7 +214,8 @@ class Graph:
 
     def _targets(self, actions: Ids, outcomes: int) -> Ids:
         """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
-        for action in np.unique(actions[self._action_target[actions, 0] == UNKNOWN]):
+        unknown = self._action_target[actions, 0] == UNKNOWN
+        for action in np.unique(actions[unknown]) if unknown.any() else ():
             leads_to = self._actions[action].leads_to
             self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
         return self._action_target[actions, :outcomes]
@@ -203,7 +223,7 @@ class Graph:
     def _intern(self, rows: Ids) -> Ids:
         self._index.limit = self.node_limit
         try:
-            ids, fresh = self._index.identify(row_keys(rows))
+            ids, fresh = self._index.identify(row_keys(rows.view(np.uint64)), rows.view(np.uint64), self._rows)
         except OverflowError:
             raise LimitError(
                 f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: "
@@ -211,13 +231,15 @@ class Graph:
             ) from None
         if fresh.size:
             start, self.size = self.size, self.size + len(fresh)
-            self.visible = grown(self.visible, self.size, 0)
-            self.belief = grown(self.belief, self.size, 0)
-            self.visible[start : self.size] = rows[fresh, 0]
-            self.belief[start : self.size] = rows[fresh, 1:]
+            self._held = grown(self._held, self.size, 0)
+            self._held[start : self.size] = rows[fresh]
+            self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
             self._allocate(self.size, self.known.shape[1])
             self._set_stops(np.arange(start, self.size))
         return ids
+
+    def _rows(self, nodes: Ids) -> Keys:
+        return self._held[nodes].view(np.uint64)
 
     def _set_stops(self, nodes: Ids) -> None:
         self.stop_reward = grown(self.stop_reward, self.size, -np.inf)

@@ -115,17 +115,18 @@ class Site(CachedMenu):
         """
         worth = np.stack([belief @ np.array([self.bad, self.good, 0.0]) for belief in beliefs], axis=1)
         left = worth > 0
-        rocks, here = np.array(self.rocks), np.array(visibles)
+        cells = np.stack(np.divmod(np.arange(self.size**2), self.size), axis=1)
+        walk = self.cost * np.abs(cells[:, None, :] - np.array(self.rocks)).sum(axis=2)
+        rocks, here = (np.array(places) @ [self.size, 1] for places in (self.rocks, visibles))
         total, rows = np.zeros(len(worth)), np.arange(len(worth))
         for _ in self.rocks:
-            apart = np.abs(here[:, None, :] - rocks).sum(axis=2)
-            scores = np.where(left, worth - self.cost * apart, -np.inf)
+            scores = np.where(left, worth - walk[here], -np.inf)
             best = choose(scores, self.good)
             goes = left[rows, best]
             total += np.where(goes, scores[rows, best] - self.cost, 0.0)
-            here = np.where(goes[:, None], rocks[best], here)
+            here = np.where(goes, rocks[best], here)
             left[rows, best] = False
-        edge: Array = total - self.cost * (self.size - 1 - here[:, 1]) + self.exit - self.cost
+        edge: Array = total - self.cost * (self.size - 1 - here % self.size) + self.exit - self.cost
         return edge
 
 

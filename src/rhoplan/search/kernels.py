@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rhoplan.information import LOG_TINY, TINY
 from rhoplan.planning.ties import RELATIVE_TOLERANCE
 from rhoplan.problem import Array, Ids
 
@@ -167,10 +168,15 @@ def update(
     """
     states, transition = model.actions[action, STATES], model.actions[action, TRANSITION]
     likelihood = model.actions[action, LIKELIHOOD] + outcome * states
-    total = 0.0
+    total, careful = 0.0, False
     for s in range(states):
-        joint[s] = before[at + s] * model.numbers[likelihood + s]
+        held, chance = before[at + s], model.numbers[likelihood + s]
+        joint[s] = held * chance
+        if joint[s] < TINY and held != 0.0 and chance > 0.0:
+            careful = True
         total += joint[s]
+    if careful:
+        return update_logs(model, action, outcome, before, at, after, to, joint)
     divisor = total if total > 0.0 else 1.0
     if transition < 0:
         for s in range(states):
@@ -182,6 +188,44 @@ def update(
             moved += joint[s] * model.numbers[transition + (outcome * states + s) * states + t]
         after[to + t] = moved / divisor
     return total
+
+
+@compiled
+def update_logs(
+    model: Model, action: int, outcome: int, before: Array, at: int, after: Array, to: int, joint: Array
+) -> float:
+    """As `update`, where probabilities may be too small for floats: such a one stands as its log, which is negative."""
+    states, transition = model.actions[action, STATES], model.actions[action, TRANSITION]
+    likelihood = model.actions[action, LIKELIHOOD] + outcome * states
+    for s in range(states):
+        held, chance = before[at + s], model.numbers[likelihood + s]
+        joint[s] = (np.log(held) if held > 0.0 else held) + np.log(chance) if held != 0.0 and chance > 0.0 else -np.inf
+    whole = log_sum(joint, states)
+    for t in range(states):
+        moved = joint[t] - whole
+        if transition >= 0:
+            top, total = -np.inf, 0.0
+            first = transition + outcome * states * states + t
+            for s in range(states):
+                if model.numbers[first + s * states] > 0.0:
+                    top = max(top, joint[s] + np.log(model.numbers[first + s * states]))
+            for s in range(states):
+                if model.numbers[first + s * states] > 0.0 and top > -np.inf:
+                    total += np.exp(joint[s] + np.log(model.numbers[first + s * states]) - top)
+            moved = top + np.log(total) - whole if total > 0.0 else -np.inf
+        after[to + t] = np.exp(moved) if moved >= LOG_TINY else (moved if moved > -np.inf else 0.0)
+    return float(np.exp(whole))
+
+
+@compiled
+def log_sum(logs: Array, count: int) -> float:
+    """ln of the sum of exp of the first `count` numbers, one of which at least is finite."""
+    top, total = -np.inf, 0.0
+    for place in range(count):
+        top = max(top, logs[place])
+    for place in range(count):
+        total += np.exp(logs[place] - top)
+    return float(top + np.log(total))
 
 
 @compiled
@@ -217,7 +261,7 @@ def information(model: Model, action: int, beliefs: Array, at: int, rows: Array)
         chance = update(model, action, outcome, beliefs, at, rows, posterior, rows)
         after += chance * entropy(rows, posterior, states)
         for s in range(states):
-            rows[predicted + s] += chance * rows[posterior + s]
+            rows[predicted + s] += chance * max(rows[posterior + s], 0.0)
     if model.actions[action, TRANSITION] < 0:
         return max(entropy(beliefs, at, states) - after, 0.0)
     return max(entropy(rows, predicted, states) - after, 0.0)
@@ -229,7 +273,8 @@ def expected(model: Model, action: int, belief: Array, base: int) -> float:
     row, reward = base + model.actions[action, ROW], model.actions[action, REWARD]
     total = 0.0
     for s in range(model.actions[action, STATES]):
-        total += belief[row + s] * model.numbers[reward + s]
+        if belief[row + s] > 0.0:
+            total += belief[row + s] * model.numbers[reward + s]
     return total
 
 

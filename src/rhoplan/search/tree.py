@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
-from rhoplan.information import entropy
+from rhoplan.information import LOG_TINY, entropy
 from rhoplan.planning.ties import choose
 from rhoplan.problem import END, LARGEST_HORIZON, Array, Ids, Problem
 from rhoplan.search.kernels import (
@@ -207,8 +207,13 @@ class TreeSearch:
         root = np.zeros((len(situation.beliefs), self.model.states))
         for row, belief in zip(root, situation.beliefs, strict=True):
             row[: len(belief)] = belief
-        self._tree.beliefs[: self._width] = root.ravel()
         self._work.prior[:] = cumulative(root).ravel()
+        for factor, row in enumerate(root):
+            logs = situation.log_belief(factor)
+            if logs is not None:
+                tiny = (logs < LOG_TINY) & (logs > -np.inf)
+                row[: len(logs)] = np.where(tiny, logs, situation.beliefs[factor])
+        self._tree.beliefs[: self._width] = root.ravel()
         place_node(self.model.arrays, self._tree, 0, place, 1.0)
         self._tree.nodes[0, SOLVED] = self.method == "mcts" and not self.model.menu(place).going
 
