@@ -14,6 +14,9 @@ from adversary.scores import Account, follow
 SQUARES = 1e-3
 """Squares may be apart by this times what numbers may: a spread is the root of a difference of squares."""
 
+NEGLIGIBLE = 1e-16
+"""Share of cases, in all, that a score need not follow: a few times what one situation may lose."""
+
 MOST_DEEP = 8
 """Tests in a row up to which the oracle works out the optimum without a horizon."""
 
@@ -96,9 +99,10 @@ def check_evaluate(case: Case, ledger: Ledger) -> None:
 
 
 def compare_score(ledger: Ledger, score: rhoplan.Score, account: Account, where: str = "") -> None:
-    sizes = account.sizes
-    ledger.near(f"reward{where}", score.reward, account.reward, sizes["reward"])
-    ledger.near(f"variance{where}", score.reward_sd**2, account.variance, SQUARES * account.square)
+    sizes, nothing = account.sizes, NEGLIGIBLE * account.ground
+    ledger.near(f"reward{where}", score.reward, account.reward, sizes["reward"], noise=nothing)
+    square = SQUARES * account.square
+    ledger.near(f"variance{where}", score.reward_sd**2, account.variance, square, noise=nothing * account.ground)
     ledger.near(f"tests{where}", score.tests, account.tests, account.tests, noise=1e-15)
     ledger.near(f"success{where}", score.success, account.success, account.success, noise=1e-15)
     ledger.near(f"truncated{where}", score.truncated, account.truncated, account.truncated, noise=1e-15)

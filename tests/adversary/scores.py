@@ -14,7 +14,11 @@ SAME = Fraction(1, 10**12)
 
 @dataclass
 class Account:
-    """Means and whole distributions; `sizes` are the sums of the sizes of the terms of a mean."""
+    """Means and whole distributions; `sizes` are the sums of the sizes of the terms of a mean.
+
+    largest: the largest of the values that were decided by. ground: what is at stake at the start, commit and tests: a
+    mass that is negligible is so as a share of this.
+    """
 
     reward: float = 0.0
     variance: float = 0.0
@@ -30,6 +34,7 @@ class Account:
     commits: dict[int, float] = field(default_factory=dict)
     choices: dict[Evidence, Action] = field(default_factory=dict)
     largest: float = 0.0
+    ground: float = 0.0
 
 
 def right(model: PlainModel) -> list[list[bool]]:
@@ -101,6 +106,8 @@ def follow(
         layer = following
         if not layer:
             break
+    stakes = [worth.size for worth in [*oracle.commits(start), oracle.value(start, oracle.goal.horizon)]]
+    account.ground = min(stakes) + max((paid for _, paid, _ in ends), default=0.0)
     account.reward = math.fsum(m * (reward - paid) for m, paid, reward in ends)
     account.cost = math.fsum(m * paid for m, paid, _ in ends)
     account.square = math.fsum(m * (abs(reward) + paid) ** 2 for m, paid, reward in ends)
