@@ -106,7 +106,8 @@ def compare_score(ledger: Ledger, score: rhoplan.Score, account: Account, where:
     ledger.near(f"tests{where}", score.tests, account.tests, account.tests, noise=1e-15)
     ledger.near(f"success{where}", score.success, account.success, account.success, noise=1e-15)
     ledger.near(f"truncated{where}", score.truncated, account.truncated, account.truncated, noise=1e-15)
-    ledger.near(f"log score{where}", score.log_score, account.log_score, sizes["log_score"], noise=LOG_NOISE)
+    if not 0 < account.excluded < NEGLIGIBLE:
+        ledger.near(f"log score{where}", score.log_score, account.log_score, sizes["log_score"], noise=LOG_NOISE)
     for count in range(max(len(score.tests_distribution), 1 + max(account.by_tests, default=0))):
         found = score.tests_distribution[count] if count < len(score.tests_distribution) else 0.0
         share = account.by_tests.get(count, 0.0)

@@ -34,12 +34,18 @@ def check_flips(case: Case, ledger: Ledger) -> None:
         if len(now) > 1:
             ledger.skipped["flips: today's choice is a doubtful tie"] += 1
             return
-        for edge in (flip.down, flip.up):
-            _compare_edge(case, ledger, flip, edge, (agent, goal), given)
+        for edge, side in ((flip.down, -1), (flip.up, 1)):
+            _compare_edge(case, ledger, flip, edge, side, (agent, goal), given)
 
 
 def _compare_edge(
-    case: Case, ledger: Ledger, flip: Flip, edge: Edge, aim: tuple[rhoplan.Agent, Goal], given: list[tuple[str, str]]
+    case: Case,
+    ledger: Ledger,
+    flip: Flip,
+    edge: Edge,
+    side: int,
+    aim: tuple[rhoplan.Agent, Goal],
+    given: list[tuple[str, str]],
 ) -> None:
     def ask(what: str, value: float, wanted: str) -> None:
         try:
@@ -62,7 +68,7 @@ def _compare_edge(
         ask("action beyond the flip", edge.beyond, edge.then)
         ledger.one_of("flip", flip.now != edge.then, (True,))
         end = edge.before
-    if edge.is_nearest:
+    if edge.is_nearest and (end - flip.value) * side > 0:  # a probability may be surer already than those asked about
         for step in range(1, GRID + 1):
             # Closer together near the number's own value, where most flips are.
             value = flip.value + (end - flip.value) * (step / (GRID + 1)) ** 2

@@ -131,10 +131,15 @@ class Places:
         total = sum(joint)
         return tuple(p / total for p in joint)
 
-    def _entropy(self, evidence: Evidence) -> float:
+    def logs(self, evidence: Evidence) -> tuple[float, ...]:
+        """Log of the chance of each state: a number also where the chance is too small for a float."""
         joint, _ = self._joint[evidence]
         total = sum(joint)
-        return math.fsum(-p / total * _log_ratio(p, total) for p in joint if p)
+        return tuple(_log_ratio(p, total) if p else -math.inf for p in joint)
+
+    def _entropy(self, evidence: Evidence) -> float:
+        pairs = zip(self.belief(evidence), self.logs(evidence), strict=True)
+        return math.fsum(-chance * log for chance, log in pairs if chance)
 
     def _chances(self, evidence: Evidence, test: int) -> list[tuple[float, Evidence]]:
         """Probability of each outcome that can happen, and the evidence then."""

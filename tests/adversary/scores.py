@@ -17,7 +17,7 @@ class Account:
     """Means and whole distributions; `sizes` are the sums of the sizes of the terms of a mean.
 
     largest: the largest of the values that were decided by. ground: what is at stake at the start, commit and tests: a
-    mass that is negligible is so as a share of this.
+    mass that is negligible is so as a share of this. excluded: share of cases whose state is ruled out in the end.
     """
 
     reward: float = 0.0
@@ -35,6 +35,7 @@ class Account:
     choices: dict[Evidence, Action] = field(default_factory=dict)
     largest: float = 0.0
     ground: float = 0.0
+    excluded: float = 0.0
 
 
 def right(model: PlainModel) -> list[list[bool]]:
@@ -73,10 +74,10 @@ def follow(
                 continue
             if not any(places.joint(evidence)[0]):
                 raise ImpossibleOutcome
-            belief = places.belief(evidence)
+            logs = places.logs(evidence)
             paid = truth.spent(evidence) - before
             if step == cap:
-                _stop(terms, mass, belief, 1.0)
+                _stop(terms, mass, logs, 1.0)
                 by_tests[step].append(math.fsum(mass))
                 by_cost[paid].append(math.fsum(mass))
                 terms["truncated"].append(math.fsum(mass))
@@ -91,7 +92,7 @@ def follow(
                                 world.after(evidence, index, outcome)
                             following[then] += ways * taken if taken < 1 else ways
                     continue
-                _stop(terms, mass, belief, taken)
+                _stop(terms, mass, logs, taken)
                 by_tests[step].append(taken * math.fsum(mass))
                 by_cost[paid].append(taken * math.fsum(mass))
                 commits[index].append(taken * math.fsum(mass))
@@ -116,7 +117,7 @@ def follow(
     account.by_cost = {paid: math.fsum(parts) for paid, parts in by_cost.items()}
     account.commits = {index: math.fsum(parts) for index, parts in commits.items()}
     account.tests = math.fsum(count * share for count, share in account.by_tests.items())
-    for name in ("success", "truncated", "log_score"):
+    for name in ("success", "truncated", "log_score", "excluded"):
         setattr(account, name, math.fsum(terms[name]))
     account.sizes = {
         "reward": math.fsum(m * (abs(reward) + paid) for m, paid, reward in ends),
@@ -126,7 +127,6 @@ def follow(
     return account
 
 
-def _stop(terms: dict[str, list[float]], mass: list[float], belief: tuple[float, ...], taken: float) -> None:
-    for m, b in zip(mass, belief, strict=True):
-        if m and taken:
-            terms["log_score"].append(taken * m * (math.log(b) if b else -math.inf))
+def _stop(terms: dict[str, list[float]], mass: list[float], logs: tuple[float, ...], taken: float) -> None:
+    terms["log_score"] += [taken * m * log for m, log in zip(mass, logs, strict=True) if m and taken]
+    terms["excluded"] += [taken * m for m, log in zip(mass, logs, strict=True) if math.isinf(log)]
