@@ -4,7 +4,8 @@ Nodes are situations (visible state and one merged belief per hidden factor). An
 the episode: its reward, its information, and for each outcome a probability and the node it leads to. The graph knows
 nothing of weights, horizons or discounts, so one graph serves every agent. It grows on demand.
 
-Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes.
+Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Flat problems have
+their M and O from the start; those of others can grow with the graph, so arrays are read after expanding, not before.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ class Graph:
         self.stop_reward: Array = np.empty(0)
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
         self._allocate(0, 0)
+        if problem.is_flat:
+            # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
+            tests = problem.flat.tests
+            self._widen(len(tests), max([len(test.outcomes) for test in tests], default=0))
         self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
 
     # -- situations -----------------------------------------------------------------------------------------------
