@@ -16,7 +16,9 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.report import make_report
 from rhoplan.advice.sensitivity import flips
 from rhoplan.experiments.breakpoints import policy_steps
-from rhoplan.problem import END, Action, Array, Factor
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.graph import Graph, most_at_once
+from rhoplan.problem import END, Action, Array, Factor, FlatMenu
 
 CLOSE = 1e-9
 
@@ -164,6 +166,39 @@ def test_an_environment_plays_the_plan_to_its_end(shape: tuple[int, int, int]) -
             assert not cut
             if not over:
                 situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+
+
+@shapes
+def test_a_graph_keeps_its_width(shape: tuple[int, int, int]) -> None:
+    chain, opened, outcomes = shape
+    problem = late(shape)
+    graph = Graph(problem)
+    assert graph.next.shape[1:] == (opened, outcomes)
+    Plan(graph).values(np.array([graph.root]), chain + opened)
+    assert graph.next.shape[1:] == (opened, outcomes)
+    assert max(len(menu.going) for menu in graph.menus) == opened
+
+
+def test_no_menu_is_longer_than_the_bound_on_its_length() -> None:
+    """Random orders of tests that run once or again: every set that can have been run, one after another."""
+    random, menus = np.random.default_rng(7), 0
+    for _ in range(200):
+        names = [f"t{number}" for number in range(int(random.integers(1, 7)))]
+        tests = tuple(
+            Test(name, 1.0, ("no", "yes"), np.eye(2), bool(random.random() < 0.3), after=tuple(
+                other for other in names[:place] if random.random() < 0.4
+            ))
+            for place, name in enumerate(names)
+        )  # fmt: skip
+        shuffled = tuple(tests[place] for place in random.permutation(len(tests)))
+        menu = FlatMenu(shuffled, (Commit("stop", np.zeros(2)),))
+        found: list[frozenset[str]] = [frozenset()]
+        for visible in found:
+            actions = [action for action in menu(visible) if not action.ends_episode]
+            assert len(actions) <= most_at_once(shuffled) <= len(tests)
+            found += [v for v in dict.fromkeys(action.leads_to[0] for action in actions) if v not in found]  # type: ignore[misc]
+        menus += len(found)
+    assert menus > 1000
 
 
 def doors(steps: int) -> Problem:

@@ -20,7 +20,7 @@ from rhoplan.information import entropy, gain, predict
 from rhoplan.planning.merging import KeyIndex, grown, row_keys
 from rhoplan.planning.table import BeliefTable
 from rhoplan.planning.ties import choose, tolerance
-from rhoplan.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.problem import END, Action, Array, Ids, Problem, Test, Visible
 from rhoplan.situation import Situation
 
 UNKNOWN, ENDED = -2, -1
@@ -87,7 +87,7 @@ class Graph:
         if problem.is_flat:
             # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
             tests = problem.flat.tests
-            self._widen(len(tests), max([len(test.outcomes) for test in tests], default=0))
+            self._widen(most_at_once(tests), max([len(test.outcomes) for test in tests], default=0))
         self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
 
     # -- situations -----------------------------------------------------------------------------------------------
@@ -283,6 +283,19 @@ class Graph:
         self.next[:, :had, :wide] = old[0]
         self.probability[:, :had, :wide] = old[1]
         self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
+
+
+def most_at_once(tests: Sequence[Test]) -> int:
+    """At least as many as there can ever be of `tests` on one menu.
+
+    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
+    """
+    once = {test.name for test in tests if not test.repeatable}
+    last_of_chains: set[str] = set()
+    for test in tests:
+        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
+        last_of_chains.add(test.name)
+    return len(last_of_chains)
 
 
 def _wider(array: Ids, columns: int, fill: int) -> Ids:
