@@ -132,9 +132,9 @@ def _screening(report: Report) -> tuple[str, str] | None:
 
 def thousand(report: Report) -> str:
     """How a thousand cases end, by final action and true state; what is spent; misses and false alarms."""
-    problem, ahead = report.problem, report.pathway.ahead
+    ahead = report.pathway.ahead
     wrong = f" ({one_in(1 - ahead.right)})" if 1e-12 < 1 - ahead.right < 0.1 else ""
-    cut = f" {percent(ahead.cut)} are cut off after {problem.cap} actions." if ahead.cut > 1e-9 else ""
+    cut = f" {ahead.cut_off}." if ahead.cut_off else ""
     return (
         f"{_endings(report)}<p>{in_thousand(ahead.right)} of 1,000 get a best action for their true state, "
         f"{in_thousand(1 - ahead.right)} do not{wrong}.{cut} {_screened(report)}</p><p>{_spend(report)}</p>"
