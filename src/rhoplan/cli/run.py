@@ -159,7 +159,8 @@ def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list
             click.echo(
                 f"warning: {agent.name}: the worst that an action taken can pay, {money(unseen.reward, unit)}, came up "
                 f"in none of {row.episodes:,} episodes (the worst was {money(unseen.worst_seen, unit)}; by the agent's "
-                f"beliefs its chance is {one_in(unseen.chance)}): mean and standard error leave it out; run more episodes",
+                f"beliefs its chance is {one_in(unseen.chance)}): mean and standard error leave it out; run more "
+                "episodes",
                 err=True,
             )
 
