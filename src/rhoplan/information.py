@@ -19,8 +19,16 @@ NATS_PER_BIT = math.log(2.0)
 
 
 def entropy(beliefs: Array) -> Array:
-    """Entropy in nats along the last axis; 0 ln 0 is 0."""
-    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=beliefs > 0)
+    """Entropy in nats along the last axis; 0 ln 0 is 0.
+
+    Where one state is nearly certain, the log of its probability comes from what is left for the others: the entropy
+    keeps its digits, however small it is.
+    """
+    likely = beliefs > 0.5
+    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=(beliefs > 0) & ~likely)
+    if likely.any():
+        rest = np.where(likely, 0.0, beliefs).sum(axis=-1, keepdims=True)
+        np.log1p(-rest, out=logs, where=likely)
     result: Array = -(beliefs * logs).sum(axis=-1)
     return result
 

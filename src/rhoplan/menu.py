@@ -8,10 +8,12 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,6 +136,19 @@ class Commit:
     reward: Array
 
 
+@lru_cache(maxsize=1 << 16)
+def written(number: float) -> Fraction:
+    """The decimal number that people wrote for `number`: prices add up to a budget as they do on paper."""
+    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10) ** 400
+
+
+def best_commits(rewards: Array) -> Array:
+    """1 where a commit (row) is a best one for the state (column), else 0; last digits do not count."""
+    top = rewards.max(axis=0)
+    best: Array = (rewards >= top - 1e-12 * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
+    return best
+
+
 class CachedMenu:
     """A menu that is built once per visible state: subclasses say how in `build`."""
 
@@ -199,18 +214,43 @@ class FlatMenu(CachedMenu):
 
     def allowed(self, test: Test, visible: Any) -> bool:
         """Whether `test` may be run when `visible` is what has been done."""
-        counted: dict[str, float] = dict(item for item in visible if isinstance(item, tuple))
         return (
             (test.repeatable or test.name not in visible)
             and all(other in visible for other in test.after)
-            and (self.most_tests is None or counted.get(TESTS, 0) < self.most_tests)
-            and (self.budget is None or counted.get(SPENT, 0.0) + self.price(test, visible) <= self.budget + CENT)
+            and (self.most_tests is None or self._counted(visible) < self.most_tests)
+            and (self.budget is None or self._spent(visible) + self.exact_price(test, visible) <= written(self.budget))
         )
 
     def price(self, test: Test, visible: Any) -> float:
         """What running `test` costs now."""
+        return float(self.exact_price(test, visible))
+
+    def exact_price(self, test: Test, visible: Any) -> Fraction:
+        """What running `test` costs now, to the last digit that people wrote."""
         first = self.first_prices.get(test.group, 0.0)
-        return test.cost + (first if first and (GROUP, test.group) not in visible else 0.0)
+        return written(test.cost) + (written(first) if first and (GROUP, test.group) not in visible else 0)
+
+    def _counted(self, visible: Any) -> int:
+        return next((item[1] for item in visible if isinstance(item, tuple) and item[0] == TESTS), 0)
+
+    def _spent(self, visible: Any) -> Fraction:
+        return next((item[1] for item in visible if isinstance(item, tuple) and item[0] == SPENT), Fraction(0))
+
+    @cached_property
+    def payoff(self) -> Array:
+        """Reward (E, S) of each commit in each state."""
+        return np.stack([commit.reward for commit in self.commits])
+
+    @cached_property
+    def right(self) -> Array:
+        """1 where a commit (row) is a best one for the state (column), else 0: what counts as success."""
+        return best_commits(self.payoff)
+
+    @cached_property
+    def gains(self) -> Array:
+        """The most (S,) that committing can gain in each state: what is lost there counts as nothing."""
+        best: Array = np.maximum(self.payoff.max(axis=0), 0.0)
+        return best
 
     @cached_property
     def _commits(self) -> tuple[Action, ...]:
@@ -225,23 +265,21 @@ class FlatMenu(CachedMenu):
     def _test(self, test: Test, visible: frozenset[Any]) -> Action:
         price = self.price(test, visible)
         cost = np.full(test.likelihood.shape[0], -price)
-        after = self._after(test, visible, price)
+        after = self._after(test, visible)
         return Action(test.name, cost, test.likelihood, test.outcomes, (after,) * len(test.outcomes))
 
-    def _after(self, test: Test, visible: frozenset[Any], price: float) -> frozenset[Any]:
+    def _after(self, test: Test, visible: frozenset[Any]) -> frozenset[Any]:
         done = {test.name} if test.name in self._remembered else set()
         paid = {(GROUP, test.group)} if self.first_prices.get(test.group, 0.0) else set()
         after = visible | done | paid
-        counted: dict[str, float] = dict(item for item in visible if isinstance(item, tuple))
-        for name, limit, step in ((TESTS, self.most_tests, 1), (SPENT, self.budget, price)):
-            if limit is not None:
-                before = counted.get(name, 0)
-                after = after - {(name, before)} | {(name, round(before + step, 9))}
+        if self.most_tests is not None:
+            before = self._counted(visible)
+            after = after - {(TESTS, before)} | {(TESTS, before + 1)}
+        if self.budget is not None:
+            spent = self._spent(visible)
+            after = after - {(SPENT, spent)} | {(SPENT, spent + self.exact_price(test, visible))}
         return after
 
 
 GROUP, TESTS, SPENT = "group", "tests", "spent"
 """First parts of what a visible state says of groups and caps."""
-
-CENT = 1e-9
-"""Room for rounding when costs are added up to a budget."""

@@ -18,6 +18,7 @@ from rhoplan.information import coupling, entropy
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.planning.merging import grown
+from rhoplan.planning.ties import ranked
 from rhoplan.problem import END, Action, Array, Ids, Leaf, Problem
 from rhoplan.situation import Situation, initial
 
@@ -222,6 +223,11 @@ class Decision:
     runner_up: str | None
     actions: tuple[ActionValue, ...]
 
+    @property
+    def ranking(self) -> tuple[ActionValue, ...]:
+        """The actions from the best to the worst."""
+        return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
+
 
 def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *, seed: int = 0) -> Decision:
     """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
@@ -233,13 +239,14 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     if situation.visible is END:
         raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
     policy = Policy(graph, agent)
-    actions = action_values(policy, graph.node(situation), seed)
-    chosen = max(actions, key=lambda action: action.probability)
+    node = graph.node(situation)
+    actions = action_values(policy, node, seed)
+    chosen = preferred(policy, node, actions)
     beliefs = {
         factor.name: dict(zip(factor.states, map(float, belief), strict=True))
         for factor, belief in zip(problem.factors, situation.beliefs, strict=True)
     }
-    runner_up = max((a for a in actions if a is not chosen), key=lambda action: action.value, default=None)
+    runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
     return Decision(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
@@ -249,6 +256,20 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
         runner_up=runner_up.name if runner_up else None,
         actions=actions,
     )
+
+
+def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:
+    """`actions` at `node` from the best to the worst by the one tie rule: ending actions win ties, then the first."""
+    listed = sorted(actions, key=lambda action: action.kind != "commit")
+    gains = float(policy.plan.gains(np.array([node]))[0])
+    return [listed[place] for place in ranked(np.array([action.value for action in listed]), gains)]
+
+
+def preferred(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:
+    """The one of `actions` that the agent takes at `node`; with a finite precision the one it takes most often."""
+    if policy.is_deterministic or policy.agent.searches:
+        return max(actions, key=lambda action: action.probability)
+    return in_order(policy, node, actions)[0]
 
 
 def action_values(policy: Policy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:

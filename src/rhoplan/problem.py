@@ -35,6 +35,7 @@ from rhoplan.menu import (
     Tally,
     Test,
     Visible,
+    best_commits,
 )
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Tally",
     "Test",
     "Visible",
+    "best_commits",
     "check_problem",
     "observe_then_commit",
 ]
@@ -113,6 +115,15 @@ class Problem:
     @property
     def prior(self) -> Array:
         return self.factors[0].prior
+
+    @property
+    def gains(self) -> Array | None:
+        """The most (S,) that an episode can gain in each state of the one hidden factor, where the menu can tell.
+
+        It can where the hidden state stays as it is and only commits gain; None elsewhere.
+        """
+        found: Array | None = getattr(self.menu, "gains", None)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: everything but what planners keep on the problem."""

@@ -1,8 +1,8 @@
 """The exact score of an agent: no episode is simulated, the whole distribution is pushed through the graph.
 
 At each step the probability mass at every node the agent can be in moves along the action it takes, to the nodes its
-outcomes lead to; what stops is scored. Beside the mass go the first two moments of what was paid so far, so that the
-spread of the reward is exact too. In the agent's own world one column of mass is enough (the belief at a node is the
+outcomes lead to; what stops is scored. Beside the mass go mean and variance of what was paid so far, so that the spread
+of the reward is exact too. In the agent's own world one column of mass is enough (the belief at a node is the
 truth); where the world differs from the model there is one column per true state.
 
 Shapes: n nodes, C columns (1 in the agent's own world, else S), O outcomes.
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from rhoplan.agent import Agent
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.planning.graph import Graph, shared_graph
-from rhoplan.planning.merging import grown
-from rhoplan.planning.ties import tolerance
+from rhoplan.planning.merging import distinct, grown
 from rhoplan.policy import Policy
-from rhoplan.problem import Array, Ids, Problem
+from rhoplan.problem import Array, Ids, Problem, best_commits
 from rhoplan.situation import impossible
 
 NEGLIGIBLE = 1e-17
-"""Mass at one node at one step below which it is no longer followed; the sum of what was left is in `Score.dropped`."""
+"""Mass at one node at one step below which it is no longer followed, unless so much is at stake there that it matters;
+the sum of what was left is in `Score.dropped`."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,7 @@ class OwnWorld:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        commits = graph.problem.flat.commits
-        self.rewards = np.stack([commit.reward for commit in commits])
-        self.best = best_commits(self.rewards)
-        self.centre = float(self.rewards.mean())
+        self.rewards, self.best = graph.problem.flat.payoff, graph.problem.flat.right
 
     @property
     def start(self) -> Array:
@@ -103,12 +100,16 @@ class OwnWorld:
         return result
 
     def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
-        """Expected centred reward, its square, and success, each (n, 1), of commits of probability `ending` (n, E)."""
+        """Mean reward, its variance, and success, each (n, 1), where commits are taken with probability (n, E)."""
         beliefs = self.graph.beliefs(nodes)
-        centred = self.rewards - self.centre
-        parts = (centred, centred**2, self.best)
-        reward, square, success = (np.einsum("ns,ns->n", beliefs, ending @ part)[:, None] for part in parts)
-        return reward, square, success
+        means = np.einsum("ns,ns->n", beliefs, ending @ self.rewards)
+        right = np.einsum("ns,ns->n", beliefs, ending @ self.best)
+        # One commit at a time: the spread around the mean keeps its digits, however large rewards are elsewhere.
+        spread = np.zeros(len(nodes))
+        for commit in np.flatnonzero(ending.any(axis=0)):
+            apart = self.rewards[commit] - means[:, None]
+            spread += ending[:, commit] * np.einsum("ns,ns->n", beliefs, apart**2)
+        return means[:, None], spread[:, None], right[:, None]
 
     def log_scores(self, nodes: Ids) -> Array:
         """Expected log (n, 1) of the probability that the belief at `nodes` gives the true state."""
@@ -128,7 +129,6 @@ class OtherWorld:
         commits = {commit.name: commit.reward[order] for commit in world.flat.commits}
         self.rewards = np.stack([commits[commit.name] for commit in problem.flat.commits])
         self.best = best_commits(self.rewards)
-        self.centre = float(self.rewards.mean())
         self._order = order
         self._menu = world.flat
         self._tests = {test.name: test for test in world.flat.tests}
@@ -148,8 +148,11 @@ class OtherWorld:
         return result
 
     def endings(self, nodes: Ids, ending: Array) -> tuple[Array, Array, Array]:
-        centred = self.rewards - self.centre
-        return ending @ centred, ending @ centred**2, ending @ self.best
+        means = ending @ self.rewards
+        spread = np.zeros_like(means)
+        for commit in np.flatnonzero(ending.any(axis=0)):
+            spread += ending[:, [commit]] * (self.rewards[commit] - means) ** 2
+        return means, spread, ending @ self.best
 
     def log_scores(self, nodes: Ids) -> Array:
         with np.errstate(divide="ignore"):
@@ -173,57 +176,97 @@ class OtherWorld:
 def score_policy(policy: Policy, truth: OwnWorld | OtherWorld, *, cap: int) -> Score:
     """Push the distribution of `truth` through the choices of `policy` for at most `cap` steps."""
     graph, memory = policy.graph, Endings(policy, truth)
-    nodes = np.array([graph.root])
-    # Three rows per node and column: the mass, and the mass-weighted first and second moment of what was paid.
-    mass = np.zeros((3, 1, len(truth.start)))
-    mass[0, 0] = truth.start
-    total = {"reward": 0.0, "square": 0.0, "success": 0.0, "log_score": 0.0}
-    distribution, dropped, truncated = [], 0.0, 0.0
+    nodes, flow = np.array([graph.root]), Flow.begin(truth.start)
+    ended: list[Flow] = []
+    success = log_score = dropped = truncated = 0.0
+    distribution = []
     for step in range(cap + 1):
         if step == cap:
-            truncated = float(mass[0].sum())
+            truncated = float(flow.mass.sum())
             distribution.append(truncated)
-            total["reward"] += float(mass[1].sum()) - truth.centre * truncated
-            total["square"] += float((mass[2] - 2 * truth.centre * mass[1] + truth.centre**2 * mass[0]).sum())
-            total["log_score"] += _weighted(truth.log_scores(nodes), mass[0])
+            ended.append(flow)
+            log_score += _weighted(truth.log_scores(nodes), flow.mass)
             break
         memory.settle(nodes)
-        ends = mass * memory.stop[nodes]
-        reward, square, success = memory.reward[nodes], memory.square[nodes], memory.success[nodes]
-        distribution.append(float(ends[0].sum()))
-        total["reward"] += float((ends[1] + mass[0] * reward).sum())
-        total["square"] += float((ends[2] + 2 * mass[1] * reward + mass[0] * square).sum())
-        total["success"] += float((mass[0] * success).sum())
-        total["log_score"] += _weighted(truth.log_scores(nodes), ends[0])
-        nodes, mass, lost = advance(policy, truth, memory, nodes, mass)
+        ends = flow.thinned(memory.stop[nodes]).paid(memory.reward[nodes], memory.variance[nodes])
+        ended.append(ends)
+        distribution.append(float(ends.mass.sum()))
+        success += float((ends.mass * memory.success[nodes]).sum())
+        log_score += _weighted(truth.log_scores(nodes), ends.mass)
+        nodes, flow, lost = advance(policy, truth, memory, nodes, flow)
         dropped += lost
         if not nodes.size:
             break
-    # Rewards were counted from `centre`, so that the spread is not lost in the square of a large common part.
-    spread = max(total["square"] - total["reward"] ** 2, 0.0)
+    reward, variance = Flow.total(ended)
     return Score(
-        reward=total["reward"] + truth.centre * math.fsum(distribution),
-        reward_sd=float(np.sqrt(spread)),
+        reward=reward,
+        reward_sd=math.sqrt(variance),
         tests=float(np.dot(distribution, np.arange(len(distribution)))),
-        success=total["success"],
+        success=success,
         truncated=truncated,
-        log_score=total["log_score"],
+        log_score=log_score,
         tests_distribution=tuple(distribution),
         dropped=dropped,
         nodes=graph.size,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Probability mass on its way, each array (n, C), with the mean and the variance of what it has been paid so far.
+
+    Means and variances are kept, not sums of powers: where parts meet, only differences between them are squared, so
+    neither a large common part nor a giant reward of no probability costs a digit.
+    """
+
+    mass: Array
+    mean: Array
+    variance: Array
+
+    @staticmethod
+    def begin(start: Array) -> Flow:
+        return Flow(start[None, :], np.zeros((1, len(start))), np.zeros((1, len(start))))
+
+    def thinned(self, share: Array) -> Flow:
+        """The part of the mass that `share` says."""
+        return Flow(self.mass * share, self.mean, self.variance)
+
+    def paid(self, reward: Array, variance: float | Array = 0.0) -> Flow:
+        """The same mass after a payment of mean `reward` with a variance of its own."""
+        return Flow(self.mass, self.mean + reward, self.variance + variance)
+
+    def gathered(self, rows: Ids, share: Array, places: Ids, size: int) -> Flow:
+        """The flow at `size` places where the parts `share` (m, C) of the mass in `rows` (m,) meet at places (m,)."""
+        parts = self.mass[rows] * share
+        mass = _sums(places, parts, size)
+        whole = np.where(mass > 0, mass, 1.0)
+        mean = _sums(places, parts * self.mean[rows], size) / whole
+        apart = self.mean[rows] - mean[places]
+        return Flow(mass, mean, _sums(places, parts * (self.variance[rows] + apart**2), size) / whole)
+
+    def at(self, places: Ids | NDArray[np.bool_]) -> Flow:
+        return Flow(self.mass[places], self.mean[places], self.variance[places])
+
+    @staticmethod
+    def total(parts: list[Flow]) -> tuple[float, float]:
+        """Mean and variance over all of `parts`, whose mass is 1 together."""
+        mass, mean, variance = (
+            np.concatenate([getattr(part, name).ravel() for part in parts]) for name in ("mass", "mean", "variance")
+        )
+        centre = math.fsum(mass * mean)
+        return centre, math.fsum(mass * (variance + (mean - centre) ** 2))
+
+
 class Endings:
     """What stopping at a node contributes, kept per node: probability of stopping, and per column the expected reward,
-    squared reward and success on the part that stops; and the probabilities of the actions that go on."""
+    its variance and success on the part that stops; and the probabilities of the actions that go on."""
 
     def __init__(self, policy: Policy, truth: OwnWorld | OtherWorld) -> None:
         self.policy, self.truth = policy, truth
         columns = len(truth.start)
         self.settled: NDArray[np.bool_] = np.empty(0, dtype=bool)
         self.stop = np.empty((0, 1))
-        self.reward, self.square, self.success = (np.empty((0, columns)) for _ in range(3))
+        self.reward, self.variance, self.success = (np.empty((0, columns)) for _ in range(3))
         self.going: Array = np.empty((0, 0))
 
     def settle(self, nodes: Ids) -> None:
@@ -236,56 +279,42 @@ class Endings:
         size = self.policy.graph.size
         if not len(self.going):
             self.going = np.empty((0, going.shape[1]))
-        for name in ("stop", "reward", "square", "success", "going"):
+        for name in ("stop", "reward", "variance", "success", "going"):
             setattr(self, name, grown(getattr(self, name), size, 0.0))
         self.settled = grown(self.settled, size, False)
         stops = np.flatnonzero(ending.any(axis=1))
         self.stop[fresh] = ending.sum(axis=1, keepdims=True)
         self.going[fresh, : going.shape[1]] = going
         chosen = fresh[stops]
-        self.reward[chosen], self.square[chosen], self.success[chosen] = self.truth.endings(chosen, ending[stops])
+        shares = ending[stops] / self.stop[chosen]
+        self.reward[chosen], self.variance[chosen], self.success[chosen] = self.truth.endings(chosen, shares)
         self.settled[fresh] = True
 
 
 def advance(
-    policy: Policy, truth: OwnWorld | OtherWorld, memory: Endings, nodes: Ids, mass: Array
-) -> tuple[Ids, Array, float]:
-    """The nodes reached one step later, their mass (3, n, C), and the mass dropped as negligible."""
+    policy: Policy, truth: OwnWorld | OtherWorld, memory: Endings, nodes: Ids, flow: Flow
+) -> tuple[Ids, Flow, float]:
+    """The nodes reached one step later, the flow there, and the mass dropped as negligible."""
     graph = policy.graph
     rows, slots = np.nonzero(memory.going[nodes])
-    if not rows.size:
-        return nodes[:0], mass[:, :0], 0.0
     sources = nodes[rows]
-    paid = truth.paid(sources, slots)[:, None]
-    moved = mass[:, rows] * memory.going[sources, slots][:, None]
-    moved[2] += 2 * paid * moved[1] + paid**2 * moved[0]
-    moved[1] += paid * moved[0]
-    chance = truth.outcomes(sources, slots)
+    chance = truth.outcomes(sources, slots) * memory.going[sources, slots][:, None, None]
     targets = graph.next[sources, slots]
-    _refuse_impossible(policy, sources, slots, moved[0][:, None, :] * chance, targets)
-    flat = targets.ravel()
-    real = flat >= 0
-    gathered = np.stack(
-        [
-            np.bincount(
-                flat[real], weights=(moved[m, :, None, c] * chance[:, :, c]).ravel()[real], minlength=graph.size
-            )
-            for m in range(3)
-            for c in range(chance.shape[2])
-        ]
-    ).reshape(3, chance.shape[2], graph.size)
-    arrived = np.flatnonzero(gathered[0].any(axis=0))
-    heavy = gathered[0][:, arrived].sum(axis=0) > NEGLIGIBLE
-    lost = float(gathered[0][:, arrived[~heavy]].sum())
-    arrived = arrived[heavy]
-    return arrived, np.ascontiguousarray(gathered[:, :, arrived].transpose(0, 2, 1)), lost
+    _refuse_impossible(policy, sources, slots, flow.mass[rows][:, None, :] * chance, targets)
+    parts, outcomes = np.nonzero((targets >= 0) & chance.any(axis=2))
+    reached = targets[parts, outcomes]
+    arrived = distinct(reached, graph.size)
+    paid = flow.at(rows).paid(truth.paid(sources, slots)[:, None])
+    after = paid.gathered(parts, chance[parts, outcomes], np.searchsorted(arrived, reached), len(arrived))
+    mass = after.mass.sum(axis=1)
+    kept = graph.matters(arrived, mass, NEGLIGIBLE)
+    return arrived[kept], after.at(kept), float(mass[~kept].sum())
 
 
-def best_commits(rewards: Array) -> Array:
-    """1 where a commit (row) is a best one for the state (column), else 0."""
-    top = rewards.max(axis=0)
-    best: Array = (rewards >= top - tolerance(1.0) * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
-    return best
+def _sums(targets: Ids, values: Array, size: int) -> Array:
+    """Sum (size, C) of the rows of values (m, C) with the same target (m,)."""
+    columns = [np.bincount(targets, weights=values[:, c], minlength=size) for c in range(values.shape[1])]
+    return np.stack(columns, axis=1)
 
 
 def check_same_names(problem: Problem, world: Problem) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     waits = [other for other in test.after if other not in done]
     if waits:
         return f"test '{name}' may run only after {', '.join(waits)}"
-    counted: dict[str, float] = dict(item for item in done if isinstance(item, tuple))
+    counted: dict[str, Any] = dict(item for item in done if isinstance(item, tuple))
     full = menu.most_tests is not None and counted.get(TESTS, 0) >= menu.most_tests
     cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:g} {problem.unit}"
     return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"

@@ -38,8 +38,8 @@ class Utility(Protocol):
     def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         """Utility (n, E) of each ending action at `nodes`, which share a visible state."""
 
-    def scale(self, graph: Graph) -> float:
-        """Largest size the utility can reach, for the tie rule."""
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        """Largest size (n,) that the utility can reach in all from `nodes` on, for the tie rule."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Information:
     def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         return np.zeros((len(nodes), len(graph.menus[visible].ending)))
 
-    def scale(self, graph: Graph) -> float:
-        return abs(self.weight) * _largest_entropy(graph)
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return abs(self.weight) * most_information(graph, nodes)
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class NegativeEntropy:
     def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         return np.repeat(self._value(graph, nodes)[:, None], len(graph.menus[visible].ending), axis=1)
 
-    def scale(self, graph: Graph) -> float:
-        return abs(self.weight) * _largest_entropy(graph)
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return abs(self.weight) * most_information(graph, nodes)
 
     def _value(self, graph: Graph, nodes: Ids) -> Array:
         total: Array = sum(table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables))
@@ -99,8 +99,8 @@ class OwnUtility:
     def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
         return self._columns(graph, nodes, graph.menus[visible].ending)
 
-    def scale(self, graph: Graph) -> float:
-        return self._scale
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return np.full(len(nodes), self._scale)
 
     def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
         values = np.empty((len(nodes), len(actions)))
@@ -127,5 +127,9 @@ class TargetBelief(OwnUtility):
         return result
 
 
-def _largest_entropy(graph: Graph) -> float:
-    return sum(math.log(len(factor.states)) for factor in graph.problem.factors)
+def most_information(graph: Graph, nodes: Ids) -> Array:
+    """The most (n,), in nats, that can still be learned at `nodes`: the entropy, unless the hidden state may change."""
+    if graph.problem.gains is not None:
+        held: Array = graph.tables[0].entropy[graph.belief[nodes, 0]]
+        return held
+    return np.full(len(nodes), sum(math.log(len(factor.states)) for factor in graph.problem.factors))

@@ -18,8 +18,7 @@ from rhoplan.agent import Agent
 from rhoplan.draws import draw_state, outcome_order
 from rhoplan.planning.graph import Graph, shared_graph
 from rhoplan.policy import Policy
-from rhoplan.problem import Action, Array, Ids, Problem
-from rhoplan.scoring import best_commits
+from rhoplan.problem import Action, Array, Ids, Problem, best_commits
 from rhoplan.situation import impossible
 
 LARGEST_GRAPH = 400_000

@@ -99,8 +99,6 @@ class Stopping:
 def stops(policy: Policy, node: int, *, cap: int) -> tuple[Stopping, ...]:
     """How sure the plan is at each commit that it comes to from `node`, in the model's order."""
     graph, problem = policy.graph, policy.graph.problem
-    payoff = np.stack([commit.reward for commit in problem.flat.commits], axis=1)
-    best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
     ended: dict[int, float] = {}
     for mass in course(policy, node, cap=cap):
         for where, share in mass.items():
@@ -109,7 +107,7 @@ def stops(policy: Policy, node: int, *, cap: int) -> tuple[Stopping, ...]:
     found = []
     for place, commit in enumerate(problem.flat.commits):
         ways = [(share, where) for where, share in ended.items() if int(policy.ending[where]) == place]
-        sure = [(share, float(graph.situation(where).belief @ best[:, place])) for share, where in ways]
+        sure = [(share, float(graph.situation(where).belief @ problem.flat.right[place])) for share, where in ways]
         counted = [right for share, right in sure if share >= RAREST]
         if counted:
             total = sum(share for share, _ in sure)

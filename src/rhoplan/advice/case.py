@@ -17,7 +17,7 @@ from rhoplan.advice.words import money
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import AgentError, EvidenceError
 from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy, action_values
+from rhoplan.policy import Policy, action_values, in_order, preferred
 from rhoplan.problem import Problem
 from rhoplan.situation import Situation, branch, observe_all
 
@@ -120,24 +120,23 @@ def advise(
     graph = graph if graph is not None else Graph(model)
     policy, node = Policy(graph, agent), graph.node(situation)
     values = action_values(policy, node)
-    endings = [value for value in values if value.kind == "commit"]
-    best = max(endings, key=lambda value: value.value)
+    order = in_order(policy, node, values)
+    best = next(value for value in order if value.kind == "commit")
     stop = _stop(model, situation, best.name, best.reward)
-    chosen = max(values, key=lambda value: value.probability)
-    others = sorted((v for v in values if v is not chosen), key=lambda value: -value.value)
+    chosen = preferred(policy, node, values)
+    others = [value for value in order if value is not chosen]
     options = [
         Option(
             v.name, -v.reward + 0.0, v.continuation - best.value, v.information, v.weighted_information,
             v.reward + v.weighted_information + v.continuation - best.value,
         )
-        for v in values
+        for v in (chosen, *others)
         if v.kind != "commit"
     ]  # fmt: skip
-    options.sort(key=lambda option: (option.test != chosen.name, -option.net))
     results = () if chosen.kind == "commit" else _results(model, policy, situation, chosen.name, stop.commit)
     ahead = look_ahead(policy, node, cap=model.cap)
     plain = make_agent("planning", model, horizon=agent.horizon, discount=agent.discount)
-    cheaper = action_values(Policy(graph, plain), node)
+    cheaper = Policy(graph, plain)
     return Advice(
         given=tuple((test, outcome) for test, outcome in given),
         unavailable=left,
@@ -153,7 +152,7 @@ def advise(
         options=tuple(options),
         results=results,
         ahead=ahead,
-        cost_only=max(cheaper, key=lambda value: value.probability).name,
+        cost_only=preferred(cheaper, node, action_values(cheaper, node)).name,
     )
 
 
@@ -168,10 +167,8 @@ def follow(problem: Problem, given: Evidence) -> tuple[Situation, float]:
 
 
 def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:
-    payoff = np.stack([c.reward for c in problem.flat.commits], axis=1)
     place = [c.name for c in problem.flat.commits].index(commit)
-    best = payoff[:, place] >= payoff.max(axis=1) - 1e-12 * problem.reward_scale
-    return Stop(commit, value, float(situation.belief @ ~best))
+    return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
 
 
 def _results(problem: Problem, policy: Policy, situation: Situation, test: str, now: str) -> tuple[Result, ...]:

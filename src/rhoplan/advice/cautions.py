@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.advice.case import check_fixed
-from rhoplan.advice.compare import MOST_NODES, SAME, Row, cost_only, deepest
+from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
 from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import course, look_ahead
 from rhoplan.advice.variations import counts_losses
@@ -105,12 +105,9 @@ def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
 def _cost_only(graph: Graph, agent: Agent, plain: Row) -> list[Caution]:
     problem = graph.problem
     ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
-    if (
-        plain.reward is None
-        or plain.is_cut
-        or ahead.cut_off
-        or plain.reward - ahead.reward <= SAME * problem.reward_scale
-    ):
+    if plain.reward is None or plain.is_cut or ahead.cut_off:
+        return []  # what cases that are cut off would still lose is in neither
+    if plain.reward <= ahead.reward or alike(plain.reward, ahead.reward):
         return []
     better = money(plain.reward - ahead.reward, problem.unit)
     word, sign = ("loss", -1) if counts_losses(problem) else ("reward", 1)
@@ -155,7 +152,7 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
             size = abs(then.reward - now.reward)
             if now.cut_off or then.cut_off:
                 return [Caution("short horizon", f"{text}; with cases cut off the two cannot be compared.")]
-            if size <= SAME * problem.reward_scale:
+            if alike(then.reward, now.reward):
                 return [Caution("short horizon", f"{text}; both cost the same.")]
             change = "better" if then.reward > now.reward else "worse"
             return [Caution("short horizon", f"{text}, and is {change} by {money(size, problem.unit)} per case.")]

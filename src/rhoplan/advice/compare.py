@@ -10,8 +10,6 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, look_ahead
@@ -29,7 +27,7 @@ MOST_NODES = 400_000
 """Situations that a deeper plan may take: some seconds, and less than a gigabyte."""
 
 SAME = 1e-9
-"""Rewards closer than this, as a share of the largest reward, count as the same score."""
+"""Rewards closer than this, as a share of their own size, count as the same score."""
 
 MARGIN = 1e-4
 """How close the bounds of the optimum must come, as a share of the expected loss or reward."""
@@ -124,7 +122,7 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[
             note = f"horizon {horizon} would need more than {MOST_NODES:,} situations"
             break
         before, took = took, time.monotonic() - begin
-        same = same + 1 if best and abs(best[1].reward - ahead.reward) <= SAME * problem.reward_scale else 0
+        same = same + 1 if best and alike(best[1].reward, ahead.reward) else 0
         best = plan, ahead, first
         if most is not None and horizon >= most:
             note = "as deep as a plan can be"
@@ -179,9 +177,7 @@ def _commit_now(problem: Problem) -> Row:
     graph = Graph(problem)
     commit = int(graph.stop_action[graph.root])
     chosen = problem.flat.commits[commit]
-    payoff = np.stack([c.reward for c in problem.flat.commits])
-    best = payoff[commit] >= payoff.max(axis=0) - 1e-12 * problem.reward_scale
-    reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ best)
+    reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ problem.flat.right[commit])
     label = f"commit now: {chosen.name}"
     return Row(
         "commit-now", label, chosen.name, reward, -reward + 0.0, 0.0, 0.0, 0.0, right, 1.0 - right, note="no test",
@@ -225,8 +221,8 @@ def _planned(key: str, graph: Graph, agent: Agent) -> Row:
 
 def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     """The optimum between its bounds; where the cost-only plan lies within them, that plan's outlay too."""
-    size = abs(plain.reward) if plain.reward else 0.0
-    gap = MARGIN * max(size, 1e-6 * problem.reward_scale)
+    size = max(abs(plain.reward or 0.0), 1e-6 * float(problem.prior @ problem.flat.gains))
+    gap = MARGIN * (size or 1e-6 * problem.reward_scale)
     found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
     word, sign, beyond = ("loss", -1, "below") if counts_losses(problem) else ("reward", 1, "above")
     proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
@@ -308,7 +304,7 @@ def frontier(
                 step.lower, step.upper, score.reward, score.success, score.tests, 1, score.truncated, words
             )  # fmt: skip
             last = points[-1] if points else None
-            if last and _alike(last, fresh, problem.reward_scale):
+            if last and _alike(last, fresh):
                 points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
             else:
                 points.append(fresh)
@@ -319,6 +315,11 @@ def frontier(
         low = steps[-1].upper + resolution
 
 
-def _alike(one: Point, other: Point, scale: float) -> bool:
-    close = abs(one.reward - other.reward) <= SAME * scale
-    return close and abs(one.success - other.success) <= SAME and abs(one.tests - other.tests) <= SAME * 100
+def alike(one: float, other: float) -> bool:
+    """Whether two expected rewards count as the same score."""
+    return abs(one - other) <= SAME * max(abs(one), abs(other))
+
+
+def _alike(one: Point, other: Point) -> bool:
+    same = abs(one.success - other.success) <= SAME and abs(one.tests - other.tests) <= SAME * 100
+    return same and alike(one.reward, other.reward)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.problem import Problem
+from rhoplan.planning.ties import choose
+from rhoplan.problem import Array, Problem
 
 MOST_COMBINATIONS = 2_000_000
 """Combinations of results, times states, that are held at once: 16 MB."""
@@ -43,17 +44,15 @@ def all_tests(problem: Problem) -> Everything | None:
             return None
         joint = (joint[:, None, :] * test.likelihood.T[None, :, :]).reshape(-1, joint.shape[1])
         joint = joint[joint.any(axis=1)]
-    payoff = np.stack([commit.reward for commit in menu.commits], axis=1)
-    best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
-    worth = joint @ payoff
-    chosen = worth.argmax(axis=1)
+    worth = joint @ menu.payoff.T
+    chosen = choose(worth, joint @ menu.gains)
     rows = np.arange(len(joint))
-    shares = np.bincount(chosen, weights=joint.sum(axis=1), minlength=payoff.shape[1])
+    shares: Array = np.bincount(chosen, weights=joint.sum(axis=1), minlength=len(menu.commits)).astype(float)
     return Everything(
         run=tuple(run),
         left_out=tuple(test.name for test in left),
         cost=cost,
         reward=float(worth[rows, chosen].sum()) - cost,
-        right=float((joint @ best)[rows, chosen].sum()),
-        commit=menu.commits[int(shares.argmax())].name,
+        right=float((joint @ menu.right.T)[rows, chosen].sum()),
+        commit=menu.commits[int(choose(shares[None, :])[0])].name,
     )

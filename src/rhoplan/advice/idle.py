@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError
 from rhoplan.planning.graph import Graph
-from rhoplan.problem import Array, Ids, Problem
+from rhoplan.planning.ties import tolerance
+from rhoplan.problem import Ids, Problem
 
 CHUNK = 20_000
 """Situations looked at between looks at the clock."""
@@ -44,8 +45,6 @@ def idle_tests(problem: Problem, *, most_tests: int, node_limit: int, seconds: f
     """
     graph, end = Graph(problem, node_limit=node_limit), time.monotonic() + seconds
     names = [test.name for test in problem.flat.tests]
-    payoff = np.stack([commit.reward for commit in problem.flat.commits], axis=1)
-    close = 1e-12 * problem.reward_scale
     able, ran, complete = set[str](), set[str](), True
     layer: Ids = np.array([graph.root])
     looked, depth = set(layer.tolist()), 0
@@ -63,7 +62,7 @@ def idle_tests(problem: Problem, *, most_tests: int, node_limit: int, seconds: f
                 for slot, action in enumerate(graph.menus[visible].going):
                     ran.add(action.name)
                     targets = graph.next[nodes, slot, : len(action.outcomes)]
-                    if action.name not in able and _changes(graph, nodes, targets, payoff, close):
+                    if action.name not in able and _changes(graph, nodes, targets):
                         able.add(action.name)
                     following |= set(targets[targets >= 0].tolist())
             if time.monotonic() > end:
@@ -82,10 +81,10 @@ def idle_tests(problem: Problem, *, most_tests: int, node_limit: int, seconds: f
     )
 
 
-def _changes(graph: Graph, nodes: Ids, targets: NDArray[np.int32], payoff: Array, close: float) -> bool:
+def _changes(graph: Graph, nodes: Ids, targets: NDArray[np.int32]) -> bool:
     """Whether at one of `targets` (n, O) a commit is better than the one that is best at its node (n,)."""
     rows, columns = np.nonzero(targets >= 0)
     after = targets[rows, columns].astype(np.int64)
-    stays = payoff[:, graph.stop_action[nodes[rows]]]
-    kept = np.einsum("ns,sn->n", graph.beliefs(after), stays)
-    return bool(np.any(graph.stop_reward[after] - kept > close))
+    stays = graph.problem.flat.payoff[graph.stop_action[nodes[rows]]]
+    kept, best = np.einsum("ns,ns->n", graph.beliefs(after), stays), graph.stop_reward[after]
+    return bool(np.any(best - kept > tolerance(best, graph.gains[after])))

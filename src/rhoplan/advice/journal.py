@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
+from rhoplan.advice.words import likeliest
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import write_model
@@ -124,7 +125,7 @@ class Case:
     def what_if(self, test: str, outcome: str) -> str:
         """What would follow from a result, in a sentence."""
         later = advise(self.problem, self.agent, [*self.given, (test, outcome)], unavailable=self.unavailable)
-        top = max(later.belief.items(), key=lambda pair: pair[1])
+        top = likeliest(later.belief)[0]
         return f"after {test}={outcome}: {top[0]} {100 * top[1]:.1f}%; next {later.do}, because {later.reason}"
 
     def _add(self, entry: dict[str, Any], did: str | None, why: str) -> None:

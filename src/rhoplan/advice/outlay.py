@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from rhoplan.advice.words import cut_off
+from rhoplan.menu import written
+from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy
 from rhoplan.problem import Array
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed."""
-
-CENTS = 9
-"""Decimals to which sums of money are told apart."""
 
 
 @dataclass(frozen=True)
@@ -53,34 +53,32 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
     problems."""
     graph, problem = policy.graph, policy.graph.problem
     commits = problem.flat.commits
-    payoff = np.stack([commit.reward for commit in commits], axis=1)
-    best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
-    mass: dict[tuple[int, float], float] = {(node, 0.0): 1.0}
+    payoff, best = problem.flat.payoff, problem.flat.right
+    mass: dict[tuple[int, Fraction], float] = {(node, Fraction(0)): 1.0}
     by_tests: dict[int, float] = defaultdict(float)
-    by_cost: dict[float, float] = defaultdict(float)
+    by_cost: dict[Fraction, float] = defaultdict(float)
     taken: dict[str, float] = defaultdict(float)
     reward = right = 0.0
     for step in range(cap + 1):
         nodes = np.array(sorted({where for where, _ in mass}), dtype=np.int64)
         policy.settle(nodes)
-        following: dict[tuple[int, float], float] = defaultdict(float)
+        following: dict[tuple[int, Fraction], float] = defaultdict(float)
         for (where, spent), share in sorted(mass.items()):
             slot = int(policy.choice[where])
             if slot < 0 or step == cap:
                 by_tests[step] += share
                 by_cost[spent] += share
-                reward -= share * spent
+                reward -= share * float(spent)
                 if slot < 0 and step < cap:
                     ending = int(policy.ending[where])
                     belief = graph.tables[0].beliefs[graph.belief[where, 0]]
-                    reward += share * float(belief @ payoff[:, ending])
-                    right += share * float(belief @ best[:, ending])
+                    reward += share * float(belief @ payoff[ending])
+                    right += share * float(belief @ best[ending])
                     taken[commits[ending].name] += share
                 continue
-            price = round(spent - float(graph.reward[where, slot]), CENTS)
-            for target, chance in zip(graph.next[where, slot], graph.probability[where, slot], strict=True):
-                if share * chance > NEGLIGIBLE:
-                    following[int(target), price] += share * float(chance)
+            price = spent + written(-graph.reward[where, slot])
+            for target, part in parts(graph, where, slot, share, NEGLIGIBLE):
+                following[target, price] += part
         mass = following
         if not mass:
             break
@@ -88,10 +86,10 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
     cut = max(0.0, 1.0 - sum(taken.values()) / total)
     return Ahead(
         tests=sum(count * share for count, share in by_tests.items()) / total,
-        cost=sum(spent * share for spent, share in by_cost.items()) / total,
+        cost=sum(float(spent) * share for spent, share in by_cost.items()) / total,
         reward=reward / total,
         by_tests=tuple(sorted((count, share / total) for count, share in by_tests.items())),
-        by_cost=tuple(sorted((spent, share / total) for spent, share in by_cost.items())),
+        by_cost=tuple((float(spent), share / total) for spent, share in sorted(by_cost.items())),
         commits={commit.name: taken[commit.name] / total for commit in commits if taken[commit.name]},
         right=right / total,
         cut=cut,
@@ -123,13 +121,19 @@ def course(policy: Policy, node: int, *, cap: int, smallest: float = NEGLIGIBLE)
         for where, share in mass.items():
             slot = int(policy.choice[where])
             if slot >= 0:
-                arcs = zip(graph.next[where, slot].tolist(), graph.probability[where, slot].tolist(), strict=True)
-                for target, chance in arcs:
-                    if share * chance > smallest:
-                        following[target] += share * chance
+                for target, part in parts(graph, where, slot, share, smallest):
+                    following[target] += part
         mass = following
         if not mass:
             return
+
+
+def parts(graph: Graph, node: int, slot: int, share: float, smallest: float) -> Iterator[tuple[int, float]]:
+    """Where the share of cases that takes `slot` at `node` goes, and with what share, as far as that matters."""
+    for target, chance in zip(graph.next[node, slot].tolist(), graph.probability[node, slot].tolist(), strict=True):
+        part = share * chance
+        if target >= 0 and (part > smallest or graph.matters(np.array([target]), np.array([part]), smallest)[0]):
+            yield target, part
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rhoplan.advice.branches import Leaf, Node, Step
-from rhoplan.advice.page_parts import MANY, safe, table
+from rhoplan.advice.page_parts import MANY, NONE, safe, table
 from rhoplan.advice.sheets import Sheet, sheets
 from rhoplan.advice.telling import goes_on
 from rhoplan.advice.variations import counts_losses
@@ -120,11 +120,11 @@ def _screening(report: Report) -> tuple[str, str] | None:
     problem, about = report.problem, report.pathway.looked_for
     if not about or "positive" not in problem.details:
         return None
-    place, close = problem.states.index(about), 1e-12 * problem.reward_scale
-    best = []
-    for state in (place, 1 - place):
-        top = max(float(commit.reward[state]) for commit in problem.flat.commits)
-        best.append([c.name for c in problem.flat.commits if float(c.reward[state]) >= top - close])
+    place = problem.states.index(about)
+    best = [
+        [commit.name for commit, right in zip(problem.flat.commits, problem.flat.right[:, state], strict=True) if right]
+        for state in (place, 1 - place)
+    ]
     if any(len(names) != 1 for names in best) or best[0] == best[1]:
         return None
     return best[0][0], best[1][0]
@@ -156,21 +156,14 @@ def _endings(report: Report) -> str:
         for place in chosen
     ]
     rows.append(["all", *(_count(float(s)) for s in (ends.sum(axis=0) if few else ())), _count(float(ends.sum())), ""])
-    rows[-1][-1] = chance(float(right.sum() / ends.sum()))
+    rows[-1][-1] = chance(float(right.sum() / ends.sum())) if chosen else NONE  # a plan that never ends
     heads = ["final action", *(map(safe, problem.states) if few else ()), "all", "right"]
     return table(heads, rows, kind="dense" if few and len(problem.states) > 6 else "", marked=len(rows) - 1)
 
 
 def _right(report: Report) -> Array:
     """Share of all cases that end right with each final action (C,)."""
-    problem = report.problem
-    tops = [max(float(commit.reward[s]) for commit in problem.flat.commits) for s in range(len(problem.states))]
-    close = 1e-12 * problem.reward_scale
-    result: Array = report.ends.sum(axis=1)
-    for place, commit in enumerate(problem.flat.commits):
-        result[place] = sum(
-            share for s, share in enumerate(report.ends[place].tolist()) if float(commit.reward[s]) >= tops[s] - close
-        )
+    result: Array = (report.ends * report.problem.flat.right).sum(axis=1)
     return result
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rhoplan.advice.compare import SAME, Row
+from rhoplan.advice.compare import Row, alike
 from rhoplan.advice.page_parts import NONE, safe, table
 from rhoplan.advice.sensitivity import Edge, Flip
 from rhoplan.advice.variations import counts_losses
@@ -144,11 +144,10 @@ def against_best(report: Report) -> tuple[str, str]:
         return "not known", "no bound was found in time"
     if rows["asked"].is_cut:
         return "not known", "cases that are cut off pay no final loss"
-    least, most = SAME * report.problem.reward_scale, best.upper - mine
-    if most <= least:
+    if best.upper <= mine or alike(best.upper, mine):
         return "as good", "it reaches the certified optimum"
-    if best.reward is None or best.reward - mine <= least:
-        return f"within {money(most, unit)}", "no plan is better by more than that"
+    if best.reward is None or best.reward <= mine or alike(best.reward, mine):
+        return f"within {money(best.upper - mine, unit)}", "no plan is better by more than that"
     return f"worse by {money(best.reward - mine, unit)}", "per case, than the certified optimum"
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rhoplan.advice.compare import Frontier, Point
 from rhoplan.advice.page_parts import safe, table
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, percent
 from rhoplan.information import per_nat
+from rhoplan.planning.ties import ranked
 
 if TYPE_CHECKING:
     from rhoplan.advice.report import Report
@@ -58,7 +61,7 @@ def _sentence(report: Report, found: Frontier, here: int | None) -> str:
     point = found.points[here]
     same = "one plan" if point.steps == 1 else "plans with the same results"
     losses = counts_losses(report.problem)
-    best = max(found.points, key=lambda one: one.reward)
+    best = found.points[ranked(np.array([one.reward for one in found.points]))[0]]
     word = "Expected loss is least" if losses else "Expected reward is highest"
     there = "there" if best is point else f"from {_range(report, best)}"
     return (
@@ -150,7 +153,8 @@ def _table(report: Report, found: Frontier, here: int | None) -> str:
 def _efficient(found: Frontier) -> set[int]:
     """Points that are right more often than any whose reward is as high or higher."""
     kept, best = set(), -1.0
-    for place in sorted(range(len(found.points)), key=lambda k: (-found.points[k].reward, -found.points[k].success)):
+    by_success = sorted(range(len(found.points)), key=lambda k: -found.points[k].success)
+    for place in (by_success[k] for k in ranked(np.array([found.points[k].reward for k in by_success]))):
         if found.points[place].success > best + 1e-9:
             kept.add(place)
             best = found.points[place].success

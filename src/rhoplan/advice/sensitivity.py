@@ -22,7 +22,7 @@ from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.planning.copies import Layout
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.planning.ties import choose
 from rhoplan.policy import Policy
 from rhoplan.problem import Array, Problem
 from rhoplan.situation import observe_all
@@ -199,8 +199,7 @@ class _Asker:
         copies = layout.copies([problem for _, _, problem in versions])
         plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
         ending, going, _ = plan.action_values(copies.start, agent.horizon)
-        tie = tolerance(1.0) * np.maximum(copies.scale, plan.utility.scale(copies.graph))
-        slots = choose(np.concatenate([ending[:, None], going], axis=1), tie[:, None]) - 1
+        slots = choose(np.concatenate([ending[:, None], going], axis=1), plan.gains(copies.start)) - 1
         menu = layout.graph.menus[layout.graph.visible[layout.node]]
         names = [action.name for action in (*menu.ending, *menu.going)]
         worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.advice.outlay import NEGLIGIBLE
+from rhoplan.advice.outlay import NEGLIGIBLE, parts
 from rhoplan.policy import Policy
 from rhoplan.problem import Array, Ids
 
@@ -77,10 +77,8 @@ def _reached(policy: Policy, starts: list[int], most: int) -> Ids:
         for node in here.tolist():
             slot = int(policy.choice[node])
             if slot >= 0:
-                arcs = zip(graph.next[node, slot].tolist(), graph.probability[node, slot].tolist(), strict=True)
-                for target, chance in arcs:
-                    if mass[node] * chance > NEGLIGIBLE:
-                        following[target] = following.get(target, 0.0) + mass[node] * chance
+                for target, part in parts(graph, node, slot, mass[node], NEGLIGIBLE):
+                    following[target] = following.get(target, 0.0) + part
         # What was followed before need not be again, unless with so much more that rare branches begin to count.
         mass = {node: share for node, share in following.items() if share > 2 * best.get(node, 0.0)}
         best |= mass
@@ -92,16 +90,15 @@ def _reached(policy: Policy, starts: list[int], most: int) -> Ids:
 def _brought(policy: Policy, nodes: Ids, commits: int) -> Array:
     """What the choice at each node brings by itself: tests, cost, reward, right, and one column per commit."""
     graph, problem = policy.graph, policy.graph.problem
-    payoff = np.stack([commit.reward for commit in problem.flat.commits], axis=1)
-    best = payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * problem.reward_scale
+    payoff, best = problem.flat.payoff, problem.flat.right
     brought: Array = np.zeros((len(nodes), 4 + commits))
     slots = policy.choice[nodes]
     tests, ends = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
     paid = graph.reward[nodes[tests], slots[tests]]
     brought[tests, 0], brought[tests, 1], brought[tests, 2] = 1.0, -paid, paid
     chosen, beliefs = policy.ending[nodes[ends]], graph.beliefs(nodes[ends])
-    brought[ends, 2] = np.einsum("ns,sn->n", beliefs, payoff[:, chosen])
-    brought[ends, 3] = np.einsum("ns,sn->n", beliefs, best[:, chosen])
+    brought[ends, 2] = np.einsum("ns,ns->n", beliefs, payoff[chosen])
+    brought[ends, 3] = np.einsum("ns,ns->n", beliefs, best[chosen])
     brought[ends, 4 + chosen] = 1.0
     return brought
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
+from rhoplan.planning.ties import ranked
 from rhoplan.problem import Problem
 
 HARDLY_EVER = 1e-9
@@ -85,14 +88,20 @@ def belief_words(
     """The chance of the state `looked_for`; without one, the likeliest states and what is left for the others."""
     if looked_for:
         return f"{looked_for} {chance(belief[looked_for])}"
-    ranked = sorted(belief.items(), key=lambda pair: -pair[1])
-    named = [pair for place, pair in enumerate(ranked[:most]) if place == 0 or pair[1] >= WORTH_NAMING]
+    states = likeliest(belief)
+    named = [pair for place, pair in enumerate(states[:most]) if place == 0 or pair[1] >= WORTH_NAMING]
     shown = [f"{state} {percent(share)}" for state, share in named]
     rest = 1.0 - sum(share for _, share in named)
     if others and rest >= WORTH_NAMING / 10:
-        left = [state for state, share in ranked[len(named) :] if share > 0]
+        left = [state for state, share in states[len(named) :] if share > 0]
         shown.append(f"{left[0] if len(left) == 1 else 'others'} {percent(rest)}")
     return ", ".join(shown)
+
+
+def likeliest(belief: Mapping[str, float]) -> list[tuple[str, float]]:
+    """States and their chances, the likeliest first; equally likely ones in the model's order."""
+    states = list(belief.items())
+    return [states[place] for place in ranked(np.array(list(belief.values())))]
 
 
 def in_thousand(share: float) -> str:

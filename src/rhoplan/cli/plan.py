@@ -93,9 +93,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
         column.justify = "right"
     if not math.isinf(agent.precision):
         table.add_column("probability", justify="right")
-    ranked = sorted(decision.actions, key=lambda action: -action.value)
-    ranked.sort(key=lambda action: action.name != decision.choice)
-    for action in ranked[:MOST_ROWS]:
+    listed = sorted(decision.ranking, key=lambda action: action.name != decision.choice)
+    for action in listed[:MOST_ROWS]:
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
         tried = math.isfinite(action.value)
         cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
@@ -103,8 +102,8 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
             cells.append(percent(action.probability))
         style = "bold" if action.name == decision.choice else None
         table.add_row(action.name, action.kind, *cells, style=style)
-    if len(ranked) > MOST_ROWS:
-        more = len(ranked) - MOST_ROWS
+    if len(listed) > MOST_ROWS:
+        more = len(listed) - MOST_ROWS
         table.caption = f"... and {more} action{'s' * (more > 1)} of lower value"
     show_table(table)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
@@ -118,10 +117,12 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
 
 def belief_lines(decision: Decision) -> list[tuple[str, float]]:
     """The likeliest states of the one hidden factor, or of several factors the likeliest state of each."""
+    from rhoplan.advice.words import likeliest
+
     if len(decision.beliefs) > 1:
-        tops = {name: max(belief.items(), key=lambda pair: pair[1]) for name, belief in decision.beliefs.items()}
+        tops = {name: likeliest(belief)[0] for name, belief in decision.beliefs.items()}
         return [(f"{name} {state}", probability) for name, (state, probability) in tops.items()]
-    beliefs = sorted(decision.belief.items(), key=lambda pair: -pair[1])
+    beliefs = likeliest(decision.belief)
     rest = beliefs[MOST_ROWS:]
     more = [(f"({len(rest)} more states)", sum(probability for _, probability in rest))] if rest else []
     return beliefs[:MOST_ROWS] + more
@@ -178,7 +179,7 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
     show_table(table)
     if len(scores) == 1:
         out.print("number of tests and how often:")
-        for tests, share in likeliest(scores[0].tests_distribution):
+        for tests, share in usual_counts(scores[0].tests_distribution):
             out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
@@ -192,7 +193,7 @@ def score_cells(score: Score, problem: Problem) -> dict[str, str]:
     return {name: text for name, text in cells.items() if problem.is_flat or not math.isnan(missing.get(name, 0.0))}
 
 
-def likeliest(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[int, float]]:
+def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[int, float]]:
     """The most probable numbers of tests, in order of number."""
     ranked = sorted(enumerate(distribution), key=lambda pair: -pair[1])[:rows]
     return sorted((tests, share) for tests, share in ranked if share >= 5e-5)

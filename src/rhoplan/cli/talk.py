@@ -204,11 +204,11 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
 def show_advice(problem: Problem, advice: Advice) -> None:
     """What a person must see: belief, what to do and why, what stopping means, what is still to come."""
     from rhoplan.advice.variations import counts_losses
-    from rhoplan.advice.words import counted, money, percent
+    from rhoplan.advice.words import counted, likeliest, money, percent
 
     out, unit = console(), problem.unit
     out.print()
-    ranked = sorted(advice.belief.items(), key=lambda pair: -pair[1])
+    ranked = likeliest(advice.belief)
     shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
     for state, share in shown:
         out.print(f"  {state:<24} {bar(share, 30):<30} {percent(share)}")

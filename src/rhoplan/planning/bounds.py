@@ -30,7 +30,6 @@ from rhoplan.planning.follow import TRUE, first_actions, plan_vectors
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.symmetry import state_symmetries
-from rhoplan.planning.ties import tolerance
 from rhoplan.problem import Action, Array, Ids, Problem, Visible
 
 BOUND, REVEAL = 0, 1  # and TRUE, which `follow` needs too
@@ -47,6 +46,10 @@ class RevealingMenu:
     """The menu of `problem` with, after the tests, one revelation per test in the same order, at the same price."""
 
     problem: Problem
+
+    @property
+    def gains(self) -> Array:
+        return self.problem.flat.gains
 
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
         actions = self.problem.menu(visible)
@@ -80,6 +83,7 @@ class Bounds:
         self.tests = len(problem.flat.tests)
         self.graph = Graph(relaxed, permutations=group)
         self.size = 0
+        self._opening: dict[tuple[int, int], bool] = {}
         width = max([self.graph.next.shape[2], *(len(test.outcomes) for test in problem.flat.tests)])
         # Beliefs, two arcs a test in the graph and one here, at 12 bytes an outcome; doubling capacity copies it all.
         bytes_per_node = 8 * len(problem.states) + self.tests * (36 * width + 60) + 80
@@ -94,9 +98,7 @@ class Bounds:
         self.fallback: Array = np.empty(0)
         self.likely: Array = np.empty(0)
         self.borrowed: Ids = np.empty(0, dtype=np.int64)
-        self.commits = np.stack([commit.reward for commit in problem.flat.commits])
-        best = self.commits.max(axis=0)
-        self.best_commits = (self.commits >= best - tolerance(1.0) * np.abs(best)).astype(float)
+        self.commits, self.best_commits = problem.flat.payoff, problem.flat.right
         # A plan fits another node only if the same tests can be run there, and an orbit hides which state is which.
         same_menu = problem.flat.same_everywhere
         few = len(problem.states) <= MOST_CONVEX_STATES
@@ -267,11 +269,21 @@ class Bounds:
                 telling = (rows > 0).sum(axis=1) > 1
                 self.doubt[nodes, slot] = np.where(telling, np.maximum(1 - rows.max(axis=1), 1e-300), 0.0)
                 worth = revelation.reward[0] + perfect
-                # With discount 1 a test that can tell nothing more is never worth its price; below 1 it buys delay.
-                self.reward[nodes, slot] = np.where(telling | (self.discount < 1), worth, -np.inf)
+                # A test that can tell nothing more is of use only for what it opens, and below discount 1 for delay.
+                useful = telling | (self.discount < 1) | self._opens(visible, slot)
+                self.reward[nodes, slot] = np.where(useful, worth, -np.inf)
             self.upper[nodes] = np.maximum(graph.stop_reward[nodes], self.reward[nodes].max(axis=1, initial=-np.inf))
         if self.anchors is not None and new.size:
             self._borrow(new)
+
+    def _opens(self, visible: int, slot: int) -> bool:
+        """Whether running a test in `visible` lets another one be run that could not be run before."""
+        if (visible, slot) not in self._opening:
+            menu = self.problem.menu(self.graph.visibles[visible])
+            before, test = {action.name for action in menu}, self.graph.menus[visible].going[slot]
+            after = {action.name for action in self.problem.menu(test.leads_to[0])}
+            self._opening[visible, slot] = not after <= before
+        return self._opening[visible, slot]
 
     def _perfect(self, nodes: Ids, beliefs: Array) -> Array:
         """Value (n,) of knowing the state for nothing and gaining all its entropy."""

@@ -9,7 +9,8 @@ that begin with it, so its value Q(w) is convex and made of lines. Between two w
 If the tangents of the choice stay above the chords of all other actions, the choice is the same throughout: a proof
 that costs two evaluations. Where the proof fails the interval is cut, at the place where the tangents meet if both
 ends choose alike (Eisner and Severance, 1976: a cut finds a kink of Q or a new line), else where the lines of the two
-choices cross. The tie rule is part of the proof: its tolerance is made of two lines in w.
+choices cross. The tie rule is part of the proof: its tolerance is taken as a line between two weights,
+at most a few times what it is in between.
 
 Shapes: n pairs of a node and a weight, A = 1 + M actions: ending first, then the slots of the graph.
 """
@@ -27,7 +28,7 @@ from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import grown
 from rhoplan.planning.ties import choose, tolerance
 from rhoplan.problem import Array, Ids
-from rhoplan.utility import Information
+from rhoplan.utility import Information, most_information
 
 NARROW = 1e-9
 """Width of an interval, in weight per nat, below which a change that resists proof counts as found."""
@@ -103,10 +104,7 @@ class Chart:
 
     def _work_out(self, nodes: Ids, low: float) -> None:
         """Cut [low, high] at each of `nodes` until every part has a proven choice, and keep the result."""
-        scale, slope = self.graph.problem.reward_scale, Information(1.0).scale(self.graph)
-        turn = scale / slope if slope else np.inf
-        knots = [low, *([turn] if low < turn < self.high else []), self.high]
-        ends = [self._measure(nodes, np.full(len(nodes), knot)) for knot in knots]
+        ends = [self._measure(nodes, np.full(len(nodes), knot)) for knot in (low, self.high)]
         cells = _joined([_Cells(nodes, *pair) for pair in pairwise(ends)])
         settled: list[tuple[Ids, Array, Ids]] = []
         while len(cells.node):
@@ -123,9 +121,8 @@ class Chart:
 
     def _measure(self, nodes: Ids, weights: Array) -> _Ends:
         values, slopes = lines(self.graph, nodes, weights, self.horizon)
-        largest = np.maximum(self.graph.problem.reward_scale, Information(1.0).scale(self.graph) * weights)
-        tie: Array = tolerance(1.0) * largest
-        return _Ends(weights, values, slopes, tie, choose(values / tie[:, None], 1.0))
+        gains = self.graph.gains[nodes] + weights * most_information(self.graph, nodes)
+        return _Ends(weights, values, slopes, tolerance(values.max(axis=1), gains), choose(values, gains))
 
     def _keep(self, nodes: Ids, owners: Ids, starts: Array, winners: Ids) -> None:
         """Turn parts (owner, start, winner) into one row per node: where its choice changes, and to what."""

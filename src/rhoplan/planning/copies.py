@@ -13,14 +13,16 @@ import math
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.information import entropy, gain
-from rhoplan.menu import CENT, GROUP, FlatMenu, Test
+from rhoplan.menu import GROUP, FlatMenu, Test, written
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.graph import Graph
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.planning.ties import choose
 from rhoplan.problem import Array, Ids, Problem
 from rhoplan.situation import observe_all
 
@@ -31,19 +33,22 @@ NUMBERS_AT_ONCE = 1_000_000
 """How many arc probabilities the copies of one graph may have together: 8 MB, several times over."""
 
 
+NEAR = 1e-9
+"""Sums of prices closer to the budget than this share of it are added up exactly."""
+
+
 @dataclass(frozen=True, eq=False)
 class Copies:
     """K versions of a layout on one graph.
 
     start (K,): the node at which each begins. evidence (K,): the chance of what was given. commits (K, E): what each
-    commit is worth there. scale (K,): the yardstick of the tie rule. allowed (K,): how many arcs no budget bars.
+    commit is worth there. allowed (K,): how many arcs no budget bars.
     """
 
     graph: Graph
     start: Ids
     evidence: Array
     commits: Array
-    scale: Array
     allowed: Ids
 
 
@@ -75,6 +80,7 @@ class Layout:
         self._given = [(places[test], menu.tests[places[test]].outcomes.index(outcome)) for test, outcome in given]
         self._outcomes = [len(test.outcomes) for test in menu.tests]
         self._groups = [test.group for test in menu.tests]
+        self._priced = list(menu.first_prices)
         self._arcs = [self._arcs_of(test) for test in menu.tests]
         self._levels = self._derivations()
 
@@ -109,13 +115,13 @@ class Layout:
         graph.tables = (copy(layout.tables[0]),)
         graph.tables[0].size = count * size
         graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
-        scale = np.array([problem.reward_scale for problem in problems])
-        commits = beliefs @ np.stack([np.stack([c.reward for c in p.flat.commits], axis=1) for p in problems])
+        commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
+        graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
         graph.stop_reward = _stacked(commits).max(axis=1)
-        graph.stop_action = choose(_stacked(commits), tolerance(1.0) * np.repeat(scale, size)[:, None])
+        graph.stop_action = choose(_stacked(commits), graph.gains)
         start = np.arange(count) * size + self.node
         allowed = np.isfinite(reward).sum(axis=(1, 2))
-        return Copies(graph, start, evidence, commits[:, self.node], scale, allowed)
+        return Copies(graph, start, evidence, commits[:, self.node], allowed)
 
     def _beliefs(self, problems: Sequence[Problem], likelihood: Array) -> tuple[Array, Array]:
         """Belief (K, N, S) at every node of every version, and the chance (K,) of what was given."""
@@ -140,19 +146,50 @@ class Layout:
         for (nodes, slots, _, _), price in zip(self._arcs, prices, strict=True):
             reward[:, nodes, slots] = -price
         if self._bars:
-            budget = np.array([problem.flat.budget for problem in problems])[:, None] + CENT
-            spent = np.zeros(reward.shape[:2])
-            for place, (test, _) in enumerate(self._given):
-                opens = self._groups[test] not in [self._groups[earlier] for earlier, _ in self._given[:place]]
-                spent[:, self.node] += cost[:, test] + first[:, test] * opens
-            evidence[spent[:, self.node] > budget[:, 0]] = 0.0
-            slot_of = np.zeros((len(self._arcs), self.graph.size), dtype=np.int64)
-            for test, (nodes, slots, _, _) in enumerate(self._arcs):
-                slot_of[test, nodes] = slots
-            for made, parents, tests, _ in self._levels:
-                spent[:, made] = spent[:, parents] - reward[:, parents, slot_of[tests, parents]]
-            reward[spent[:, :, None] - reward > budget[:, :, None]] = -np.inf
+            evidence[self._over(problems, self._bought[[self.node]])[:, 0]] = 0.0
+            for test, (nodes, slots, _, opens) in enumerate(self._arcs):
+                over = self._over(problems, self._bought[nodes] + self._purchase(test, opens))
+                reward[:, nodes, slots] = np.where(over, -np.inf, reward[:, nodes, slots])
         return reward
+
+    def _over(self, problems: Sequence[Problem], bought: Ids) -> NDArray[np.bool_]:
+        """Whether (K, n) what was bought (n, items) is beyond the budget of each version.
+
+        Sums of floats decide where they are clear, the decimals that people wrote where they are not.
+        """
+        prices = np.array([[*(t.cost for t in p.flat.tests), *p.flat.first_prices.values()] for p in problems])
+        budget = np.array([problem.flat.budget for problem in problems], dtype=float)[:, None]
+        total = prices @ bought.T
+        over: NDArray[np.bool_] = total > budget
+        for version, row in np.argwhere(np.abs(total - budget) <= NEAR * np.maximum(total, budget)):
+            counted = zip(prices[version].tolist(), bought[row].tolist(), strict=True)
+            over[version, row] = sum(written(price) * count for price, count in counted) > written(budget[version, 0])
+        return over
+
+    def _purchase(self, test: int, opens: Array) -> Ids:
+        """What running `test` buys (n, items): itself, and where it opens its group (n,) that."""
+        items = np.zeros((len(opens), len(self._outcomes) + len(self._priced)), dtype=np.int64)
+        items[:, test] = 1
+        if self._groups[test] in self._priced:
+            items[:, len(self._outcomes) + self._priced.index(self._groups[test])] = opens
+        return items
+
+    @cached_property
+    def _bought(self) -> Ids:
+        """How often each test and each opening of a group (N, items) was paid for on the way to a node."""
+        bought = np.zeros((self.graph.size, len(self._outcomes) + len(self._priced)), dtype=np.int64)
+        for place, (test, _) in enumerate(self._given):
+            first = self._groups[test] not in [self._groups[earlier] for earlier, _ in self._given[:place]]
+            bought[self.node] += self._purchase(test, np.array([float(first)]))[0]
+        opening = np.zeros((len(self._arcs), self.graph.size))
+        for test, (nodes, _, _, opens) in enumerate(self._arcs):
+            opening[test, nodes] = opens
+        for made, parents, tests, _ in self._levels:
+            bought[made] = bought[parents]
+            for test in np.unique(tests):
+                taken = tests == test
+                bought[made[taken]] += self._purchase(int(test), opening[test, parents[taken]])
+        return bought
 
     def _likelihoods(self, problem: Problem) -> Array:
         """P(outcome | state) of every test as (T, O, S), with zeros for outcomes that a test does not have."""

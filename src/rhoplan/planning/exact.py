@@ -13,7 +13,7 @@ import numpy as np
 
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.merging import distinct, grown
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.planning.ties import choose
 from rhoplan.problem import Array, Ids, Leaf
 from rhoplan.utility import Information, Utility
 
@@ -43,9 +43,11 @@ class Plan:
         self.leaf = leaf or graph.problem.leaf
         self._values: list[Array] = []
 
-    @property
-    def tie(self) -> float:
-        return tolerance(max(self.graph.problem.reward_scale, self.utility.scale(self.graph)))
+    def gains(self, nodes: Ids) -> Array:
+        """The most (n,) that gains can add to a value at `nodes`, for the tie rule."""
+        commits = self.graph.gains[nodes] if self.commits_count else 0.0
+        result: Array = commits + self.utility.scale(self.graph, nodes)
+        return result
 
     def values(self, nodes: Ids, depth: int) -> Array:
         """V_depth (n,) at `nodes`."""
@@ -68,7 +70,7 @@ class Plan:
     def choices(self, nodes: Ids, horizon: int) -> Ids:
         """What to do (n,) at `nodes`: -1 to end with `best_ending`, otherwise the slot of the action to take."""
         ending, going, _ = self.action_values(nodes, horizon)
-        return choose(np.concatenate([ending[:, None], going], axis=1), self.tie) - 1
+        return choose(np.concatenate([ending[:, None], going], axis=1), self.gains(nodes)) - 1
 
     def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
         """Value (n,) of ending at once, and the ending action (n,) to take."""
@@ -77,7 +79,7 @@ class Plan:
             if self.graph.menus[visible].ending:
                 bonus = self.utility.ending(self.graph, nodes[positions], visible)
                 worth = self.graph.ending_rewards(nodes[positions], visible) + bonus
-                action[positions] = choose(worth, self.tie)
+                action[positions] = choose(worth, self.gains(nodes[positions]))
                 value[positions] = worth.max(axis=1)
         if not self.commits_count:
             value = np.where(np.isfinite(value), 0.0, value)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rhoplan.planning.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.planning.ties import choose
 from rhoplan.problem import Array, Ids
+from rhoplan.utility import Information
 
 if TYPE_CHECKING:
     from rhoplan.planning.bounds import Bounds
@@ -25,7 +26,8 @@ def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:
     """The TRUE test (n,) that the plan behind the lower bound takes at `nodes`, -1 to commit."""
     worth = np.where(bounds.stage[nodes] == TRUE, bounds.worth(nodes, bounds.lower), -np.inf)
     stop = bounds.fallback[nodes][:, None]
-    return choose(np.concatenate([stop, worth], axis=1), tolerance(bounds.problem.reward_scale)) - 1
+    gains = bounds.graph.gains[nodes] + Information(bounds.weight).scale(bounds.graph, nodes)
+    return choose(np.concatenate([stop, worth], axis=1), gains) - 1
 
 
 def first_actions(bounds: Bounds, nodes: Ids) -> Ids:

@@ -19,7 +19,7 @@ from rhoplan.errors import LimitError
 from rhoplan.information import entropy, gain, predict
 from rhoplan.planning.merging import KeyIndex, grown, row_keys
 from rhoplan.planning.table import BeliefTable
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.planning.ties import choose
 from rhoplan.problem import END, Action, Array, Ids, Problem, Test, Visible
 from rhoplan.situation import Situation
 
@@ -54,6 +54,7 @@ class Graph:
     size: nodes so far. visible (N,), belief (N, F): ids of what each node consists of.
     next, probability (N, M, O); reward, information (N, M); known (N, M): whether the arc is expanded.
     stop_reward, stop_action (N,): the best ending action by expected reward; minus infinity and -1 where none ends.
+    gains (N,): the most that rewards above zero can come to from a node on, for the tie rule.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Graph:
         self.belief: Ids = np.empty((0, len(problem.factors)), dtype=np.int64)
         self.stop_reward: Array = np.empty(0)
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
+        self.gains: Array = np.empty(0)
         self._allocate(0, 0)
         if problem.is_flat:
             # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
@@ -132,6 +134,17 @@ class Graph:
         result = np.empty((len(nodes), len(menu.ending)))
         for factor, columns, rewards in menu.ending_rewards:
             result[:, columns] = self.beliefs(nodes, factor) @ rewards
+        return result
+
+    def matters(self, nodes: Ids, mass: Array, least: float) -> NDArray[np.bool_]:
+        """Whether (n,) the share `mass` (n,) of cases at `nodes` matters: to counts, or to values as at the root.
+
+        A share below `least` can still matter where what is at stake is so much larger than at the root.
+        """
+        ends = np.append(nodes, self.root)
+        stop = self.stop_reward[ends]
+        stake = np.where(np.isfinite(stop), np.abs(stop), 0.0) + 2 * self.gains[ends]
+        result: NDArray[np.bool_] = (mass > least) | (mass * stake[:-1] > least * stake[-1])
         return result
 
     def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
@@ -214,6 +227,9 @@ class Graph:
     def _set_stops(self, nodes: Ids) -> None:
         self.stop_reward = grown(self.stop_reward, self.size, -np.inf)
         self.stop_action = grown(self.stop_action, self.size, -1)
+        # Where the hidden state may change, or what can be had depends on the place, no belief bounds what is to come.
+        per_state = self.problem.gains
+        self.gains = grown(self.gains, self.size, self.problem.reward_scale if per_state is None else 0.0)
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):
             part = nodes[start : start + step]
@@ -221,8 +237,9 @@ class Graph:
                 if self.menus[visible].ending:
                     chosen = part[positions]
                     rewards = self.ending_rewards(chosen, visible)
-                    best = choose(rewards, tolerance(self.problem.reward_scale))
-                    self.stop_action[chosen] = best
+                    if per_state is not None:
+                        self.gains[chosen] = self.beliefs(chosen) @ per_state
+                    self.stop_action[chosen] = choose(rewards, self.gains[chosen])
                     self.stop_reward[chosen] = rewards.max(axis=1)
 
     def _visible_id(self, visible: Visible) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
+from rhoplan.planning.ties import choose
 from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible, check_problem
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
@@ -119,7 +120,7 @@ class Site(CachedMenu):
         for _ in self.rocks:
             apart = np.abs(here[:, None, :] - rocks).sum(axis=2)
             scores = np.where(left, worth - self.cost * apart, -np.inf)
-            best = scores.argmax(axis=1)
+            best = choose(scores, self.good)
             goes = left[rows, best]
             total += np.where(goes, scores[rows, best] - self.cost, 0.0)
             here = np.where(goes[:, None], rocks[best], here)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.information import information
+from rhoplan.planning.ties import above, at_least, choose
 from rhoplan.problem import Problem, Rule
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 from rhoplan.situation import Situation
@@ -35,11 +36,11 @@ def greedy_rover(problem: Problem, situation: Situation, weight: float) -> str:
     for rock, place in enumerate(places):
         if spent[rock]:
             continue
-        if place == here and good[rock] >= 0.5:
+        if place == here and at_least(good[rock], 0.5):
             return "sample"
-        if good[rock] >= 0.3 and place != here:
+        if at_least(good[rock], 0.3) and place != here:
             scores[rock] = good[rock] / max(1, manhattan(here, place))
-    return towards(here, places[max(scores, key=scores.__getitem__)]) if scores else "exit"
+    return towards(here, places[_first_best(scores)]) if scores else "exit"
 
 
 def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> str:
@@ -47,11 +48,11 @@ def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> st
     here = _cell(situation)
     places, good, spent = _rocks(problem, situation)
     left = [rock for rock in range(len(places)) if not spent[rock]]
-    if any(places[rock] == here and good[rock] > CONFIDENT for rock in left):
+    if any(places[rock] == here and above(good[rock], CONFIDENT) for rock in left):
         return "sample"
-    doubtful = [rock for rock in left if 1 - CONFIDENT <= good[rock] <= CONFIDENT]
+    doubtful = [rock for rock in left if at_least(good[rock], 1 - CONFIDENT) and not above(good[rock], CONFIDENT)]
     if not doubtful:
-        wanted = [rock for rock in left if good[rock] > CONFIDENT]
+        wanted = [rock for rock in left if above(good[rock], CONFIDENT)]
         nearest = min(wanted, key=lambda rock: manhattan(here, places[rock]), default=None)
         return "exit" if nearest is None else towards(here, places[nearest])
     checks = {action.name: action for action in problem.menu(situation.visible)}
@@ -60,15 +61,17 @@ def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> st
         gain = float(information(situation.beliefs[rock][None, :], checks[f"check-{rock}"])[0])
         return weight * gain + float(good[rock])
 
-    rock = max(doubtful, key=appeal)
+    rock = _first_best({rock: appeal(rock) for rock in doubtful})
     accuracy = float(checks[f"check-{rock}"].likelihood[1, 1])
-    return f"check-{rock}" if accuracy >= WORTH_CHECKING or places[rock] == here else towards(here, places[rock])
+    return (
+        f"check-{rock}" if at_least(accuracy, WORTH_CHECKING) or places[rock] == here else towards(here, places[rock])
+    )
 
 
 def greedy_inspector(problem: Problem, situation: Situation, weight: float) -> str:
     """Inspection: walk to the nearest undeclared component, declare it faulty only if that is more likely than not."""
     verdict = {True: "declare-faulty", False: "declare-nominal"}
-    return _inspect(problem, situation, lambda faulty: verdict[faulty > 0.5])
+    return _inspect(problem, situation, lambda faulty: verdict[above(faulty, 0.5)])
 
 
 def blind_inspector(problem: Problem, situation: Situation, weight: float) -> str:
@@ -79,7 +82,7 @@ def blind_inspector(problem: Problem, situation: Situation, weight: float) -> st
 def myopic_walker(problem: Problem, situation: Situation, weight: float) -> str:
     """Navigation: head for the most probable cell; step aside first where that is the cell one stands on."""
     here, size = _cell(situation), int(problem.details["grid"])
-    there = divmod(int(situation.belief.argmax()), size)
+    there = divmod(int(choose(situation.belief[None, :])[0]), size)
     if there == here:
         return next(name for name, step in MOVES.items() if moved(here, step, size) != here)
     return towards(here, there)
@@ -102,7 +105,13 @@ def _inspect(problem: Problem, situation: Situation, judge: object) -> str:
     if callable(judge):
         return str(judge(float(belief[0])))
     verdicts = [action for action in problem.menu(situation.visible) if action.name.startswith("declare")]
-    return max(verdicts, key=lambda action: float(belief @ action.reward)).name
+    worth = np.array([float(belief @ action.reward) for action in verdicts])
+    return verdicts[int(choose(worth[None, :], problem.reward_scale)[0])].name
+
+
+def _first_best(scores: dict[int, float]) -> int:
+    """The key of the best score, the first one listed among those that tie."""
+    return list(scores)[int(choose(np.array([list(scores.values())]))[0])]
 
 
 def _cell(situation: Situation) -> Cell:

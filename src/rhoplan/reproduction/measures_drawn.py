@@ -16,7 +16,7 @@ from rhoplan.planning.graph import shared_graph
 from rhoplan.planning.solve import solve
 from rhoplan.policy import Policy, action_values
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring import Endings, OwnWorld, advance, best_commits
+from rhoplan.scoring import Endings, Flow, OwnWorld, advance
 
 
 def over(problem: str, agent: str, *, name: str, values: list[str], **settings: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any
     policy = Policy(graph, make_agent(agent, model, **settings))
     stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
     state = draw_state(stream, model.prior)
-    best = best_commits(np.stack([commit.reward for commit in model.flat.commits]))
+    best = model.flat.right
     node, paid, success = graph.root, 0.0, False
     steps: list[dict[str, Any]] = []
     while len(steps) < model.cap:
@@ -102,19 +102,18 @@ def course(problem: str, agent: str, *, steps: int, **settings: Any) -> dict[str
     graph = shared_graph(model)
     policy, truth = Policy(graph, make_agent(agent, model, **settings)), OwnWorld(graph)
     memory = Endings(policy, truth)
-    nodes, mass = np.array([graph.root]), np.zeros((3, 1, 1))
-    mass[0] = 1.0
+    nodes, flow = np.array([graph.root]), Flow.begin(truth.start)
     ended_share = ended_entropy = ended_reward = 0.0
     observing, uncertain, reward = [], [], []
     for _ in range(steps + 1):
         memory.settle(nodes)
         nats = graph.tables[0].entropy[graph.belief[nodes, 0]][:, None]
-        ends = mass * memory.stop[nodes]
-        uncertain.append(ended_entropy + float((mass[0] * nats).sum()))
-        ended_share += float(ends[0].sum())
-        ended_entropy += float((ends[0] * nats).sum())
-        ended_reward += float((ends[1] + mass[0] * memory.reward[nodes] + truth.centre * ends[0]).sum())
+        ends = flow.thinned(memory.stop[nodes])
+        uncertain.append(ended_entropy + float((flow.mass * nats).sum()))
+        ended_share += float(ends.mass.sum())
+        ended_entropy += float((ends.mass * nats).sum())
+        ended_reward += float((ends.mass * (ends.mean + memory.reward[nodes])).sum())
         observing.append(max(1.0 - ended_share, 0.0))
-        reward.append(ended_reward + float((mass[1] - ends[1]).sum()))
-        nodes, mass, _ = advance(policy, truth, memory, nodes, mass)
+        reward.append(ended_reward + float(((flow.mass - ends.mass) * flow.mean).sum()))
+        nodes, flow, _ = advance(policy, truth, memory, nodes, flow)
     return {"observing": observing, "entropy": uncertain, "reward": reward}

@@ -13,7 +13,7 @@ from rhoplan.policy import Policy
 from rhoplan.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
-from rhoplan.scoring import Endings, OwnWorld, advance
+from rhoplan.scoring import Endings, Flow, OwnWorld, advance
 
 ALIKE = 1e-9
 """Nats or rewards closer than this are equal: two ways of adding up floats differ by less."""
@@ -84,8 +84,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
     graph = Graph(model)
     policy, truth = Policy(graph, make_agent(agent, model, **settings)), OwnWorld(graph)
     memory = Endings(policy, truth)
-    nodes, mass = np.array([graph.root]), np.zeros((3, 1, 1))
-    mass[0] = 1.0
+    nodes, flow = np.array([graph.root]), Flow.begin(truth.start)
     met: set[int] = set()
     taken = informed = indifferent = 0.0
     close = ALIKE * model.reward_scale
@@ -94,7 +93,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
         memory.settle(nodes)
         met.update(nodes.tolist())
         goes = nodes[policy.choice[nodes] >= 0]
-        weight = mass[0, policy.choice[nodes] >= 0, 0]
+        weight = flow.mass[policy.choice[nodes] >= 0, 0]
         if not goes.size:
             break
         gains = graph.information[goes, : len(model.flat.tests)]
@@ -106,7 +105,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
         informed += float(weight[chosen >= gains.max(axis=1) - ALIKE].sum())
         indifferent += float(weight[as_good].sum())
         spread.append(float(weight @ np.ptp(gains, axis=1) / weight.sum()))
-        nodes, mass, _ = advance(policy, truth, memory, nodes, mass)
+        nodes, flow, _ = advance(policy, truth, memory, nodes, flow)
     every = np.array(sorted(met))
     shares = {"most_informative": informed / taken, "indifferent": indifferent / taken} if taken else {}
     return {"beliefs": len(every), "spread": spread, **shares, **_crossing(policy, every)}

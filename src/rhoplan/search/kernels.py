@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rhoplan.planning.ties import RELATIVE_TOLERANCE
 from rhoplan.problem import Array, Ids
 
 START, GOING, ENDING, READY = range(4)
@@ -88,7 +89,7 @@ class Settings(NamedTuple):
     discount: float
     weight: float
     exploration: float
-    tie: float
+    gains: float
     depth: int
     states: int
     most_nodes: int
@@ -99,6 +100,9 @@ class Settings(NamedTuple):
 
 ROOT_LOG = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 """The square root of ln n, looked up for small n: it is needed at every step down a tree."""
+
+HAIR = RELATIVE_TOLERANCE
+"""The tie rule's, as a number that compiled code can hold."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -190,11 +194,14 @@ def copy(source: Array, at: int, target: Array, to: int, count: int) -> None:
 @compiled
 def entropy(belief: Array, at: int, states: int) -> float:
     """Entropy in nats of the belief row at belief[at]."""
-    total = 0.0
+    total, rest, largest = 0.0, 0.0, 0.0
     for s in range(at, at + states):
-        if belief[s] > 0.0:
+        if belief[s] > 0.5:
+            largest = belief[s]
+        elif belief[s] > 0.0:
             total -= belief[s] * np.log(belief[s])
-    return total
+            rest += belief[s]
+    return total - largest * np.log1p(-rest) if largest > 0.0 else total
 
 
 @compiled
@@ -233,7 +240,7 @@ def best_ending(model: Model, visible: int, belief: Array, base: int) -> tuple[f
     first = model.menus[visible, START] + model.menus[visible, GOING]
     for action in range(first, first + model.menus[visible, ENDING]):
         value = expected(model, action, belief, base)
-        if value > best:
+        if value > best + HAIR * abs(value):
             best, taken = value, action
     return best, taken
 

@@ -22,6 +22,7 @@ from rhoplan.search.kernels import (
     COUNT,
     ENDING,
     GOING,
+    HAIR,
     MEAN,
     MISSING,
     NODES_USED,
@@ -198,7 +199,7 @@ def rollout(model: Model, work: Work, settings: Settings, visible: int, steps: i
         for action in range(start, start + model.menus[visible, GOING]):
             now = pay(model, action, work.belief, 0, settings.weight, work.rows)
             worth = now + settings.discount * ending_after(model, work, action)
-            if worth > best + settings.tie:
+            if worth > best + HAIR * (abs(worth) + 2.0 * settings.gains):
                 best, taken, paid = worth, action, now
         if taken < 0:
             return value + scale * stop

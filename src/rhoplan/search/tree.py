@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
-from rhoplan.planning.ties import choose, tolerance
+from rhoplan.information import entropy
+from rhoplan.planning.ties import choose
 from rhoplan.problem import END, LARGEST_HORIZON, Array, Ids, Problem
 from rhoplan.search.kernels import (
     ARMS,
@@ -115,8 +116,7 @@ class TreeSearch:
         self.weight, self.discount, self.exploration = float(weight), float(discount), exploration
         self.model = SearchModel(problem)
         self._width = len(problem.factors) * self.model.states
-        nats = sum(math.log(len(factor.states)) for factor in problem.factors)
-        self._tie = tolerance(max(problem.reward_scale, abs(self.weight) * nats))
+        self._most_gains = 0.0
         self._tree = _tree(0, 0, 0, self._width)
         self._work = self._workspace()
         # Compiling, or reading what was compiled before, must not count against a time limit.
@@ -140,7 +140,7 @@ class TreeSearch:
         _check_budget(simulations, seconds)
         if situation.visible is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to search")
-        exploration = self._exploration(situation)
+        exploration, self._most_gains = self._exploration(situation), self._gains(situation)
         self._plant(situation)
         self._work.rng[0] = _stream(seed)
         done, frozen = 0, False
@@ -171,12 +171,20 @@ class TreeSearch:
         rewards = self.model.reward_range(situation.visible, self.depth)
         return EXPLORATION[self.method] * (rewards + abs(self.weight) * math.log(self.model.states))
 
+    def _gains(self, situation: Situation) -> float:
+        """The most that gains can add to a value in `situation`, for the tie rule (as `Plan.gains`)."""
+        if self.problem.gains is not None:
+            told = float(entropy(situation.belief[None, :])[0])
+            return float(situation.belief @ self.problem.gains) + abs(self.weight) * told
+        nats = sum(math.log(len(factor.states)) for factor in self.problem.factors)
+        return self.problem.reward_scale + abs(self.weight) * nats
+
     def _simulate(self, simulations: int, exploration: float, *, frozen: bool) -> int:
         settings = Settings(
             self.discount,
             self.weight,
             exploration,
-            self._tie,
+            self._most_gains,
             self.depth,
             self.model.states,
             self.model.most_outcomes,
@@ -246,8 +254,9 @@ class TreeSearch:
         if self.method == "mcts":
             values[going:] = [situation.beliefs[action.factor] @ action.reward for action in menu.ending]
         listed = np.concatenate([values[going:], values[:going]])
-        chosen = int(choose(listed[None, :], self._tie)[0])
-        best = int(choose(listed[None, :ending], self._tie)[0]) if ending else -1
+        gains = self._gains(situation)
+        chosen = int(choose(listed[None, :], gains)[0])
+        best = int(choose(listed[None, :ending], gains)[0]) if ending else -1
         return SearchResult(
             going_values=values[:going],
             ending_values=values[going:],

@@ -1,0 +1,181 @@
+"""No state is lost that evidence does not rule out, however improbable it becomes on the way."""
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.information import update, update_logs
+from rhoplan.planning.graph import Graph
+from rhoplan.search import TreeSearch
+
+
+def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhoplan.Problem:
+    """Two states and a repeatable test that errs with probability `error`."""
+    rows = np.array([[1 - error, error], [error, 1 - error]])
+    return rhoplan.observe_then_commit(
+        "sharp",
+        ("a", "b"),
+        prior=np.array([1 - prior, prior]),
+        tests=(rhoplan.Test("look", 0.01, ("like-a", "like-b"), rows),),
+        commits=(rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0]))),
+    )
+
+
+def seen(problem: rhoplan.Problem, *counts: tuple[str, int]) -> rhoplan.Situation:
+    test = problem.flat.tests[0].name
+    return rhoplan.observe_all(problem, [(test, outcome) for outcome, count in counts for _ in range(count)])
+
+
+def test_tiger_after_430_left_and_430_right_is_undecided() -> None:
+    tiger = rhoplan.make("tiger")
+    outcomes = tiger.flat.tests[0].outcomes
+
+    situation = seen(tiger, (outcomes[0], 430), (outcomes[1], 430))
+
+    assert situation.belief == pytest.approx([0.5, 0.5], abs=1e-9)
+    assert rhoplan.decide(tiger, rhoplan.make_agent("efe", tiger), situation).choice == "listen"
+
+
+@pytest.mark.parametrize(("error", "count"), [(1e-12, 27), (1e-12, 60), (1e-3, 400), (1e-150, 3), (1e-300, 2)])
+def test_equal_evidence_for_both_cancels(error: float, count: int) -> None:
+    problem = sharp(error)
+
+    there = seen(problem, ("like-a", count))
+    back = seen(problem, ("like-a", count), ("like-b", count))
+
+    assert there.belief[0] == 1.0
+    assert back.belief == pytest.approx([0.5, 0.5], abs=1e-9)
+    assert back.logs == ()
+
+
+def test_the_smallest_prior_there_is_comes_back() -> None:
+    """Log odds by hand: ln(5e-324) and 165 results of ln 99 each for the rare state."""
+    problem = sharp(0.01, prior=5e-324)
+
+    situation = seen(problem, ("like-a", 5), ("like-b", 170))
+
+    odds = np.log(5e-324) + 165 * np.log(99)
+    assert situation.belief[1] == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-9)
+    assert situation.belief[1] > 0.9999
+
+
+def test_what_evidence_rules_out_stays_ruled_out() -> None:
+    rows = np.array([[1.0, 0.0], [1e-200, 1 - 1e-200], [0.5, 0.5]])
+    problem = rhoplan.observe_then_commit(
+        "certain",
+        ("a", "b", "c"),
+        tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),),
+        commits=(rhoplan.Commit("A", np.zeros(3)),),
+    )
+
+    situation = rhoplan.observe_all(problem, [("look", "x")] * 3 + [("look", "y")])
+
+    assert situation.belief[0] == 0
+    # c has 1/16, b has 1e-600: too small for a float, but not gone.
+    assert situation.belief[2] == 1.0
+    assert situation.logs[0][1] == pytest.approx(-600 * np.log(10) + 4 * np.log(2), rel=1e-12)
+    with pytest.raises(rhoplan.RhoplanError, match="probability zero"):
+        rhoplan.observe(sharp_zero(), rhoplan.observe_all(sharp_zero(), [("look", "x")]), "look", "y")
+
+
+def sharp_zero() -> rhoplan.Problem:
+    return rhoplan.observe_then_commit(
+        "zero",
+        ("a", "b"),
+        tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.eye(2)),),
+        commits=(rhoplan.Commit("A", np.zeros(2)),),
+    )
+
+
+def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
+    """Only the state that is all but excluded can show it: then it is the truth."""
+    rows = np.array([[1.0, 0.0, 0.0], [1e-170, 0.5, 0.5]])
+    problem = rhoplan.observe_then_commit(
+        "proof",
+        ("a", "b"),
+        tests=(rhoplan.Test("look", 0.01, ("x", "y", "z"), rows),),
+        commits=(rhoplan.Commit("A", np.zeros(2)),),
+    )
+
+    situation = rhoplan.observe_all(problem, [("look", "x")] * 2 + [("look", "y")])
+
+    assert situation.belief.tolist() == [0.0, 1.0]
+
+
+def test_the_graph_follows_what_observe_follows() -> None:
+    problem = sharp(1e-120)
+    graph = Graph(problem)
+    node, situation = graph.root, rhoplan.initial(problem)
+    for outcome in [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]:
+        graph.expand(np.array([node]))
+        node = int(graph.next[node, 0, outcome])
+        situation = rhoplan.observe(problem, situation, "look", ("like-a", "like-b")[outcome])
+        assert node >= 0
+        assert graph.situation(node).belief == pytest.approx(situation.belief, abs=1e-12)
+        assert graph.node(situation) == node
+    assert node == graph.root
+
+
+def test_depths_that_floats_cannot_tell_apart_are_different_situations() -> None:
+    problem, graph = sharp(1e-100), Graph(sharp(1e-100))
+
+    nodes = {graph.node(seen(problem, ("like-a", count))) for count in (4, 5, 6)}
+
+    assert len(nodes) == 3
+
+
+@pytest.mark.parametrize("method", ["mcts", "pomcp"])
+def test_search_brings_a_state_back(method: str) -> None:
+    """All but excluded at the root; with two results against it the other commit is right, and search knows."""
+    problem = sharp(1e-200)
+    start = seen(problem, ("like-a", 2))
+    search = TreeSearch(problem, method=method, depth=3)
+
+    assert start.belief.tolist() == [1.0, 0.0]
+    found = search.run(seen(problem, ("like-a", 2), ("like-b", 3)), simulations=200)
+    assert problem.flat.commits[found.ending].name == "B"
+    assert search.run(start, simulations=200).choice == -1
+
+
+def test_search_updates_as_observe_does_where_floats_end() -> None:
+    from rhoplan.search import kernels
+
+    problem = sharp(1e-200)
+    search = TreeSearch(problem, method="mcts", depth=2)
+    belief, rows = search._tree.beliefs, search._work.rows
+    search._plant(seen(problem, ("like-a", 2)))
+    model = search.model.arrays
+    for _ in range(3):
+        kernels.update(model, 0, 1, belief, 0, belief, 0, rows)
+    assert belief[:2] == pytest.approx(seen(problem, ("like-a", 2), ("like-b", 3)).belief, abs=1e-12)
+    kernels.update(model, 0, 0, belief, 0, belief, 0, rows)
+    assert belief[:2] == pytest.approx([0.5, 0.5], abs=1e-9)
+
+
+def test_simulation_in_a_world_that_the_model_all_but_excludes() -> None:
+    """The agent is sure of a, the world is b: results that it thinks impossible to any float turn it round."""
+    model, world = sharp(1e-170, prior=1e-170), sharp(1e-170, prior=1.0)
+    agent = rhoplan.make_agent("epistemic-only", model, weight=1e175, horizon=1)
+
+    result = rhoplan.simulate(model, agent, episodes=20, seeds=(1,), world=world, cap=6)
+
+    assert result is not None
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_logs_follow_the_same_update(change: bool) -> None:
+    random = np.random.default_rng(3)
+    likelihood = random.dirichlet(np.ones(3), size=4)
+    likelihood[0, 1] = 0.0
+    transition = random.dirichlet(np.ones(4), size=(3, 4)) if change else None
+    action = rhoplan.Action("a", np.zeros(4), likelihood, ("x", "y", "z"), ("on",) * 3, transition=transition)
+    beliefs = random.dirichlet(np.ones(4), size=5)
+    beliefs[1, 2] = 0.0
+    beliefs[1] /= beliefs[1].sum()
+
+    probability, posterior = update(beliefs, action)
+    with np.errstate(divide="ignore"):
+        logs, later = update_logs(np.log(beliefs), action)
+
+    assert np.exp(logs) == pytest.approx(probability, abs=1e-14)
+    assert np.exp(later) == pytest.approx(posterior, abs=1e-14)
