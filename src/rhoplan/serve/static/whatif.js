@@ -78,7 +78,7 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
-      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.` : "Nothing is still to come."),
+      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
     advice.runner_up ? el("p", { class: "quiet" }, `Runner-up: ${advice.runner_up}, ${advice.margin < 1e-9 ? "a tie" : `${amount(advice.margin, unit)} behind`}.`) : "");
 }
 
