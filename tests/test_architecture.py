@@ -18,7 +18,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "version", "statistics"],
     ["menu"],
-    ["problem"],
+    ["check", "problem"],
     ["information", "draws"],
     ["situation"],
     ["planning.merging", "planning.ties"],

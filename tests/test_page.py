@@ -346,6 +346,18 @@ def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:
     playwright.expect(page.locator("[data-do]")).to_have_attribute("data-do", before, timeout=PATIENCE)
 
 
+@pytest.mark.parametrize("name", ["screening-cascade", "chest-pain", "tiger"])
+def test_a_what_if_examines_losses_and_rewards(page: Any, name: str) -> None:
+    open_model(page, name)
+    page.click("[data-tab='What-if']")
+    lines = page.locator("[data-flip^='loss of '], [data-flip^='reward of ']")
+    lines.first.wait_for(state="attached")
+    for place in range(min(lines.count(), 3)):
+        playwright.expect(lines.nth(place)).to_contain_text(
+            re.compile("becomes|no flip|not examined"), timeout=PATIENCE
+        )
+
+
 def test_pathway_folds_and_compare_draws(page: Any) -> None:
     open_model(page, "screening-cascade")
     page.click("[data-tab='Pathway']")

@@ -21,6 +21,7 @@ from rhoplan.version import __version__
 
 if TYPE_CHECKING:
     from rhoplan.agent import AGENTS, Agent, make_agent
+    from rhoplan.check import check_problem
     from rhoplan.episodes import Estimate, simulate, simulate_episodes
     from rhoplan.errors import (
         AgentError,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rhoplan.io.model_file import parse_model, read_model, write_model
     from rhoplan.planning.solve import Solution, solve
     from rhoplan.policy import ActionValue, Decision, decide
-    from rhoplan.problem import END, Action, Commit, Factor, Problem, Test, check_problem, observe_then_commit
+    from rhoplan.problem import END, Action, Commit, Factor, Problem, Test, observe_then_commit
     from rhoplan.problems.registry import PROBLEMS, make
     from rhoplan.scoring import Score, evaluate
     from rhoplan.situation import Branch, Situation, branch, initial, observe, observe_all
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "agent": ("AGENTS", "Agent", "make_agent"),
+    "check": ("check_problem",),
     "episodes": ("Estimate", "simulate", "simulate_episodes"),
     "errors": (
         "AgentError",
@@ -56,7 +58,7 @@ _NAMES = {
     "io.model_file": ("parse_model", "read_model", "write_model"),
     "planning.solve": ("Solution", "solve"),
     "policy": ("ActionValue", "Decision", "decide"),
-    "problem": ("END", "Action", "Commit", "Factor", "Problem", "Test", "check_problem", "observe_then_commit"),
+    "problem": ("END", "Action", "Commit", "Factor", "Problem", "Test", "observe_then_commit"),
     "problems.registry": ("PROBLEMS", "make"),
     "scoring": ("Score", "evaluate"),
     "situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),

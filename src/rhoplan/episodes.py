@@ -6,6 +6,9 @@ agents with one policy give identical rows. An agent's own randomness (finite pr
 of the same seed. All episodes of a chunk walk the merged belief graph in step, so each belief is decided once, however
 many episodes meet there.
 
+A mean is no surer than its standard error is true. Where the exact spread is cheap to have, the errors come from it;
+elsewhere they come from the episodes, and a loss that can happen and did not is told.
+
 The loop it agrees with, for one episode:
 
     state = draw_state(rng, world.prior)
@@ -17,11 +20,12 @@ The loop it agrees with, for one episode:
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing import get_context
 
@@ -29,9 +33,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.agent import Agent
-from rhoplan.errors import AgentError
-from rhoplan.problem import Problem
-from rhoplan.scoring import check_same_names
+from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
+from rhoplan.planning.graph import shared_graph
+from rhoplan.problem import Array, Problem
+from rhoplan.scoring import Score, check_same_names, evaluate
+from rhoplan.statistics import wilson
 from rhoplan.walk import Episodes, Walk
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
@@ -41,10 +47,36 @@ LARGEST_SEED = 10**14
 CHUNK = 5000
 """Episodes that walk together: enough to share the cost of a step, few enough to keep every core busy."""
 
+EXACT_NODES = 20_000
+"""Situations up to which the exact spread is worked out beside a simulation: well below a second."""
+
+ONE_SE = math.erf(math.sqrt(0.5))
+"""Share of a normal distribution within one standard error."""
+
+
+@dataclass(frozen=True)
+class UnseenLoss:
+    """The worst that an action taken could have paid, where no episode met it.
+
+    reward: that payment. worst_seen: the worst single payment of the episodes. chance: how often per episode it is to
+    be expected, by what the agent believed when it acted.
+    """
+
+    reward: float
+    worst_seen: float
+    chance: float
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """Means over episodes with their standard errors; the same columns as the exact `Score`."""
+    """Means over episodes with their standard errors; the same columns as the exact `Score`.
+
+    se_from: `exact` where the spread of reward, tests, steps, success and truncated is the exact one, `sample` where
+    it is that of the episodes; log_score, tallies and a discounted reward have that of the episodes always. Of a share
+    the sample's error is half of Wilson's interval, which is not 0 where all or none succeeded.
+    success_interval: Wilson's, 95%; NaN where nothing counts as success. unseen_loss: with errors from the sample, the
+    largest loss possible where it was not met.
+    """
 
     reward: float
     reward_se: float
@@ -65,6 +97,9 @@ class Estimate:
     tests_distribution: tuple[float, ...]
     episodes: int
     seeds: tuple[int, ...]
+    se_from: str
+    success_interval: tuple[float, float]
+    unseen_loss: UnseenLoss | None
 
 
 def simulate(
@@ -82,7 +117,20 @@ def simulate(
     rows = simulate_episodes(
         problem, agent, world=world, seeds=seeds, episodes=episodes, cap=cap, jobs=jobs, progress=progress
     )
-    return summarise(rows, tuple(seeds))
+    steps = problem.cap if cap is None else cap
+    return summarise(rows, tuple(seeds), exact=cheap_score(problem, agent, world=world, cap=steps), cap=steps)
+
+
+def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
+    """The exact score where a small graph holds it; None elsewhere."""
+    if not problem.is_flat or agent.searches or agent.seconds is not None:
+        return None
+    apart = replace(problem)  # with a graph of its own: the shared one keeps its limit
+    shared_graph(apart).node_limit = EXACT_NODES
+    try:
+        return evaluate(apart, agent, world=None if world is problem else world, cap=cap)
+    except (LimitError, ImpossibleEvidence):
+        return None
 
 
 def simulate_episodes(
@@ -128,32 +176,74 @@ def simulate_episodes(
     return Episodes(**joined, tallies=tallies)
 
 
-def summarise(rows: Episodes, seeds: tuple[int, ...]) -> Estimate:
-    """Means and standard errors of `rows`."""
+def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = None, cap: int = 0) -> Estimate:
+    """Means of `rows` with standard errors: from the spread of `exact`, whose cap was `cap`, or else from the rows."""
     count = len(rows.reward)
 
-    def mean(values: NDArray[np.generic]) -> tuple[float, float]:
+    def mean(values: NDArray[np.generic], sd: float | None = None) -> tuple[float, float]:
         numbers = values.astype(float)
-        if count < 2 or not np.all(np.isfinite(numbers)):
-            return float(numbers.mean()), float("nan")
-        return float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(count))
+        if sd is None:
+            several = count > 1 and bool(np.all(np.isfinite(numbers)))
+            sd = float(numbers.std(ddof=1)) if several else math.nan
+        return float(numbers.mean()), sd / math.sqrt(count)
 
-    reward, reward_se = mean(rows.reward)
-    discounted, discounted_se = mean(rows.discounted)
-    tests, tests_se = mean(rows.tests)
-    success, success_se = mean(rows.success)
-    truncated, truncated_se = mean(rows.truncated)
+    def share(values: NDArray[np.generic], chance: float | None) -> tuple[float, float]:
+        found = float(values.astype(float).mean())
+        if chance is not None:
+            return found, math.sqrt(max(chance * (1 - chance), 0.0) / count)
+        if math.isnan(found):
+            return found, math.nan
+        interval = wilson(round(found * count), count, confidence=ONE_SE)
+        return found, (interval.upper - interval.lower) / 2
+
+    spread = exact.reward_sd if exact else None
+    reward, reward_se = mean(rows.reward, spread)
+    fades = not np.array_equal(rows.discounted, rows.reward)
+    discounted, discounted_se = mean(rows.discounted, None if fades else spread)
+    tests, tests_se = mean(rows.tests, _spread_of_tests(exact) if exact else None)
+    success, success_se = share(rows.success, exact.success if exact else None)
+    truncated, truncated_se = share(rows.truncated, exact.truncated if exact else None)
     log_score, log_score_se = mean(rows.log_score)
-    steps, steps_se = mean(rows.steps)
+    steps, steps_se = mean(rows.steps, _spread_of_steps(exact, cap) if exact else None)
+    bounds = (math.nan, math.nan)
+    if not math.isnan(success):
+        interval = wilson(round(success * count), count)
+        bounds = interval.lower, interval.upper
     return Estimate(
-        reward, reward_se, reward_se * float(np.sqrt(count)), discounted, discounted_se,
+        reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se,
         tests, tests_se, success, success_se,
         truncated, truncated_se, log_score, log_score_se, steps, steps_se,
         tallies={name: mean(values) for name, values in rows.tallies.items()},
         tests_distribution=tuple(float(share) for share in np.bincount(rows.tests) / count),
         episodes=count,
         seeds=seeds,
+        se_from="exact" if exact else "sample",
+        success_interval=bounds,
+        unseen_loss=None if exact else _unseen_loss(rows),
     )  # fmt: skip
+
+
+def _unseen_loss(rows: Episodes) -> UnseenLoss | None:
+    feared, seen = float(rows.worst_possible.min()), float(rows.worst_paid.min())
+    if feared >= seen:
+        return None
+    return UnseenLoss(feared, seen, float(np.where(rows.worst_possible <= feared, rows.worst_chance, 0.0).mean()))
+
+
+def _spread_of_tests(score: Score) -> float:
+    return _spread(np.arange(len(score.tests_distribution), dtype=float), score.tests_distribution)
+
+
+def _spread_of_steps(score: Score, cap: int) -> float:
+    """In a flat problem an episode has a step more than tests, unless the cap ends it."""
+    numbers = np.minimum(np.arange(len(score.tests_distribution), dtype=float) + 1, cap)
+    return _spread(numbers, score.tests_distribution)
+
+
+def _spread(values: Array, shares: Sequence[float]) -> float:
+    weights = np.array(shares)
+    middle = float(values @ weights)
+    return math.sqrt(max(float((values - middle) ** 2 @ weights), 0.0))
 
 
 Walker = tuple[Problem, Agent, Problem, int]

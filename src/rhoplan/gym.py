@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import gymnasium
@@ -36,7 +37,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from rhoplan.draws import draw_outcome, draw_state
-from rhoplan.problem import END, Action, Problem, Visible
+from rhoplan.problem import END, Action, FlatMenu, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
@@ -270,9 +271,10 @@ def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Vi
     None for the visible states where there are too many; the names are then those of the nearest, and of a dive.
     """
     if problem.is_flat:
-        # What a run-once test leaves on the menu is a subset of the first menu: no need to list the subsets.
+        # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
         visibles: list[Visible] = [problem.start]
-        actions, listed = list(problem.flat(frozenset())), True
+        every = FlatMenu(tuple(replace(test, after=()) for test in problem.flat.tests), problem.flat.commits)
+        actions, listed = list(every(frozenset())), True
     else:
         visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
     if not listed:

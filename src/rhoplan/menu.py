@@ -244,6 +244,11 @@ class FlatMenu(CachedMenu):
     def _spent(self, visible: Any) -> Fraction:
         return next((item[1] for item in visible if isinstance(item, tuple) and item[0] == SPENT), Fraction(0))
 
+    @property
+    def everything(self) -> tuple[Action, ...]:
+        """All tests, whether they may be run at first or not, and all commits."""
+        return (*(self._test(test, frozenset()) for test in self.tests), *self._commits)
+
     @cached_property
     def payoff(self) -> Array:
         """Reward (E, S) of each commit in each state."""

@@ -58,7 +58,6 @@ __all__ = [
     "Test",
     "Visible",
     "best_commits",
-    "check_problem",
     "observe_then_commit",
 ]
 
@@ -177,27 +176,10 @@ def observe_then_commit(
         spec=spec or name,
         details=details or {},
     )
+    from rhoplan.check import check_problem
+
     check_problem(problem)
     return problem
-
-
-def check_problem(problem: Problem) -> None:
-    """Raise ProblemError unless priors, likelihoods, rewards and names of `problem` are sound in its start state."""
-    for factor in problem.factors:
-        _check_names(f"states of '{problem.name}'", factor.states)
-        if not factor.states:
-            raise ProblemError(f"'{problem.name}' must have at least one state")
-        _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states))
-    actions = problem.menu(problem.start)
-    _check_names(f"actions of '{problem.name}'", tuple(action.name for action in actions))
-    for action in actions:
-        _check_action(problem, action)
-    if problem.is_flat:
-        offered = {action.name for action in actions}
-        for test in problem.flat.tests:
-            if test.name not in offered:
-                _check_action(problem, problem.flat._test(test, frozenset()))
-        _check_names(f"tests of '{problem.name}'", tuple(test.name for test in problem.flat.tests))
 
 
 def _check_rules(name: str, menu: FlatMenu) -> None:
@@ -222,49 +204,3 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
         raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}")
     if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
         raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}")
-
-
-def _check_action(problem: Problem, action: Action) -> None:
-    states = problem.factors[action.factor].states
-    label = f"{action.kind} '{action.name}'"
-    if action.reward.shape != (len(states),) or not np.all(np.abs(action.reward) <= LARGEST_REWARD):
-        raise ProblemError(
-            f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
-        )
-    if problem.is_flat and action.kind != "commit" and action.reward[0] > 0:
-        raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}")
-    _check_names(f"outcomes of {label}", action.outcomes)
-    if action.likelihood.shape != (len(states), len(action.outcomes)) or not action.outcomes:
-        raise ProblemError(f"likelihood of {label} must have {len(states)} rows and one column per outcome")
-    sound = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
-    sound &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
-    for place in np.flatnonzero(~sound)[:1]:
-        _check_distribution(
-            f"likelihood row '{states[place]}' of {label}", action.likelihood[place], len(action.outcomes)
-        )
-    if action.transition is not None:
-        rows = action.transition.reshape(-1, len(states))
-        if not np.all(rows >= 0) or not np.allclose(rows.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE, rtol=0):
-            raise ProblemError(f"transition of {label} must have rows that sum to 1")
-
-
-def _check_names(what: str, names: tuple[str, ...]) -> None:
-    seen: set[str] = set()
-    for position, name in enumerate(names):
-        if not name or not name.strip():
-            raise ProblemError(f"{what} must have names; number {position + 1} is empty")
-        if name in seen:
-            raise ProblemError(f"{what} must have different names; '{name}' stands there twice")
-        seen.add(name)
-
-
-def _check_distribution(what: str, row: Array, length: int) -> None:
-    if row.shape != (length,):
-        raise ProblemError(f"{what} must have {length} numbers; it has {row.size}")
-    if not np.all(np.isfinite(row)):
-        raise ProblemError(f"{what} must be finite numbers")
-    if np.any(row < 0) or np.any(row > 1 + ROW_SUM_TOLERANCE):
-        bad = float(row[(row < 0) | (row > 1)][0])
-        raise ProblemError(f"{what} must hold probabilities between 0 and 1; it has {bad:g}")
-    if abs(float(row.sum()) - 1) > ROW_SUM_TOLERANCE:
-        raise ProblemError(f"{what} must sum to 1; it sums to {float(row.sum()):.10g}")

@@ -27,6 +27,9 @@ LARGEST_GRAPH = 400_000
 BLOCK = 32
 """Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
 
+NEGLIGIBLE = 1e-12
+"""Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
+
 
 @dataclass(frozen=True)
 class Episodes:
@@ -36,6 +39,8 @@ class Episodes:
     tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
     whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
     log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
+    worst_paid: the least that one action paid. worst_possible: the least that one of the actions taken could have paid,
+    by what the agent believed then; worst_chance: how often it was to be expected (see NEGLIGIBLE).
     """
 
     reward: Array
@@ -45,6 +50,9 @@ class Episodes:
     success: Array
     truncated: NDArray[np.bool_]
     log_score: Array
+    worst_paid: Array
+    worst_possible: Array
+    worst_chance: Array
     tallies: dict[str, Array] = field(default_factory=dict)
 
 
@@ -76,7 +84,7 @@ class Walk:
             for visible, positions in self.graph.by_visible(nodes[active]):
                 menu = self._menu(visible)
                 ends = positions[slots[positions] < 0]
-                self._commit(log, menu, active[ends], commits[ends], states)
+                self._commit(log, menu, active[ends], commits[ends], nodes, states)
                 still[ends] = False
                 going = positions[slots[positions] >= 0]
                 ended = self._step(
@@ -112,9 +120,10 @@ class Walk:
             endings[positions] = np.minimum(drawn, commits - 1)
         return slots, endings
 
-    def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, states: Ids) -> None:
+    def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, nodes: Ids, states: Ids) -> None:
         if walkers.size:
             held = states[walkers, menu.ending_factor[commits]]
+            self._fear(log, walkers, nodes, menu.ending_factor[commits], menu.ending_reward[commits])
             log.pay(walkers, menu.ending_reward[commits, held])
             log.count(walkers, menu.ending_tallies[:, commits, held])
             if self.world.is_flat:
@@ -143,6 +152,8 @@ class Walk:
         factors = menu.factor[slots]
         held = states[walkers, factors]
         row = menu.cumulative[slots, held]
+        risky = np.flatnonzero(menu.is_risky[slots])
+        self._fear(log, walkers[risky], nodes, factors[risky], menu.reward[slots[risky]])
         outcomes = menu.order[slots, held, (uniforms[:, None] >= row).sum(axis=1)]
         drawn[walkers] += row[:, 0] < 1.0
         log.pay(walkers, menu.reward[slots, held])
@@ -169,6 +180,13 @@ class Walk:
         nodes[walkers[targets >= 0]] = targets[targets >= 0]
         return np.flatnonzero(targets < 0)
 
+    def _fear(self, log: Log, walkers: Ids, nodes: Ids, factors: Ids, rewards: Array) -> None:
+        """Tell `log` what actions that pay `rewards` (n, S) by the state of `factors` (n,) could pay at most badly."""
+        for factor in np.unique(factors):
+            chosen, places = np.flatnonzero(factors == factor), self.state_places[factor]
+            beliefs = self.graph.beliefs(nodes[walkers[chosen]], int(factor))[:, places]
+            log.fear(walkers[chosen], rewards[chosen, : len(places)], beliefs)
+
     def _log_scores(self, nodes: Ids, states: Ids) -> Array:
         if not self.problem.is_flat:
             return np.full(len(nodes), np.nan)
@@ -189,8 +207,9 @@ class WorldMenu:
     """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
 
     factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
-    which `draws` takes them. changes: for slots that change the state, the states after it by outcome and state, in the
-    order in which they are drawn, and the cumulative chance, both (O, S, S). tallies (T, M, S, O). For ending actions:
+    which `draws` takes them. is_risky (M,): whether the reward depends on the state. changes: for slots that change the
+    state, the states after it by outcome and state, in the order in which they are drawn, and the cumulative chance,
+    both (O, S, S). tallies (T, M, S, O). For ending actions:
     ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
     """
 
@@ -209,6 +228,7 @@ class WorldMenu:
         self.tallies = np.zeros((len(world.tallies), len(going), states, outcomes))
         for slot, action in enumerate(going):
             self._fill(slot, action, theirs[action.name], world)
+        self.is_risky = np.array([np.ptp(theirs[action.name].reward) > 0 for action in going], dtype=bool)
         self.ending_factor = np.array([theirs[action.name].factor for action in ending], dtype=np.int64)
         self.ending_reward = np.full((len(ending), states), -np.inf)
         self.ending_tallies = np.zeros((len(world.tallies), len(ending), states))
@@ -250,12 +270,24 @@ class Log:
         self.success = np.zeros(count)
         self.truncated = np.zeros(count, dtype=bool)
         self.tallies = np.zeros((len(world.tallies), count))
+        self.worst_paid = np.full(count, np.inf)
+        self.worst_possible = np.full(count, np.inf)
+        self.worst_chance = np.zeros(count)
 
     def pay(self, walkers: Ids, reward: Array) -> None:
         """One more step of the episodes `walkers`, and what it pays."""
         self.reward[walkers] += reward
         self.discounted[walkers] += self.world.discount ** self.steps[walkers] * reward
         self.steps[walkers] += 1
+        self.worst_paid[walkers] = np.minimum(self.worst_paid[walkers], reward)
+
+    def fear(self, walkers: Ids, rewards: Array, beliefs: Array) -> None:
+        """What the step that comes may pay the episodes `walkers`, by state, and how probable (n, S) these are."""
+        least = np.where(beliefs > NEGLIGIBLE, rewards, np.inf).min(axis=1)
+        chance = np.where(rewards <= least[:, None], beliefs, 0.0).sum(axis=1)
+        before = self.worst_possible[walkers]
+        self.worst_chance[walkers] = chance * (least <= before) + self.worst_chance[walkers] * (before <= least)
+        self.worst_possible[walkers] = np.minimum(before, least)
 
     def count(self, walkers: Ids, tallies: Array) -> None:
         self.tallies[:, walkers] += tallies
@@ -266,8 +298,9 @@ class Log:
             nothing = np.full(len(self.reward), np.nan)
             self.success = (tallies.pop("success") > 0).astype(float) if "success" in tallies else nothing
         return Episodes(
-            self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score, tallies
-        )
+            self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score,
+            self.worst_paid, np.minimum(self.worst_possible, self.worst_paid), self.worst_chance, tallies,
+        )  # fmt: skip
 
 
 class Streams:

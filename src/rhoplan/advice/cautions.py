@@ -34,7 +34,8 @@ NEGLIGIBLE = 1e-9
 class Caution:
     """A warning in a sentence or two; about: the test it concerns, where it is one.
 
-    kind: `inert weight`, `dominant weight`, `cost-only better`; `short horizon`, or `horizon not checked` where deeper
+    kind: `cut off` (cases that go on beyond the cap pay no final action); `inert weight`, `dominant weight`,
+    `cost-only better` (of plans none of whose cases is cut off); `short horizon`, or `horizon not checked` where deeper
     plans were too much to compute; `idle test` (cannot change the decision, whatever else is seen), `barred test` (the
     rules never let it run), or `unused test` (this plan never runs it, though it can change the decision).
     """
@@ -54,7 +55,9 @@ def cautions(problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row
     plain = plain if plain is not None else cost_only(problem, agent, seconds=seconds)[0]
     graph = Graph(problem, node_limit=MOST_NODES)
     mine = _followed(Policy(graph, agent))
-    found = [*_weight(graph, agent, mine), *_cost_only(graph, agent, plain), *_depth(graph, agent, mine, seconds)]
+    words = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap).cut_off
+    found = [Caution("cut off", f"{words}.")] if words else []
+    found += [*_weight(graph, agent, mine), *_cost_only(graph, agent, plain), *_depth(graph, agent, mine, seconds)]
     return (*found, *_tests(graph, agent, plain, mine, seconds))
 
 
@@ -102,7 +105,9 @@ def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
 def _cost_only(graph: Graph, agent: Agent, plain: Row) -> list[Caution]:
     problem = graph.problem
     ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
-    if plain.reward is None or plain.reward <= ahead.reward or alike(plain.reward, ahead.reward):
+    if plain.reward is None or plain.is_cut or ahead.cut_off:
+        return []  # what cases that are cut off would still lose is in neither
+    if plain.reward <= ahead.reward or alike(plain.reward, ahead.reward):
         return []
     better = money(plain.reward - ahead.reward, problem.unit)
     word, sign = ("loss", -1) if counts_losses(problem) else ("reward", 1)
@@ -140,14 +145,16 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
             return [Caution("horizon not checked", text)]
         took = time.monotonic() - begin
         if other.done != mine.done:
-            now, then = (look_ahead(Policy(graph, one), graph.root, cap=problem.cap).reward for one in (agent, deeper))
+            now, then = (look_ahead(Policy(graph, one), graph.root, cap=problem.cap) for one in (agent, deeper))
             begins = _first(graph, deeper)
             text = f"Horizon {agent.horizon} is short: a plan that looks {horizon} tests ahead does something else"
             text += f", beginning with {begins}" if begins != _first(graph, agent) else ", after the first action"
-            size = abs(then - now)
-            if alike(then, now):
+            size = abs(then.reward - now.reward)
+            if now.cut_off or then.cut_off:
+                return [Caution("short horizon", f"{text}; with cases cut off the two cannot be compared.")]
+            if alike(then.reward, now.reward):
                 return [Caution("short horizon", f"{text}; both cost the same.")]
-            change = "better" if then > now else "worse"
+            change = "better" if then.reward > now.reward else "worse"
             return [Caution("short horizon", f"{text}, and is {change} by {money(size, problem.unit)} per case.")]
     return []
 

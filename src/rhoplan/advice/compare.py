@@ -14,7 +14,7 @@ from rhoplan.advice.case import check_fixed
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.variations import counts_losses
-from rhoplan.advice.words import money
+from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agent import Agent, make_agent
 from rhoplan.errors import LimitError
 from rhoplan.experiments.breakpoints import policy_steps
@@ -38,7 +38,8 @@ class Row:
     """What one way of deciding brings, in the model's own world.
 
     key: `commit-now`, `all-tests`, `cost-only`, `efe`, `asked` or `optimum`. cost_90: what nine cases in ten do not
-    exceed. errors = 1 - right. A number that is not known is None. lower, upper: certified bounds, of the optimum only.
+    exceed. errors = 1 - right. truncated: share of cases cut off at the cap, which pay no commit; the note says so.
+    A number that is not known is None. lower, upper: certified bounds, of the optimum only.
     """
 
     key: str
@@ -57,6 +58,12 @@ class Row:
     upper: float | None = None
     reached: bool = True
     note: str = ""
+    truncated: float | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether so many cases are cut off that the reward cannot be held against that of plans that end."""
+        return self.truncated is not None and self.truncated > HARDLY_EVER
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,7 +78,7 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Ro
     check_fixed(agent)
     graph = Graph(problem, node_limit=MOST_NODES)
     plain, deep = cost_only(problem, agent, seconds=seconds)
-    return (
+    rows = (
         _commit_now(problem),
         _all_tests(problem),
         plain,
@@ -79,6 +86,13 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Ro
         _planned("asked", graph, agent),
         _optimum(problem, plain, deep, seconds),
     )
+    return tuple(_told(problem, row) for row in rows)
+
+
+def _told(problem: Problem, row: Row) -> Row:
+    """`row` with a note on cases that are cut off."""
+    words = cut_off(problem, row.truncated or 0.0)
+    return replace(row, note="; ".join(filter(None, [row.note, words])))
 
 
 def deepest(problem: Problem) -> int | None:
@@ -150,6 +164,7 @@ def _row(key: str, label: str, first: str, ahead: Ahead) -> Row:
         cost_90=ahead.bad_case()[1],
         right=ahead.right,
         errors=1.0 - ahead.right,
+        truncated=ahead.cut,
     )
 
 
@@ -165,8 +180,9 @@ def _commit_now(problem: Problem) -> Row:
     reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ problem.flat.right[commit])
     label = f"commit now: {chosen.name}"
     return Row(
-        "commit-now", label, chosen.name, reward, -reward + 0.0, 0.0, 0.0, 0.0, right, 1.0 - right, note="no test"
-    )
+        "commit-now", label, chosen.name, reward, -reward + 0.0, 0.0, 0.0, 0.0, right, 1.0 - right, note="no test",
+        truncated=0.0,
+    )  # fmt: skip
 
 
 def _all_tests(problem: Problem) -> Row:
@@ -181,7 +197,7 @@ def _all_tests(problem: Problem) -> Row:
     first = found.run[0] if found.run else found.commit
     return Row(
         "all-tests", label, first, found.reward, -found.reward + 0.0, float(len(found.run)), cost, cost, found.right,
-        1.0 - found.right, note=note,
+        1.0 - found.right, note=note, truncated=0.0,
     )  # fmt: skip
 
 
@@ -213,8 +229,10 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     row = Row(
         "optimum", "certified optimum", found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
         found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
-        reached=found.converged, note=proved,
+        reached=found.converged, note=proved, truncated=found.truncated,
     )  # fmt: skip
+    if plain.is_cut:
+        plain = replace(plain, reward=None)  # what its cases would still lose is not in it: it proves nothing
     if plain.reward is not None and deep:
         # No plan can look further than this one does: it is the optimum, whatever the bounds found in this time say.
         proved = f"certified: no plan has an expected {word} {beyond} {sign * plain.reward + 0.0:,.6g}"
@@ -234,7 +252,10 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
 
 @dataclass(frozen=True)
 class Point:
-    """Weights per nat from `lower` to `upper` between which the score is the same; steps: policies with that score."""
+    """Weights per nat from `lower` to `upper` between which the score is the same; steps: policies with that score.
+
+    truncated: share of cases cut off at the cap; cut_off says in words what that does to the reward.
+    """
 
     lower: float
     upper: float
@@ -242,6 +263,8 @@ class Point:
     success: float
     tests: float
     steps: int
+    truncated: float
+    cut_off: str
 
 
 @dataclass(frozen=True)
@@ -276,7 +299,10 @@ def frontier(
         steps = policy_steps(problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK)
         for step in steps:
             score = step.score
-            fresh = Point(step.lower, step.upper, score.reward, score.success, score.tests, 1)
+            words = cut_off(problem, score.truncated)
+            fresh = Point(
+                step.lower, step.upper, score.reward, score.success, score.tests, 1, score.truncated, words
+            )  # fmt: skip
             last = points[-1] if points else None
             if last and _alike(last, fresh):
                 points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)

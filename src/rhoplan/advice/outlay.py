@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from rhoplan.advice.words import cut_off
 from rhoplan.menu import written
 from rhoplan.planning.graph import Graph
 from rhoplan.policy import Policy
@@ -28,7 +29,8 @@ class Ahead:
 
     tests, cost: expected number of tests and what they cost. reward: expected reward of commit and tests together.
     by_tests, by_cost: share of cases with so many tests, with such a cost. commits: share of cases per commit. right:
-    share in which the commit is a best one for the true state. cut: share of cases that go on beyond the cap.
+    share in which the commit is a best one for the true state. cut: share of cases that go on beyond the cap; cut_off
+    says in words what that does to the reward, nothing where hardly any does.
     """
 
     tests: float
@@ -39,6 +41,7 @@ class Ahead:
     commits: dict[str, float]
     right: float
     cut: float
+    cut_off: str
 
     def bad_case(self, share: float = 0.9) -> tuple[int, float]:
         """Tests and cost that `share` of cases do not exceed."""
@@ -90,6 +93,7 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
         commits={commit.name: taken[commit.name] / total for commit in commits if taken[commit.name]},
         right=right / total,
         cut=cut,
+        cut_off=cut_off(problem, cut, cap),
     )
 
 

@@ -20,7 +20,7 @@ from rhoplan.information import per_nat
 from rhoplan.menu import Commit
 from rhoplan.version import __version__
 
-FIRST = ("cost-only better", "dominant weight", "short horizon")
+FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
 """Warnings that stand at the top of the report."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rhoplan.advice.branches import Leaf, Node, Step
-from rhoplan.advice.page_parts import MANY, safe, table
+from rhoplan.advice.page_parts import MANY, NONE, safe, table
 from rhoplan.advice.sheets import Sheet, sheets
 from rhoplan.advice.telling import goes_on
 from rhoplan.advice.variations import counts_losses
@@ -132,9 +132,9 @@ def _screening(report: Report) -> tuple[str, str] | None:
 
 def thousand(report: Report) -> str:
     """How a thousand cases end, by final action and true state; what is spent; misses and false alarms."""
-    problem, ahead = report.problem, report.pathway.ahead
+    ahead = report.pathway.ahead
     wrong = f" ({one_in(1 - ahead.right)})" if 1e-12 < 1 - ahead.right < 0.1 else ""
-    cut = f" {percent(ahead.cut)} are cut off after {problem.cap} actions." if ahead.cut > 1e-9 else ""
+    cut = f" {ahead.cut_off}." if ahead.cut_off else ""
     return (
         f"{_endings(report)}<p>{in_thousand(ahead.right)} of 1,000 get a best action for their true state, "
         f"{in_thousand(1 - ahead.right)} do not{wrong}.{cut} {_screened(report)}</p><p>{_spend(report)}</p>"
@@ -156,7 +156,7 @@ def _endings(report: Report) -> str:
         for place in chosen
     ]
     rows.append(["all", *(_count(float(s)) for s in (ends.sum(axis=0) if few else ())), _count(float(ends.sum())), ""])
-    rows[-1][-1] = chance(float(right.sum() / ends.sum()))
+    rows[-1][-1] = chance(float(right.sum() / ends.sum())) if chosen else NONE  # a plan that never ends
     heads = ["final action", *(map(safe, problem.states) if few else ()), "all", "right"]
     return table(heads, rows, kind="dense" if few and len(problem.states) > 6 else "", marked=len(rows) - 1)
 

@@ -142,6 +142,8 @@ def against_best(report: Report) -> tuple[str, str]:
     mine, best, unit = rows["asked"].reward, rows["optimum"], safe(report.problem.unit)
     if mine is None or best.upper is None:
         return "not known", "no bound was found in time"
+    if rows["asked"].is_cut:
+        return "not known", "cases that are cut off pay no final loss"
     if best.upper <= mine or alike(best.upper, mine):
         return "as good", "it reaches the certified optimum"
     if best.reward is None or best.reward <= mine or alike(best.reward, mine):

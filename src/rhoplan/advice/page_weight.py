@@ -34,7 +34,7 @@ def weight_section(report: Report, found: Frontier) -> str:
     if not found.points:
         return "<p>No step of the weight was found in the time given.</p>"
     here = _here(report, found)
-    words = f"<p class='lead'>{_sentence(report, found, here)}</p>"
+    words = f"<p class='lead'>{_sentence(report, found, here)}{_cut_off(report, found)}</p>"
     if len(found.points) == 1:
         return words
     return f"{words}<div class='pair'>{_figure(report, found, here)}<div>{_table(report, found, here)}</div></div>"
@@ -68,6 +68,12 @@ def _sentence(report: Report, found: Frontier, here: int | None) -> str:
         f"{same.capitalize()} for every weight from {_range(report, point)} {unit}; this report has "
         f"{report.agent.weight:g}. {word} {there}. {looked}"
     )
+
+
+def _cut_off(report: Report, found: Frontier) -> str:
+    """From which weight on cases are cut off, and what that does to the numbers."""
+    first = next((point for point in found.points if point.cut_off), None)
+    return "" if first is None else f" At weights from {_range(report, first)}, {first.cut_off}."
 
 
 def _figure(report: Report, found: Frontier, here: int | None) -> str:

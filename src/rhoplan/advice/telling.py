@@ -32,7 +32,7 @@ def expectation(pathway: Pathway) -> str:
     return (
         f"To expect: {ahead.tests:.2f} tests costing {money(ahead.cost, pathway.unit)}; nine cases in ten need at most "
         f"{counted(tests, 'test')} and {money(cost, pathway.unit)}; the right commit in {percent(ahead.right)} of "
-        "cases."
+        f"cases.{f' {ahead.cut_off}.' if ahead.cut_off else ''}"
     )
 
 

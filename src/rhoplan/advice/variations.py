@@ -64,7 +64,7 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
         yield Parameter(f"first price of {group}", "first price", "money", price, 0, largest, change)
     for commit in menu.commits:
         for place, state in enumerate(problem.states):
-            kind: Literal["loss", "reward"] = "loss" if counts_losses(problem) else "reward"
+            kind = stake(problem)
             sign = -1.0 if kind == "loss" else 1.0
             change = _reward(problem, agent, commit, place, sign)
             value = sign * float(commit.reward[place]) + 0.0
@@ -90,6 +90,11 @@ def _row(problem: Problem, agent: Agent, test: Test, place: int, state: str) -> 
 def counts_losses(problem: Problem) -> bool:
     """Whether people count losses in this model: its file says so, or no commit brings a gain in any state."""
     return bool(problem.details.get("losses")) or all((c.reward <= 0).all() for c in problem.flat.commits)
+
+
+def stake(problem: Problem) -> Literal["loss", "reward"]:
+    """What the numbers of its commits are called."""
+    return "loss" if counts_losses(problem) else "reward"
 
 
 def moved(distribution: Array, place: int, value: float) -> Array:

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from rhoplan.planning.ties import ranked
+from rhoplan.problem import Problem
+
+HARDLY_EVER = 1e-9
+"""Share of cases below which being cut off is not worth a word."""
 
 MOST_STATES = 3
 """How many states of a belief are named; the rest are summed."""
@@ -115,6 +119,20 @@ def in_thousand(share: float) -> str:
 def counted(number: float, what: str) -> str:
     """`1 test`, `2 tests`."""
     return f"{number:g} {what}{'' if number == 1 else 's'}"
+
+
+def cut_off(problem: Problem, share: float, cap: int | None = None) -> str:
+    """What it means for a mean reward that `share` of cases is cut off at the cap; nothing where hardly any is."""
+    if share <= HARDLY_EVER:
+        return ""
+    ends = [action.reward for action in problem.menu(problem.start) if action.ends_episode]
+    steps = problem.cap if cap is None else cap
+    told = f"{percent(share)} of cases are cut off at {counted(steps, 'step')}"
+    if ends and all((reward <= 0).all() for reward in ends):
+        return f"{told} and pay no final loss: the mean looks better than it is"
+    if not ends or all((reward >= 0).all() for reward in ends):
+        return f"{told} and get no final reward: the mean looks worse than it is"
+    return f"{told} and pay no final loss, nor get a final reward: the mean leaves out what their end is worth"
 
 
 def plain(text: str) -> str:

@@ -117,6 +117,15 @@ def print_ceiling(problem: Problem) -> None:
     console().print(f"with nothing hidden{kind}: {number(found['clairvoyant'])}, which no agent can beat{bound}")
 
 
+def print_cut_off(problem: Problem, shares: dict[str, float], cap: int | None) -> None:
+    """A line for each agent some of whose cases are cut off: what that does to the mean."""
+    from rhoplan.advice.words import cut_off
+
+    for name, share in shares.items():
+        if words := cut_off(problem, share, cap):
+            console().print(f"{name}: {words}", soft_wrap=True)
+
+
 def print_json(data: Any) -> None:
     """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
     click.echo(json.dumps(finite(data), indent=2, ensure_ascii=False))

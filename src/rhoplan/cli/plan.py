@@ -18,6 +18,7 @@ from rhoplan.cli.common import (
     number,
     percent,
     print_ceiling,
+    print_cut_off,
     print_json,
     problem_argument,
     settings_line,
@@ -155,6 +156,7 @@ def evaluate_command(
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_scores(loaded, agents, scores, truth)
+        print_cut_off(truth or loaded, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
         print_ceiling(loaded)
 
 
@@ -248,5 +250,6 @@ def solve_command(
         f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
         f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
     )
+    print_cut_off(loaded, {"  that plan": solution.truncated}, None)
     work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
     out.print(f"  {solution.nodes:,} nodes, {work}")

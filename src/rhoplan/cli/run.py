@@ -14,12 +14,14 @@ import click
 from rhoplan.cli.common import (
     agent_options,
     agent_settings,
+    console,
     json_option,
     load_agents,
     load_problem,
     number,
     percent,
     print_ceiling,
+    print_cut_off,
     print_json,
     problem_argument,
     settings_line,
@@ -90,7 +92,10 @@ def simulate_command(
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_estimates(loaded, agents, estimates, truth)
+        print_errors_from(agents, estimates)
+        print_cut_off(truth or loaded, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
         print_ceiling(truth or loaded)
+    warn_of_unseen_losses(loaded, agents, estimates)
 
 
 def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
@@ -134,6 +139,32 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     show_table(table)
 
 
+def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
+    """A line that says where the standard errors come from."""
+    exact = [agent.name for agent, row in zip(agents, estimates, strict=True) if row.se_from == "exact"]
+    if not exact:
+        console().print("standard errors come from the episodes")
+        return
+    which = "" if len(exact) == len(agents) else f" of {', '.join(exact)}"
+    console().print(f"standard errors{which} come from the exact spread, those of the log score from the episodes")
+
+
+def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list[Estimate]) -> None:
+    """A line on the error stream for each agent whose largest possible loss was not met."""
+    from rhoplan.advice.words import money, one_in
+
+    for agent, row in zip(agents, estimates, strict=True):
+        if row.unseen_loss is not None:
+            unseen, unit = row.unseen_loss, problem.unit
+            click.echo(
+                f"warning: {agent.name}: the worst that an action taken can pay, {money(unseen.reward, unit)}, came up "
+                f"in none of {row.episodes:,} episodes (the worst was {money(unseen.worst_seen, unit)}; by the agent's "
+                f"beliefs its chance is {one_in(unseen.chance)}): mean and standard error leave it out; run more "
+                "episodes",
+                err=True,
+            )
+
+
 @click.command("sweep")
 @problem_argument
 @click.option(
@@ -169,6 +200,8 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
         print_json({"problem": problem, "over": name, "kind": "exact", "files": [str(f) for f in files], "rows": rows})
         return
     print_sweep(problem, name, rows)
+    shares = {f"{name} {row['setting']}, {row['agent']}": row["truncated"] for row in rows}
+    print_cut_off(load_problem(problem), shares, None)
     for file in files:
         click.echo(f"wrote {file}")
 

@@ -234,6 +234,8 @@ def show_advice(problem: Problem, advice: Advice) -> None:
             f"still to come: {number(ahead.tests, 1)} tests, about {money(ahead.cost, unit)}; "
             f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, unit)}"
         )
+        if ahead.cut_off:
+            out.print(ahead.cut_off, soft_wrap=True)
     else:
         out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
     if advice.cost_only != advice.do:

@@ -4,7 +4,8 @@ Nodes are situations (visible state and one merged belief per hidden factor). An
 the episode: its reward, its information, and for each outcome a probability and the node it leads to. The graph knows
 nothing of weights, horizons or discounts, so one graph serves every agent. It grows on demand.
 
-Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes.
+Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Flat problems have
+their M and O from the start; those of others can grow with the graph, so arrays are read after expanding, not before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rhoplan.information import entropy, gain, predict
 from rhoplan.planning.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.planning.table import BeliefTable
 from rhoplan.planning.ties import choose
-from rhoplan.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.problem import END, Action, Array, Ids, Problem, Test, Visible
 from rhoplan.situation import Situation
 
 UNKNOWN, ENDED = -2, -1
@@ -87,6 +88,10 @@ class Graph:
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
         self.gains: Array = np.empty(0)
         self._allocate(0, 0)
+        if problem.is_flat:
+            # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
+            tests = problem.flat.tests
+            self._widen(most_at_once(tests), max([len(test.outcomes) for test in tests], default=0))
         self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
 
     # -- situations -----------------------------------------------------------------------------------------------
@@ -317,6 +322,19 @@ class Graph:
         self.next[:, :had, :wide] = old[0]
         self.probability[:, :had, :wide] = old[1]
         self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
+
+
+def most_at_once(tests: Sequence[Test]) -> int:
+    """At least as many as there can ever be of `tests` on one menu.
+
+    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
+    """
+    once = {test.name for test in tests if not test.repeatable}
+    last_of_chains: set[str] = set()
+    for test in tests:
+        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
+        last_of_chains.add(test.name)
+    return len(last_of_chains)
 
 
 def _wider(array: Ids, columns: int, fill: int) -> Ids:

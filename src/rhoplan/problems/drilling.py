@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.problem import END, Action, Factor, Problem, Visible, check_problem
+from rhoplan.check import check_problem
+from rhoplan.problem import END, Action, Factor, Problem, Visible
 from rhoplan.problems.classics import check_probabilities
 
 

@@ -47,6 +47,8 @@ def catalogue(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem = shelf.problem(source)
+    from rhoplan.advice.variations import stake
+
     text, language = source.text, source.language
     if text is None and problem.is_flat:
         from rhoplan.problems.registry import WORKED_MODELS
@@ -70,6 +72,7 @@ def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         "grid": problem.details.get("grid"),
         "places": problem.details.get("places"),
         "losses": bool(problem.details.get("losses")),
+        "stake": stake(problem) if problem.is_flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],
         "language": language,

@@ -183,6 +183,6 @@ function aheadBox(advice) {
         el("p", {}, `9 in 10 cases: at most ${counted(ahead.tests_90, "test")} and ${amount(ahead.cost_90, unit)}`),
         el("p", { class: "quiet" }, `Right in the end: ${percent(ahead.right)}`),
         el("ul", { class: "ends quiet" }, ends.map(([name, share]) => el("li", {}, el("span", {}, name), el("span", { class: "number" }, percent(share))))),
-        ahead.cut > 1e-9 ? el("p", { class: "quiet" }, `${percent(ahead.cut)} go on beyond ${state.model.cap} tests.`) : null]
+        ahead.cut_off ? el("p", {}, `${ahead.cut_off}.`) : null]
       : el("p", { class: "large" }, "Nothing: decide now."));
 }

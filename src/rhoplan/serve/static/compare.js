@@ -16,7 +16,8 @@ function tableBox({ rows }) {
   const { "cost-only": plain, asked } = by;
   const total = (row) => (row.reward === null ? "–" : fixed(state.model.losses ? -row.reward : row.reward));
   const said = [];
-  if (plain?.reward != null && asked?.reward != null) {
+  const cut = (row) => row.truncated > 1e-9; // what such cases would still lose is not in the total
+  if (plain?.reward != null && asked?.reward != null && !cut(plain) && !cut(asked)) {
     const better = plain.reward - asked.reward;
     if (better > 1e-9 * state.model.reward_scale) said.push(`Cost-only planning is better by ${number(better, 3)} ${unit} per case than the plan with a price on information.`);
     else if (better < -1e-9 * state.model.reward_scale) said.push(`The plan with a price on information is better by ${number(-better, 3)} ${unit} per case than cost-only at the horizon reached.`);
@@ -58,6 +59,7 @@ function frontierBox(frontier) {
       el("td", {}, fixed(total(point), 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
   return el("section", { class: "box" }, head,
     el("p", {}, `Look-ahead ${frontier.horizon}. ${said}`, points.length > 1 ? " Each point is a step: between steps the plan stays as it is." : "",
+      points.some((point) => point.cut_off) ? ` In some steps ${points.find((point) => point.cut_off).cut_off}.` : "",
       frontier.complete ? "" : " Not all steps up to the largest price were found in time."),
     el("div", { class: points.length > 1 ? "frontier" : "" }, points.length > 1 ? chart(points, best, total, worth) : null, table));
 }

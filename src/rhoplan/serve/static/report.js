@@ -30,7 +30,7 @@ export async function showReport() {
     end ? el("p", {}, el("b", {}, end.commit), overrides(end) ? `, where the advice was ${end.advised}.` : ", as advised.")
       : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`),
         el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `, advice.is_test
-          ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 cases at most ${counted(advice.ahead.tests_90, "test")} and ${amount(advice.ahead.cost_90, unit)}.` : "")],
+          ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 cases at most ${counted(advice.ahead.tests_90, "test")} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
     el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}, price of information ${number(advice.weight)} ${unit} per nat; rhoplan ${advice.version}. With cost alone the plan would do ${advice.cost_only}.`));
   return { content: el("div", { class: "report" }, sheet, report) };
 }

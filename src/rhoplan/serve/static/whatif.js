@@ -19,7 +19,7 @@ function body(more) {
 
 const quick = latest((signal) => ask("what-if", body({ flips: false }), { signal }));
 // One kind of number after another, so that the first answers are there early.
-const KINDS = [["prior", "weight"], ["cost", "first price"], ["reward"]];
+const KINDS = [["prior", "weight"], ["cost", "first price"], ["reward", "loss"]];
 const thorough = latest(async (signal, tell) => {
   const found = [];
   for (const only of KINDS) {
@@ -78,17 +78,18 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
-      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.` : "Nothing is still to come."),
+      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
     advice.runner_up ? el("p", { class: "quiet" }, `Runner-up: ${advice.runner_up}, ${advice.margin < 1e-9 ? "a tie" : `${amount(advice.margin, unit)} behind`}.`) : "");
 }
 
 function drawFlips(place, sliders, flips, done) {
   const rows = [];
   for (const flip of flips) {
-    const loss = state.model.losses && flip.kind === "reward";
+    // A model written with rewards that are all losses is examined as losses, and its sliders stay rewards.
+    const turned = flip.kind === "loss" && !state.model.record.losses;
     const said = [];
-    for (const [edge, way] of [[flip.down, loss ? "above" : "below"], [flip.up, loss ? "below" : "above"]]) {
-      const value = loss ? -edge.value : edge.value;
+    for (const [edge, way] of [[flip.down, turned ? "above" : "below"], [flip.up, turned ? "below" : "above"]]) {
+      const value = turned ? -edge.value : edge.value;
       if (edge.status === "flips") said.push({ text: `${way} ${show(flip, value)} it becomes ${edge.then}`, far: distance(flip, edge.value), value });
       else if (edge.status === "not examined") said.push({ text: `${way}: not examined`, far: Infinity });
     }
@@ -98,7 +99,7 @@ function drawFlips(place, sliders, flips, done) {
       line.textContent = (said.length === 2 && !found.length ? "not examined in time" : said.map((one) => one.text).join("; ")) || "no flip within its range";
       line.closest(".slider").mark(found.map((one) => one.value));
     }
-    rows.push(...found.map((one) => ({ ...one, name: loss ? flip.parameter.replace("reward", "loss") : flip.parameter })));
+    rows.push(...found.map((one) => ({ ...one, name: turned ? flip.parameter.replace("loss", "reward") : flip.parameter })));
   }
   rows.sort((a, b) => a.far - b.far);
   place.replaceChildren(...[el("h2", {}, "Where it flips"), rows.length
@@ -148,7 +149,7 @@ function drawSliders(place, update, rebuild) {
     const now = changes.rewards[commit]?.[name];
     const reach = Math.max(scale, 2 * Math.abs(value));
     return [`${commit} when ${name}`, now === undefined ? value : sign * now, sign < 0 ? squared(value > 0 ? 4 * value : scale) : straight(-reach, reach),
-      `reward of ${commit} in ${name}`, (chosen) => { changes.rewards[commit] = { ...changes.rewards[commit], [name]: sign * chosen }; }];
+      `${state.model.stake} of ${commit} in ${name}`, (chosen) => { changes.rewards[commit] = { ...changes.rewards[commit], [name]: sign * chosen }; }];
   }));
   const group = (title, rows) => el("details", { class: "group", open: rows.length <= FOLDED }, el("summary", {}, title),
     rows.slice(0, SHOWN).map((row) => slider(row, update)),
