@@ -12,6 +12,7 @@ from typing import Any
 from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.experiments.paper import Cell, Quote, published, quotes_of, select
 from rhoplan.reproduction.claims import SAME, UNITS, exact_job
+from rhoplan.reproduction.claims import by_unit as by_unit_of
 from rhoplan.reproduction.compare import Number
 from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_quotes import each_quoted, mean, setting, told
@@ -165,9 +166,33 @@ def _bootstrap_finding(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], 
         used = {"confidence": 100 * CONFIDENCE, "resamples": float(RESAMPLES)}[cell.column]
         return setting(quote, cell, used, f"{cell.column} of the bootstrap")
     kinds = data[str(cell.row["problem"]), str(cell.row["agent"])]
-    exact = {unit: kinds[unit][cell.column] for unit in kinds if unit != "simulated"}
-    by_unit = exact if len(exact) > 1 else {"": next(iter(exact.values()))}
-    return mean(quote, cell, by_unit, EPISODES, f"{kinds['simulated'][cell.column].mean:.3f}")
+    exact = {unit: kinds[unit] for unit in kinds if unit != "simulated"}
+    exact = exact if len(exact) > 1 else {"": next(iter(exact.values()))}
+    by_unit = {unit: found[cell.column] for unit, found in exact.items()}
+    finding = mean(quote, cell, by_unit, EPISODES, f"{kinds['simulated'][cell.column].mean:.3f}")
+    return _within_interval(finding, cell, {unit: found["reward"].mean for unit, found in exact.items()})
+
+
+def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -> Finding:
+    """`finding`, unless the exact mean lies outside the printed interval: then what the interval says is not so.
+
+    An interval is a statement about the mean itself, so no sampling error excuses it, and no other table does.
+    """
+    row = " ".join(f"{name}={cell.row[name]}" for name in ("problem", "agent"))
+    low, high = (select(f"bootstrap {row} {end}")[0] for end in ("reward_low", "reward_high"))
+    assert low.value is not None
+    assert high.value is not None
+    inside = {u: low.value - low.rounding <= mean <= high.value + high.rounding for u, mean in means.items()}
+    if all(inside.values()) or finding.verdict == CONTRADICTED:
+        return finding
+    outside = ", ".join(
+        f"{means[u]:.3f}{f' in {u}' if len(means) > 1 else ''}" for u, fits in inside.items() if not fits
+    )
+    verdict, unit = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
+    reason = (
+        f"the exact mean, {outside}, lies outside the printed interval, {low.text} to {high.text}; {finding.reason}"
+    )
+    return replace(finding, verdict=verdict, unit=unit, reason=reason)
 
 
 def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:
