@@ -189,13 +189,26 @@ def chance_of_count(low: int, high: int, n: int, *, share: float, counted: int =
         raise ValueError(
             f"counts must lie between 0 and n, and a share between 0 and 1; got {low}, {high}, {n}, {share}"
         )
-    if not counted and share in (0.0, 1.0):
-        return 1.0 if low <= share * n <= high else 0.0
-    weights = np.exp(_log_counts(n, share, counted))
-    weights /= math.fsum(weights)
+    weights = binomial(n, share, counted=counted)
     below, above = math.fsum(weights[: high + 1]), math.fsum(weights[low:])
     at_the_end = low == 0 if below < above else high == n
     return min(min(below, above) * (1 if at_the_end else 2), 1.0)
+
+
+def binomial(n: int, share: float, *, counted: int = 0) -> Array:
+    """Chances of 0, 1, ... n successes (n+1,); beta-binomial where the share was itself counted in so many episodes."""
+    if not counted and share in (0.0, 1.0):
+        return np.asarray(np.arange(n + 1) == round(share * n), dtype=float)
+    steps = np.arange(n)
+    if counted:
+        right, wrong = counted * share + 0.5, counted * (1 - share) + 0.5
+        factors = np.log(right + steps), np.log(wrong + steps)
+    else:
+        factors = np.full(n, math.log(share)), np.full(n, math.log1p(-share))
+    yes, no, ranks = (np.concatenate([[0.0], np.cumsum(one)]) for one in (*factors, np.log(1.0 + steps)))
+    logs = yes + no[::-1] - ranks - ranks[::-1]
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / math.fsum(weights))
 
 
 def cohens_d(first: Sample, second: Sample) -> float:
@@ -239,20 +252,6 @@ def student_p(statistic: float, degrees: float) -> float:
     if math.isinf(statistic):
         return 0.0
     return _beta_share(statistic * statistic / degrees, degrees / 2)
-
-
-def _log_counts(n: int, share: float, counted: int) -> Array:
-    """Logarithms of the chances of 0..n successes: binomial, or beta-binomial where the share was itself counted."""
-    steps = np.arange(n)
-    if counted:
-        right, wrong = counted * share + 0.5, counted * (1 - share) + 0.5
-        factors = np.log(right + steps), np.log(wrong + steps)
-        whole = float(np.log(counted + 1.0 + steps).sum())
-    else:
-        factors, whole = (np.full(n, math.log(share)), np.full(n, math.log1p(-share))), 0.0
-    yes, no, ranks = (np.concatenate([[0.0], np.cumsum(one)]) for one in (*factors, np.log(1.0 + steps)))
-    logs: Array = ranks[-1] - ranks - ranks[::-1] + yes + no[::-1] - whole
-    return logs
 
 
 def _checked(sample: Sample) -> Array:

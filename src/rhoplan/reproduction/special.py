@@ -16,6 +16,7 @@ from rhoplan.problem import Problem
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context
+from rhoplan.reproduction.quoted import quoted_study
 from rhoplan.reproduction.special_tables import build_alpha_eta, build_effect_sizes
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.told import told_studies
@@ -32,7 +33,7 @@ def special_studies() -> list[Study]:
         "effect-sizes": (build_effect_sizes, (2, 5)),
     }
     tables = [_study(published().tables[name], build, seconds) for name, (build, seconds) in builders.items()]
-    return [*tables, *told_studies(), near_optimality_study(), *search_studies()]
+    return [*tables, *told_studies(), near_optimality_study(), *search_studies(), quoted_study()]
 
 
 def _study(table: Table, build: Callable[[Context], Outcome], seconds: tuple[float, float]) -> Study:

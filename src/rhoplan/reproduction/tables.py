@@ -10,6 +10,7 @@ from rhoplan.experiments.paper import Cell, Row, Table, published
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context, score_job, simulate_job
+from rhoplan.reproduction.derived import derived
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import Finding, Outcome, Sheet, Study
 
@@ -160,8 +161,10 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
         if n
     }
     texts = (cell.text, *(_text(n, column) for n in (simulated, exact.get("bits"), exact.get("nats"))))
-    if cell.value is None or column not in MEASURED:
+    if cell.value is None:
         return None, texts
+    if column not in MEASURED:
+        return derived(table, cell, _name(table, cell), _label(cell.row)), texts
     judged = judge(cell, known or ({"": simulated} if simulated else {}), line.episodes, scale)
     unstated = "" if table.protocol else f"; no protocol is stated, taken as {UNSTATED} episodes"
     reason = judged.reason + unstated
@@ -174,7 +177,7 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
             )
     label = " ".join(_label(cell.row))
     finding = Finding(
-        f"{table.id}/{'-'.join(label.replace(',', '').split())}/{column}",
+        _name(table, cell),
         table.place,
         f"{label}: {column}",
         cell.text,
@@ -185,6 +188,11 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
         reason,
     )
     return finding, texts
+
+
+def _name(table: Table, cell: Cell) -> str:
+    label = " ".join(_label(cell.row))
+    return f"{table.id}/{'-'.join(label.replace(',', '').split())}/{_columns_of(cell)}"
 
 
 MEASURED = ("tests", "success", "reward", "steps", "good", "bad", "missed", "accuracy", "checks")

@@ -17,6 +17,7 @@ from rhoplan.reproduction.compare import Number
 from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_quotes import each_quoted, mean, setting, told
 from rhoplan.reproduction.jobs import Job, job
+from rhoplan.reproduction.repeats import disagreement
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.tables import number
 
@@ -46,28 +47,23 @@ def every_quote(part: str, check: Callable[[Quote, Cell], Finding]) -> tuple[Fin
     found = [replace(one, reason=one.reason + again) for one, again in zip(
         each_quoted(part, check), (restated(cell) for quote in quotes_of(part) for cell in quote.cells), strict=True
     )]  # fmt: skip
+    return numbered(found)
+
+
+def numbered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """`findings`, with a number after those ids that have come before."""
     seen: dict[str, int] = {}
-    numbered = []
-    for one in found:
+    found = []
+    for one in findings:
         seen[one.id] = seen.get(one.id, 0) + 1
-        numbered.append(replace(one, id=f"{one.id}-{seen[one.id]}") if seen[one.id] > 1 else one)
-    return tuple(numbered)
+        found.append(replace(one, id=f"{one.id}-{seen[one.id]}") if seen[one.id] > 1 else one)
+    return tuple(found)
 
 
 def restated(cell: Cell) -> str:
     """Where a number is told a second time and differs from the first, what the first is; empty otherwise."""
-    if not cell.repeats or cell.value is None:
-        return ""
-    cells = [select(part)[0] for part in cell.repeats.split(" - ")]
-    first, *rest = (one.value for one in cells)
-    if first is None or any(value is None for value in rest):
-        return ""
-    before = first - sum(value for value in rest if value is not None)
-    slack = cell.rounding + sum(one.rounding for one in cells)
-    if abs(cell.value - before) <= slack * (1 + 1e-9):
-        return ""
-    table = cell.repeats.split()[0]
-    return f"; the paper itself has {' - '.join(one.text for one in cells)} in '{table}'"
+    differs = disagreement(cell) if cell.repeats and cell.value is not None else ""
+    return f"; {differs}" if differs else ""
 
 
 def text_of(one: Number | None, percent: bool = False) -> str:
