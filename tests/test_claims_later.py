@@ -28,8 +28,6 @@ from rhoplan.reproduction.study import (
     Finding,
 )
 
-MODULES = ("grids", "later", "robust", "search", "transfer", "within")
-
 SCORE: dict[str, Any] = {
     "reward": 1.0,
     "reward_sd": 1.0,

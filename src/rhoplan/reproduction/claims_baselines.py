@@ -50,43 +50,24 @@ def tour(size: int) -> list[tuple[int, int]]:
 
 @claim("greedy-worth-beating")
 def greedy_worth_beating(context: Context) -> Finding:
-    problems = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
-    ours = rows(context, {spec: ("rocksample", {"problem": spec, "agent": "greedy"}) for spec in problems})
-    leave = {spec: leaving_reward(spec) for spec in problems}
-    weaker = [spec for spec in problems if ours[spec].mean("reward") < leave[spec]]
-    told = [f"{spec} {signed(ours[spec].mean('reward'))} for {signed(leave[spec])}" for spec in problems]
+    rocks = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
+    named = {spec: ("rocksample", {"problem": spec, "agent": "greedy"}) for spec in rocks}
+    named |= {spec: ("inspection", {"problem": spec, "agent": "greedy"}) for spec in INSPECTIONS}
+    blind_jobs = {spec: score_job(spec, "blind", unit="nats") for spec in INSPECTIONS}
+    ours, blind = at_once(lambda: rows(context, named), lambda: ask(context, blind_jobs))
+    trivial = {spec: leaving_reward(spec) for spec in rocks} | {s: float(one["reward"]) for s, one in blind.items()}
+    weaker = [spec for spec in named if ours[spec].mean("reward") < trivial[spec] - SAME]
+    told = [f"{spec} {signed(ours[spec].mean('reward'))} for {signed(trivial[spec])}" for spec in named]
     return found(
         "greedy-worth-beating",
         CONTRADICTED if weaker else CONFIRMED,
-        f"To leave in the first step pays more than Greedy, exactly, on {len(weaker)} of {len(problems)} instances: "
-        f"{listed(told)}. A lead over Greedy there is one over sampling blindly, which costs what it brings.",
-        published=listed(one.text for one in select("rocksample reward agent=greedy")),
+        "On RockSample anyone may leave in the first step; on Inspection anyone may declare each component as prior "
+        f"and stakes say, untested. Greedy earns less, exactly, on {len(weaker)} of {len(named)} instances: "
+        f"{listed(told)}. A lead over Greedy there shows nothing that a rule without thought does not have.",
+        published=listed(one.text for table in ("rocksample", "inspection") for one in
+                         select(f"{table} reward agent=greedy")),
         exact=listed(told),
-    )
-
-
-@claim("accuracy-at-moderate-cost")
-def accuracy_at_moderate_cost(context: Context) -> Finding:
-    agents = ("greedy", "planning", "planning-ig", "efe")
-    named = {(p, a): ("inspection", {"problem": p, "agent": a}) for p in INSPECTIONS for a in agents}
-    blind_jobs = {problem: score_job(problem, "blind", unit="nats") for problem in INSPECTIONS}
-    ours, blind = at_once(lambda: rows(context, named), lambda: ask(context, blind_jobs))
-    worse = {p: [a for a in agents if ours[p, a].mean("reward") < blind[p]["reward"] - SAME] for p in INSPECTIONS}
-    told = [
-        f"{p}: without any test {signed(blind[p]['reward'])}, "
-        + ", ".join(f"{a} {signed(ours[p, a].mean('reward'))}" for a in agents)
-        for p in INSPECTIONS
-    ]
-    losing = listed(f"{', '.join(ones) or 'nobody'} on {p}" for p, ones in worse.items())
-    return found(
-        "accuracy-at-moderate-cost",
-        CONTRADICTED if any("efe" in ones for ones in worse.values()) else CONFIRMED,
-        f"To walk from component to component and declare each as the prior and the stakes say, untested, earns more "
-        f"than {losing}. {listed(told)}. Tests that lose to no tests are no moderate price of accuracy.",
-        published=listed(one.text for one in select("inspection reward agent=efe")),
-        exact=listed(told),
-        unit="nats",
-    )
+    )  # fmt: skip
 
 
 @claim("strongest-on-navigation")
