@@ -8,6 +8,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from rhoplan.reproduction.compare import CHANCE
+
 HERE = Path(__file__).parent
 
 LONG = 320
@@ -48,6 +50,8 @@ def main(folder: Path) -> None:
         "the engine reaches and against seeded episodes elsewhere. The verdicts are computed: this page is written",
         f"by `docs/found.py` from a {size} run of `rhoplan reproduce` (rhoplan {manifest['version']}). The report that",
         "the command makes shows each verdict with its table or figure, the command behind it and the reason.",
+        "A number is contradicted where chance alone would put it so far from ours, or farther, less than once in",
+        f"{round(1 / CHANCE):,} times: means by their standard error, shares by the exact distribution of their count.",
         "",
         f"- {len(numbers)} printed numbers that are results: {_counts(numbers)}.",
         *(f"- {apart[verdict]} {told}." for verdict, told in APART.items() if apart[verdict]),

@@ -26,7 +26,7 @@ from rhoplan.reproduction.claims import (
     signed,
 )
 from rhoplan.reproduction.claims_weights import near_margin, sweeps
-from rhoplan.reproduction.compare import CHANCE, FAR, Number, share_chance
+from rhoplan.reproduction.compare import CHANCE, FAR, Number, chance_text, share_chance
 from rhoplan.reproduction.context import Context, score_job, simulate_job
 from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, Finding
@@ -102,7 +102,7 @@ def tileworld_8_split(context: Context) -> Finding:
         verdict,
         f"Planning succeeds in {percent(lead.planning['success'])}, EFE in {percent(success['bits'])} with weight 1 "
         f"per bit and in {percent(success['nats'])} with 1 per nat. The chance of a rate as far off as the printed "
-        f"one, or farther, is {_chance(chance['bits'])} and {_chance(chance['nats'])}.",
+        f"one, or farther, is {chance_text(chance['bits'])} and {chance_text(chance['nats'])}.",
         published=printed("tileworld-8-collapse success"),
         exact=f"planning {percent(lead.planning['success'])}; efe {percent(success['bits'])} (bits), "
         f"{percent(success['nats'])} (nats)",
@@ -128,8 +128,8 @@ def tileworld_8_twice(context: Context) -> Finding:
         off.append(min(*apart, nested) < CHANCE)
         told.append(
             f"{agent} {short.text} and {long.text}, exact {percent(exact)}: as runs of their own chance "
-            f"{_chance(apart[0])} and {_chance(apart[1])}; if the five seeds hold the three, the other two have "
-            f"{percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance {_chance(nested)}"
+            f"{chance_text(apart[0])} and {chance_text(apart[1])}; if the five seeds hold the three, the other two "
+            f"have {percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance {chance_text(nested)}"
         )
     return found(
         "tileworld-8-twice",
@@ -280,10 +280,6 @@ def _rest(short: Cell, long: Cell) -> tuple[int, int]:
                   ((long, LONG, sign), (short, SHORT, -sign))]  # fmt: skip
         ends.append(min(max(round(counts[0] - counts[1]), 0), LONG - SHORT))
     return ends[0], ends[1]
-
-
-def _chance(chance: float) -> str:
-    return f"{chance:.2g}" if chance >= 1e-12 else "below 1e-12"
 
 
 def _value(where: str, column: str, **row: str | float) -> float:

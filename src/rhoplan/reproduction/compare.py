@@ -78,7 +78,7 @@ def _apart(cell: Cell, ours: Number, episodes: int, scale: float) -> tuple[bool,
         return True, SAME
     if ours.counted is not None:
         chance = share_chance(cell, ours, episodes, scale)
-        return chance >= CHANCE, f"chance {chance:.2g}"
+        return chance >= CHANCE, f"so far off with chance {chance_text(chance)}"
     far = errors_apart(cell, ours, episodes, scale)
     return far < FAR, "off by more than rounding, where nothing scatters" if math.isinf(far) else f"off by {far:.1f} SE"
 
@@ -103,6 +103,10 @@ def share_chance(cell: Cell, ours: Number, episodes: int, scale: float = 0.01) -
     low, high = math.ceil(centre - slack - 1e-6), math.floor(centre + slack + 1e-6)
     low, high = (max(0, min(end, episodes)) for end in sorted((low, high)))
     return chance_of_count(low, high, episodes, share=ours.mean, counted=ours.counted or 0)
+
+
+def chance_text(chance: float) -> str:
+    return f"{chance:.2g}" if chance >= 1e-12 else "below 1e-12"
 
 
 def _beyond(cell: Cell, ours: Number, scale: float) -> float:
