@@ -129,7 +129,8 @@ def tileworld_8_twice(context: Context) -> Finding:
         told.append(
             f"{agent} {short.text} and {long.text}, exact {percent(exact)}: as runs of their own chance "
             f"{chance_text(apart[0])} and {chance_text(apart[1])}; if the five seeds hold the three, the other two "
-            f"have {percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance {chance_text(nested)}"
+            f"have {percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance "
+            f"{chance_text(nested)}"
         )
     return found(
         "tileworld-8-twice",
