@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.planning.ties import choose
-from rhoplan.problem import Array, Problem
+from rhoplan.graph.ties import choose
+from rhoplan.model.problem import Array, Problem
 
 MOST_COMBINATIONS = 2_000_000
 """Combinations of results, times states, that are held at once: 16 MB."""

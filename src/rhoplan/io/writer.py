@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.problem import Problem, Test
+from rhoplan.model.problem import Problem, Test
 
 
 def write_model(problem: Problem) -> str:
