@@ -19,8 +19,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy, decide
 from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.menu import Commit, Test
-from rhoplan.model.problem import observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate

@@ -13,10 +13,9 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.menu import Commit, Test
-from rhoplan.model.problem import observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.report.report import check_reportable
+from rhoplan.report.content import check_reportable
 from rhoplan.scoring.evaluate import evaluate
 from strategies import Limits, random_case
 

@@ -15,9 +15,10 @@ from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.graph.graph import Graph, most_at_once
-from rhoplan.model.problem import END, Action, Array, Factor, FlatMenu
+from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan
-from rhoplan.report.report import make_report
+from rhoplan.report.content import make_report
 from rhoplan.scoring.steps import policy_steps
 
 CLOSE = 1e-9

@@ -13,8 +13,7 @@ from rhoplan.advice.variations import moved, parameters
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import observe_all
-from rhoplan.model.menu import Commit, Test
-from rhoplan.model.problem import observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     )
     from rhoplan.io.model_file import parse_model, read_model, write_model
     from rhoplan.model.check import check_problem
-    from rhoplan.model.problem import END, Action, Commit, Factor, Problem, Test, observe_then_commit
+    from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+    from rhoplan.model.problem import END, Action, Factor, Problem
     from rhoplan.planning.certified.solve import Solution, solve
     from rhoplan.planning.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
     from rhoplan.problems.registry import PROBLEMS, make
@@ -58,7 +59,8 @@ _NAMES = {
     "io.model_file": ("parse_model", "read_model", "write_model"),
     "planning.certified.solve": ("Solution", "solve"),
     "agents.policy": ("ActionValue", "Decision", "decide"),
-    "model.problem": ("END", "Action", "Commit", "Factor", "Problem", "Test", "observe_then_commit"),
+    "model.observe_then_commit": ("Commit", "Test", "observe_then_commit"),
+    "model.problem": ("END", "Action", "Factor", "Problem"),
     "problems.registry": ("PROBLEMS", "make"),
     "scoring.evaluate": ("Score", "evaluate"),
     "belief.situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),

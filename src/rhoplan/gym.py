@@ -37,7 +37,8 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from rhoplan.belief.draws import draw_outcome, draw_state
-from rhoplan.model.problem import END, Action, FlatMenu, Problem, Visible
+from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
@@ -274,7 +275,7 @@ def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Vi
         # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
         visibles: list[Visible] = [problem.start]
         every = FlatMenu(tuple(replace(test, after=()) for test in problem.flat.tests), problem.flat.commits)
-        actions, listed = list(every(frozenset())), True
+        actions, listed = list(every.everything), True
     else:
         visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
     if not listed:

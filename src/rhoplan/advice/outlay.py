@@ -16,7 +16,7 @@ import numpy as np
 from rhoplan.advice.words import cut_off
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph
-from rhoplan.model.menu import written
+from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Array
 
 NEGLIGIBLE = 1e-12

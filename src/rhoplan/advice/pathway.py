@@ -22,10 +22,8 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
-from rhoplan.report.drawing import as_svg
-from rhoplan.report.telling import as_mermaid, as_text
 
-__all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "as_mermaid", "as_svg", "as_text", "pathway"]
+__all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
 SMALLEST = 1e-3
 """Share of cases below which a branch is not drawn: fewer than one case in a thousand."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rhoplan.agents.agent import Agent
-from rhoplan.model.menu import Commit, FlatMenu, Test
+from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
 
 Change = Callable[[float], tuple[Problem, Agent]]

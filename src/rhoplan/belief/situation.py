@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rhoplan.belief.information import is_tiny, underflows, update, update_logs
 from rhoplan.errors import EvidenceError, ImpossibleEvidence
-from rhoplan.model.menu import TESTS
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 
 
@@ -112,14 +111,13 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     menu = problem.flat
     test = next(known for known in menu.tests if known.name == name)
     done = situation.visible
-    assert isinstance(done, frozenset)
-    if not test.repeatable and name in done:
+    assert isinstance(done, Done)
+    if not test.repeatable and name in done.run:
         return f"test '{name}' may run only once and has been run already"
-    waits = [other for other in test.after if other not in done]
+    waits = [other for other in test.after if other not in done.run]
     if waits:
         return f"test '{name}' may run only after {', '.join(waits)}"
-    counted: dict[str, Any] = dict(item for item in done if isinstance(item, tuple))
-    full = menu.most_tests is not None and counted.get(TESTS, 0) >= menu.most_tests
+    full = menu.most_tests is not None and done.tests >= menu.most_tests
     cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:g} {problem.unit}"
     return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
 

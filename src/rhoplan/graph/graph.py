@@ -22,7 +22,8 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Test, Visible
+from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""

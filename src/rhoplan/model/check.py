@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.menu import END, LARGEST_REWARD, ROW_SUM_TOLERANCE, Action, Array, Visible
-from rhoplan.model.problem import Problem
+from rhoplan.model.problem import END, LARGEST_REWARD, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
 
 MOST_MENUS = 300
 """Menus that are looked at, the nearest to the start first."""

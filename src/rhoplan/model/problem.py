@@ -12,54 +12,147 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.menu import (
-    END,
-    LARGEST_HORIZON,
-    LARGEST_REWARD,
-    ROW_SUM_TOLERANCE,
-    Action,
-    Array,
-    CachedMenu,
-    Commit,
-    Factor,
-    FlatMenu,
-    Ids,
-    Tally,
-    Test,
-    Visible,
-    best_commits,
-)
 
-__all__ = [
-    "END",
-    "LARGEST_HORIZON",
-    "LARGEST_REWARD",
-    "ROW_SUM_TOLERANCE",
-    "Action",
-    "Array",
-    "CachedMenu",
-    "Commit",
-    "Factor",
-    "FlatMenu",
-    "Ids",
-    "Leaf",
-    "Menu",
-    "Problem",
-    "Rule",
-    "Tally",
-    "Test",
-    "Visible",
-    "best_commits",
-    "observe_then_commit",
-]
+if TYPE_CHECKING:
+    from rhoplan.model.observe_then_commit import FlatMenu
+
+Array: TypeAlias = NDArray[np.float64]
+Ids: TypeAlias = NDArray[np.int64]
+Visible: TypeAlias = Hashable
+
+ROW_SUM_TOLERANCE = 1e-9
+"""How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
+
+
+LARGEST_REWARD = 1e100
+"""Size of a reward whose square and sums are still numbers."""
+
+LARGEST_HORIZON = 10_000
+
+
+class _End(Enum):
+    END = "end"
+
+    def __repr__(self) -> str:
+        return "END"
+
+
+END = _End.END
+"""The visible state after the last action of an episode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+
+    name: str
+    states: tuple[str, ...]
+    prior: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """Something the agent can do.
+
+    reward: (S,) what it pays for each hidden state of its factor (a cost is a negative reward).
+    likelihood: (S, O) probability of each outcome given the hidden state before the action.
+    leads_to: the visible state after each outcome; END stops the episode.
+    transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome.
+    """
+
+    name: str
+    reward: Array
+    likelihood: Array
+    outcomes: tuple[str, ...]
+    leads_to: tuple[Visible, ...]
+    factor: int = 0
+    transition: Array | None = None
+
+    @property
+    def ends_episode(self) -> bool:
+        return all(visible is END for visible in self.leads_to)
+
+    @cached_property
+    def same_reward(self) -> float | None:
+        """The reward, where it is one and the same in every state; None where it depends on the state."""
+        return float(self.reward[0]) if np.all(self.reward == self.reward[0]) else None
+
+    @cached_property
+    def least_likelihood(self) -> float:
+        """The smallest probability above zero of an outcome, or of a change of state."""
+        least = float(np.min(self.likelihood, initial=1.0, where=self.likelihood > 0))
+        if self.transition is not None:
+            least *= float(np.min(self.transition, initial=1.0, where=self.transition > 0))
+        return least
+
+    @property
+    def preserves_hidden_state(self) -> bool:
+        """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""
+        return self.transition is None or bool(np.all(self.transition == np.eye(len(self.reward))))
+
+    @property
+    def kind(self) -> str:
+        """`commit` ends the episode, `test` has outcomes, `sample` changes the hidden state, `move` does neither."""
+        if self.ends_episode:
+            return "commit"
+        if len(self.outcomes) > 1:
+            return "test"
+        return "move" if self.preserves_hidden_state else "sample"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+
+    An action is named, or meant by its kind; an empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted
+
+
+class CachedMenu:
+    """A menu that is built once per visible state: subclasses say how in `build`."""
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        """The actions available in `visible`."""
+        raise NotImplementedError
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        if visible not in self._menus:
+            self._menus[visible] = self.build(visible)
+        return self._menus[visible]
+
+    @cached_property
+    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the numbers, not the menus made from them."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
 
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
 Rule: TypeAlias = Callable[..., str]
@@ -97,14 +190,15 @@ class Problem:
 
     @property
     def is_flat(self) -> bool:
-        """Whether this is an observe-then-commit problem with a single hidden factor."""
-        return isinstance(self.menu, FlatMenu)
+        """Whether this is an observe-then-commit problem: one hidden factor that stays as it is, tests, one commit."""
+        return hasattr(self.menu, "commits")
 
     @property
     def flat(self) -> FlatMenu:
-        if not isinstance(self.menu, FlatMenu):
+        """Tests, commits and rules of an observe-then-commit problem."""
+        if not self.is_flat:
             raise ProblemError(f"'{self.name}' is not an observe-then-commit problem with one hidden factor")
-        return self.menu
+        return cast("FlatMenu", self.menu)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -141,66 +235,3 @@ class Problem:
             beaten = (rewards[:, None] > rewards).all(axis=-1).any(axis=0)
             sizes.append(float(np.max(np.abs(rewards[~beaten]))))
         return max([*sizes, 0.0]) or 1.0
-
-
-def observe_then_commit(
-    name: str,
-    states: tuple[str, ...],
-    *,
-    tests: tuple[Test, ...],
-    commits: tuple[Commit, ...],
-    prior: Array | None = None,
-    unit: str = "points",
-    horizon: int = 3,
-    note: str = "",
-    spec: str = "",
-    details: dict[str, Any] | None = None,
-    first_prices: Mapping[str, float] | None = None,
-    most_tests: int | None = None,
-    budget: float | None = None,
-) -> Problem:
-    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
-    if not commits:
-        raise ProblemError(f"'{name}' must have at least one commit")
-    menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget)
-    _check_rules(name, menu)
-    belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
-    problem = Problem(
-        name=name,
-        factors=(Factor("state", tuple(states), belief),),
-        start=frozenset(),
-        menu=menu,
-        unit=unit,
-        horizon=horizon,
-        note=note,
-        spec=spec or name,
-        details=details or {},
-    )
-    from rhoplan.model.check import check_problem
-
-    check_problem(problem)
-    return problem
-
-
-def _check_rules(name: str, menu: FlatMenu) -> None:
-    """Raise ProblemError unless groups, orders and caps make sense."""
-    tests = {test.name: test for test in menu.tests}
-    for test in menu.tests:
-        for other in test.after:
-            if other not in tests or other == test.name:
-                raise ProblemError(f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none")
-    ready: set[str] = set()
-    while fresh := {t.name for t in menu.tests if t.name not in ready and ready.issuperset(t.after)}:
-        ready |= fresh
-    if len(ready) < len(tests):
-        waiting = ", ".join(sorted(set(tests) - ready))
-        raise ProblemError(f"tests of '{name}' wait for one another and can never run: {waiting}")
-    for group, price in menu.first_prices.items():
-        if not 0 <= price <= LARGEST_REWARD:
-            raise ProblemError(f"first price of group '{group}' must be a number of at least 0; it is {price:g}")
-        if not any(test.group == group for test in menu.tests):
-            raise ProblemError(f"group '{group}' of '{name}' has a price but no test")
-    if menu.most_tests is not None and menu.most_tests < 0:
-        raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}")
-    if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
-        raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}")

@@ -22,7 +22,7 @@ from rhoplan.belief.information import entropy, gain
 from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.menu import GROUP, FlatMenu, Test, written
+from rhoplan.model.observe_then_commit import Done, FlatMenu, Test, written
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 
@@ -218,7 +218,7 @@ class Layout:
         graph, size = self.graph, self.graph.size
         named = [[action.name for action in menu.going] for menu in graph.menus]
         slot_of = np.array([names.index(test.name) if test.name in names else -1 for names in named])
-        paid = [isinstance(seen, frozenset) and (GROUP, test.group) in seen for seen in graph.visibles]
+        paid = [isinstance(seen, Done) and test.group in seen.paid for seen in graph.visibles]
         opens: Array = 1.0 - np.array(paid, dtype=float)
         slots = slot_of[graph.visible[:size]]
         nodes: Ids = np.flatnonzero(slots >= 0)

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rhoplan.report.files import replacing
+from rhoplan.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,8 @@ import numpy as np
 from rhoplan.agents.agent import Agent
 from rhoplan.belief.information import information
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import END, Action, Array, Commit, Problem, Test, observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.problem import END, Action, Array, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make

@@ -8,6 +8,7 @@ import numpy as np
 
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy, action_values
+from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
 from rhoplan.graph.graph import shared_graph
@@ -16,7 +17,6 @@ from rhoplan.problems.registry import make, with_parameter
 from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
-from rhoplan.scoring.sweep import sweep
 
 
 def over(problem: str, agent: str, *, name: str, values: list[str], **settings: Any) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from rhoplan.agents.policy import Policy
 from rhoplan.belief.draws import draw_state, outcome_order
 from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.problem import Action, Array, Ids, Problem, best_commits
+from rhoplan.model.observe_then_commit import best_commits
+from rhoplan.model.problem import Action, Array, Ids, Problem
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""

@@ -22,7 +22,8 @@ from rhoplan.belief.situation import impossible
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import distinct, grown
-from rhoplan.model.problem import Array, Ids, Problem, best_commits
+from rhoplan.model.observe_then_commit import Done, best_commits
+from rhoplan.model.problem import Array, Ids, Problem
 
 NEGLIGIBLE = 1e-17
 """Mass at one node at one step below which it is no longer followed, unless so much is at stake there that it matters;
@@ -168,7 +169,9 @@ class OtherWorld:
                 test = self._tests[action.name]
                 columns = [test.outcomes.index(outcome) for outcome in action.outcomes]
                 likelihood[slot, : len(columns)] = test.likelihood[self._order][:, columns].T
-                cost[slot] = -self._menu.price(test, self.graph.visibles[visible])
+                done = self.graph.visibles[visible]
+                assert isinstance(done, Done)
+                cost[slot] = -self._menu.price(test, done)
             self._cache[visible] = likelihood, cost
         return self._cache[visible]
 

@@ -25,7 +25,8 @@ from rhoplan.app.cli.common import agent_options, agent_settings, console, load_
 @agent_options
 def report_command(problem: str, out: Path, budget: float, agent: str, **options: Any) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
-    from rhoplan.report.report import make_report, write_report
+    from rhoplan.report.content import make_report
+    from rhoplan.report.write import write_report
 
     if math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")

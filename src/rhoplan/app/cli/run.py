@@ -181,7 +181,7 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
     Sweeping the weight uses planning-ig unless an agent is named.
     """
     from rhoplan.agents.agent import AGENTS
-    from rhoplan.scoring.sweep import sweep, write_sweep
+    from rhoplan.app.sweep import sweep, write_sweep
 
     settings = agent_settings(options)
     name, values = parse_range(over)

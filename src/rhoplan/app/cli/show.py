@@ -20,7 +20,8 @@ from rhoplan.app.cli.common import (
 from rhoplan.app.records import catalogue_record, problem_record
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Problem, Test
+    from rhoplan.model.observe_then_commit import Test
+    from rhoplan.model.problem import Problem
 
 
 @click.command("list")

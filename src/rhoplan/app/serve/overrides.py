@@ -9,8 +9,8 @@ import numpy as np
 
 from rhoplan.app.serve.refusals import FieldError
 from rhoplan.errors import ProblemError
-from rhoplan.model.menu import Array
-from rhoplan.model.problem import Commit, Problem, observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, observe_then_commit
+from rhoplan.model.problem import Array, Problem
 
 
 def overridden(

@@ -262,8 +262,8 @@ def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The printable report as a page, made within the time limit."""
+    from rhoplan.report.content import make_report
     from rhoplan.report.page.page import page
-    from rhoplan.report.report import make_report
 
     problem = shelf.problem(source)
     agent = _agent(problem, request)

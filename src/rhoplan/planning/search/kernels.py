@@ -1,6 +1,6 @@
 """The compiled part that both tree searches share: plain loops over flat arrays, with no Python objects in sight.
 
-`update` and `information` are the scalar forms of `rhoplan.belief.information`, and tests hold them equal; `select` is UCB1.
+`update` and `information` are the scalar forms of `belief.information`, and tests hold them equal; `select` is UCB1.
 `pomcp` and `mcts` run simulations with them on a tree that Python prepared, and return how many they did. They stop
 early where the arrays are full, where the root is solved, or where they meet a visible state whose menu Python has not
 built: that simulation is undone, random numbers included, so an interruption never changes a result.

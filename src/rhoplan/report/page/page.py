@@ -11,13 +11,13 @@ from rhoplan.advice.cautions import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
 from rhoplan.belief.information import per_nat
-from rhoplan.model.menu import Commit
+from rhoplan.model.observe_then_commit import Commit
+from rhoplan.report.content import Report
 from rhoplan.report.page.parts import MANY, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
 from rhoplan.report.page.tests import tests_section
 from rhoplan.report.page.weight import weight_section
-from rhoplan.report.report import Report
 from rhoplan.version import __version__
 
 FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")

@@ -14,7 +14,7 @@ from rhoplan.report.sheets import Sheet, sheets
 from rhoplan.report.telling import goes_on
 
 if TYPE_CHECKING:
-    from rhoplan.report.report import Report
+    from rhoplan.report.content import Report
 
 
 SMALL = 560.0

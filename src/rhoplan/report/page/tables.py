@@ -13,7 +13,7 @@ from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, s
 from rhoplan.report.page.parts import NONE, safe, table
 
 if TYPE_CHECKING:
-    from rhoplan.report.report import Report
+    from rhoplan.report.content import Report
 
 FURTHEST = 1e-5
 """The most certain belief that the figure of bands has room for."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import chance, money, stated
-from rhoplan.model.menu import Test
+from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.report.page.parts import MANY, NONE, grouped, safe, table
 

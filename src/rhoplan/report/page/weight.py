@@ -15,7 +15,7 @@ from rhoplan.graph.ties import ranked
 from rhoplan.report.page.parts import safe, table
 
 if TYPE_CHECKING:
-    from rhoplan.report.report import Report
+    from rhoplan.report.content import Report
 
 MOST_ROWS = 16
 """Steps up to which all stand in the table; of more, those that are right more often than any cheaper one."""

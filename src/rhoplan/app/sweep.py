@@ -9,8 +9,8 @@ from typing import Any
 
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.files import write_rows
 from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, with_parameter
-from rhoplan.report.files import write_rows
 from rhoplan.report.plots import draw_sweep
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.version import __version__

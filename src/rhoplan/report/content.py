@@ -1,16 +1,15 @@
-"""The printable report on a model: everything is worked out here, `page` says it in HTML."""
+"""What the printable report on a model says: everything is worked out here, `page` says it in HTML."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from rhoplan.advice.bands import Band, Stopping, bands, stops
 from rhoplan.advice.case import Advice, advise, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
 from rhoplan.advice.outlay import endings
-from rhoplan.advice.pathway import Pathway, as_mermaid, as_svg, as_text, pathway
+from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.advice.sensitivity import Flip, flips
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
@@ -102,19 +101,3 @@ def _bands(problem: Problem, agent: Agent, seconds: float) -> tuple[Band, ...]:
         return bands(problem, agent, seconds=seconds)
     except LimitError:
         return ()
-
-
-def write_report(report: Report, out: Path) -> tuple[Path, ...]:
-    """Write the page to `out` and the pathway beside it as .svg, .mmd and .txt; the paths written."""
-    from rhoplan.report.files import write_text
-    from rhoplan.report.page.page import page
-
-    texts = {
-        out: page(report),
-        out.with_suffix(".svg"): as_svg(report.pathway),
-        out.with_suffix(".mmd"): as_mermaid(report.pathway),
-        out.with_suffix(".txt"): as_text(report.pathway),
-    }
-    for path, text in texts.items():
-        write_text(path, text)
-    return tuple(texts)
