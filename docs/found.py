@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from rhoplan.reproduction.compare import CHANCE
+from rhoplan_paper.compare import CHANCE
 
 HERE = Path(__file__).parent
 

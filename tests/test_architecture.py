@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 # Each layer may import from itself and from those before it. Names are modules or packages of rhoplan.
 LAYERS = [
-    ["errors", "version", "statistics"],
+    ["errors", "version"],
     ["menu"],
     ["check", "problem"],
     ["information", "draws"],
@@ -32,8 +32,7 @@ LAYERS = [
     ["walk", "pushing"],
     ["episodes"],
     ["io", "problems", "report"],
-    ["gym", "experiments", "advice", "records"],
-    ["reproduction"],
+    ["gym", "advice", "records"],
     ["serve"],
     ["cli"],
     ["__init__", "__main__"],

@@ -38,7 +38,7 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, check_same_names, evaluate
-from rhoplan.statistics import wilson
+from rhoplan.scoring.intervals import wilson
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 

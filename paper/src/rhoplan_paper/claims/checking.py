@@ -1,0 +1,240 @@
+"""The paper's claims in words: each has a small function that returns its finding, registered with `@claim("id")`.
+
+`claim_studies` makes one study of them. A claim function asks for all its jobs at once (`ask`), works out from the
+numbers whether the claim holds, by unit of information where a weight matters (`by_unit`), and puts it into words with
+`found`. The functions are in the other modules of this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, TypeVar
+
+from rhoplan_paper.context import Context, Pending, score_job
+from rhoplan_paper.jobs import Job
+from rhoplan_paper.published import Cell, Claim, published, select
+from rhoplan_paper.study import (
+    CONFIRMED,
+    CONTRADICTED,
+    NO_DIFFERENCE,
+    ONLY_BITS,
+    ONLY_NATS,
+    Finding,
+    Outcome,
+    Sheet,
+    Study,
+)
+
+Check = Callable[[Context], Finding]
+Result = Mapping[str, Any]
+Key = TypeVar("Key")
+
+UNITS = ("bits", "nats")
+
+SAME = 1e-9
+"""Exact scores closer than this are the same score: what is left is the arithmetic of floats."""
+
+SECONDS = (60.0, 120.0)
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A claim of the paper and the function that checks it."""
+
+    id: str
+    check: Check
+
+
+_registry: dict[str, Claimed] = {}
+
+
+def claim(id: str) -> Callable[[Check], Check]:
+    """Register the function that checks the paper's claim `id`."""
+    if id not in published().claims:
+        raise ValueError(f"the paper has no claim '{id}'")
+
+    def register(check: Check) -> Check:
+        before = _registry.get(id)
+        if before and before.check.__qualname__ != check.__qualname__:
+            raise ValueError(f"claim '{id}' has two functions: {before.check.__qualname__}, {check.__qualname__}")
+        _registry[id] = Claimed(id, check)
+        return check
+
+    return register
+
+
+def registered() -> dict[str, Claimed]:
+    """Every claim that has a function, in the paper's order."""
+    from rhoplan_paper import claims
+
+    for module in iter_modules(claims.__path__):
+        import_module(f"{claims.__name__}.{module.name}")
+    return {id: _registry[id] for id in published().claims if id in _registry}
+
+
+def claim_studies() -> list[Study]:
+    """The one study of all claims."""
+    return [Study("claims", "claims", "The paper's claims in words", "throughout", build_claims, None, SECONDS)]
+
+
+def build_claims(context: Context) -> Outcome:
+    """A finding for every registered claim; Pending with the jobs that all of them miss together."""
+    findings: list[Finding] = []
+    missing: dict[Job, None] = {}
+    for one in registered().values():
+        try:
+            findings.append(one.check(context))
+        except Pending as pending:
+            missing.update(dict.fromkeys(pending.jobs))
+    if missing:
+        raise Pending(missing)
+    rows = tuple((f.place, f.claim, f.published, f.exact or f.simulated, f.verdict, f.reason) for f in findings)
+    return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), tuple(findings))
+
+
+# -- what claim functions are made of ---------------------------------------------------------------------------------
+
+
+def found(
+    id: str, verdict: str, reason: str, *, published: str = "", simulated: str = "", exact: str = "", unit: str = ""
+) -> Finding:
+    """The finding on claim `id`; its place and its words are the paper's data."""
+    about = _about(id)
+    return Finding(id, about.place, about.gist, published, simulated, exact, unit, verdict, reason)
+
+
+def ask(context: Context, jobs: Mapping[Key, Job]) -> dict[Key, dict[str, Any]]:
+    """The results of `jobs` under the same keys, asked for together."""
+    return dict(zip(jobs, context.results(jobs.values()), strict=True))
+
+
+def exact_job(
+    problem: str,
+    agent: str,
+    *,
+    horizon: int | None = None,
+    weight: float | None = None,
+    unit: str = "nats",
+    **more: Any,
+) -> Job:
+    """The exact score of an agent, with the same settings as in the tables, so that one job serves both.
+
+    horizon None: the problem's own. The weight of efe is 1, that of planning and myopic is none.
+    """
+    if agent == "efe":
+        weight = 1.0
+    return score_job(
+        problem, agent, horizon=horizon, weight=None if weight is None else float(weight), unit=unit, **more
+    )
+
+
+def exact(context: Context, problem: str, agent: str, **settings: Any) -> dict[str, Any]:
+    """The exact score of one agent; where several are needed, `ask` for their jobs at once."""
+    return context.result(exact_job(problem, agent, **settings))
+
+
+def efe_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str, Job]:
+    """The exact score of EFE by unit: in bits and in nats."""
+    return {unit: exact_job(problem, "efe", horizon=horizon, unit=unit, **more) for unit in UNITS}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """EFE beside Planning at the same horizon: exact scores, EFE's by unit."""
+
+    problem: str
+    horizon: int | None
+    planning: Result
+    efe: Mapping[str, Result]
+
+    def gap(self, unit: str, column: str = "reward") -> float:
+        """EFE minus Planning; 0 where the difference is only the arithmetic of floats."""
+        difference = float(self.efe[unit][column]) - float(self.planning[column])
+        return difference if abs(difference) > SAME else 0.0
+
+    @property
+    def label(self) -> str:
+        return self.problem if self.horizon is None else f"{self.problem} H={self.horizon}"
+
+
+def lead_jobs(places: Iterable[tuple[str, int | None]]) -> dict[tuple[str, int | None, str], Job]:
+    """Jobs behind `leads`, to be asked for together with others."""
+    jobs: dict[tuple[str, int | None, str], Job] = {}
+    for problem, horizon in places:
+        jobs[problem, horizon, "planning"] = exact_job(problem, "planning", horizon=horizon)
+        jobs |= {(problem, horizon, unit): one for unit, one in efe_jobs(problem, horizon).items()}
+    return jobs
+
+
+def leads(context: Context, places: Iterable[tuple[str, int | None]]) -> list[Lead]:
+    """EFE beside Planning on each problem and horizon (None: the problem's own)."""
+    chosen = list(places)
+    results = ask(context, lead_jobs(chosen))
+    return [
+        Lead(problem, horizon, results[problem, horizon, "planning"], {u: results[problem, horizon, u] for u in UNITS})
+        for problem, horizon in chosen
+    ]
+
+
+# -- verdicts and words -----------------------------------------------------------------------------------------------
+
+
+def by_unit(holds: Mapping[str, bool]) -> tuple[str, str]:
+    """Verdict and unit of a claim that holds or not in bits and in nats, or (one entry) without a unit."""
+    units = [unit for unit, true in holds.items() if true]
+    if len(holds) > 1 and len(units) == 1:
+        return (ONLY_BITS if units[0] == "bits" else ONLY_NATS), units[0]
+    unit = "either" if len(holds) > 1 else next(iter(holds))
+    return (CONFIRMED if units else CONTRADICTED), unit
+
+
+def by_unit_more(gaps: Mapping[str, Iterable[float]]) -> tuple[str, str]:
+    """Verdict and unit of a claimed lead, from exact gaps by unit, zero where two policies score the same.
+
+    Positive everywhere is a lead. Zero everywhere in each unit that has none means that the claimed difference is not
+    there; anything else contradicts it.
+    """
+    found = {unit: list(values) for unit, values in gaps.items()}
+    leading = {unit: all(gap > 0 for gap in values) for unit, values in found.items()}
+    if not any(leading.values()) and all(gap == 0 for values in found.values() for gap in values):
+        return NO_DIFFERENCE, "either" if len(found) > 1 else next(iter(found))
+    return by_unit(leading)
+
+
+def same(one: Result, other: Result, columns: Iterable[str] = ("reward", "tests", "success")) -> bool:
+    """Whether two exact scores are the same to the last digit."""
+    return all(abs(float(one[name]) - float(other[name])) <= SAME for name in columns if one.get(name) is not None)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    return f"{value:+.{digits}f}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f}%"
+
+
+def points(share: float, digits: int = 1) -> str:
+    """A difference of shares in percentage points."""
+    return f"{100 * share:+.{digits}f} pp"
+
+
+def printed(*references: str) -> str:
+    """What the paper prints at these references, each number after what tells it from the others."""
+    cells = [cell for reference in references for cell in select(reference)]
+    return listed(f"{_row(cell)} {cell.text}".strip() for cell in cells)
+
+
+def listed(texts: Iterable[str]) -> str:
+    return "; ".join(texts)
+
+
+def _row(cell: Cell) -> str:
+    return " ".join(str(cell.row[name]) for name in ("problem", "agent", "partition") if name in cell.row)
+
+
+def _about(id: str) -> Claim:
+    return published().claims[id]
