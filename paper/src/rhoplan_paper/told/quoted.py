@@ -11,7 +11,7 @@ from rhoplan_paper.claims.checking import registered
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
-from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Sheet, Study
+from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
 from rhoplan_paper.told.checks import computed
 from rhoplan_paper.told.findings import told
 from rhoplan_paper.told.repeats import disagreement
@@ -55,9 +55,7 @@ def build_quoted(context: Context) -> Outcome:
                 missing.update(dict.fromkeys(pending.jobs))
     if missing:
         raise Pending(missing)
-    found = numbered(findings)
-    rows = tuple((one.place, one.claim, one.published, one.exact, one.verdict, one.reason) for one in found)
-    return Outcome(Sheet(("place", "number", "published", "ours", "verdict", "reason"), rows), found)
+    return Outcome(findings=numbered(findings))
 
 
 def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
