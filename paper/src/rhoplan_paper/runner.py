@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-from rhoplan.errors import RhoplanError
+from rhoplan.errors import MissingExtra, RhoplanError
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job, run_job
 from rhoplan_paper.store import Store
@@ -137,8 +137,8 @@ def on_cluster(address: str) -> Callable[[list[Job]], Iterator[tuple[Job, dict[s
     """Execute jobs on the Dask cluster whose scheduler listens at `address`."""
     try:
         from dask.distributed import Client, as_completed
-    except ImportError:
-        raise RhoplanError("a cluster needs dask.distributed: install rhoplan[cluster]") from None
+    except ModuleNotFoundError:
+        raise MissingExtra("--cluster", "distributed") from None
 
     def execute(jobs: list[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         try:
