@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -57,6 +58,7 @@ class CommandGroup(click.Group):
         return None
 
 
+@cache
 def further_commands() -> dict[str, EntryPoint]:
     """Commands that other installed distributions add, by name: first the known ones, in their order."""
     from importlib.metadata import entry_points
