@@ -1,23 +1,22 @@
-"""The statistics of the studies: how far an estimate may be off, and whether two agents differ.
+"""The statistics of the studies: whether two agents differ, and how far a count or a mean may be off.
 
-Samples are plain sequences of numbers: one per episode, or one per seed (`seed_means`). Agents share the episodes'
-random streams, so a comparison may be paired. Everything is computed here from NumPy alone; tests hold it equal to
-SciPy and statsmodels.
-
-What happens at the edges, everywhere: an empty sample or a number that is not finite is an error. One observation has
-no spread, so what needs one is NaN. Samples without any spread differ for certain (statistic infinite, p = 0) or not at
-all (statistic 0, p = 1): two agents with one policy give identical rows, and that is no evidence of a difference.
+SciPy and statsmodels compute; here are the records, and what happens at the edges, everywhere alike: an empty sample or
+a number that is not finite is an error. One observation has no spread, so what needs one is NaN. Samples without any
+spread differ for certain (statistic infinite, p = 0) or not at all (statistic 0, p = 1): two agents with one policy
+give identical rows, and that is no evidence of a difference. Agents that share episodes may be compared in pairs.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from rhoplan.scoring.intervals import Interval
 
@@ -30,22 +29,6 @@ CHUNK_NUMBERS = 2_000_000
 """How many resampled values are held at once: 32 MB with their places."""
 
 EFFECT_SIZES = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
-
-MOST_TERMS = 1000
-"""Of the continued fraction; fifty are enough up to a million degrees of freedom."""
-
-NO_SPREAD = 1e-9
-"""A standard deviation below this is rounding of a quantity that does not vary."""
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean, its standard error, the standard deviation (ddof = 1) of one observation, and how many there are."""
-
-    mean: float
-    se: float
-    sd: float
-    n: int
 
 
 @dataclass(frozen=True)
@@ -67,90 +50,71 @@ class Equivalence:
     """
 
     difference: float
-    se: float
-    degrees: float
     margin: float
     above: float
     below: float
     p: float
 
 
-def mean_with_error(sample: Sample) -> Mean:
-    """Mean of `sample` with its standard error; NaN for the error of a single observation."""
-    values = _checked(sample)
-    return _mean(values)
-
-
-def seed_means(sample: Sample, seeds: Sequence[int] | NDArray[np.generic]) -> Array:
-    """Mean of the episodes of each seed, in order of first appearance; `seeds` names the seed of each episode."""
-    values, labels = _checked(sample), np.asarray(seeds)
-    if labels.shape != values.shape:
-        raise ValueError(f"there must be one seed per episode; there are {labels.size} for {values.size}")
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    means: Array = np.bincount(group, weights=values) / np.bincount(group)
-    return means[np.argsort(first)]
-
-
 def welch(first: Sample, second: Sample) -> TTest:
     """Welch's t test of two independent samples, of episodes or of seed means."""
-    return _t_test(*_welch_parts(_checked(first), _checked(second)))
+    return _t_test(*_compared(first, second, pairs=False))
 
 
 def paired(first: Sample, second: Sample) -> TTest:
     """t test of the differences of two samples whose members belong together: same seed, same episode."""
-    return _t_test(*_paired_parts(first, second))
+    return _t_test(*_compared(first, second, pairs=True))
 
 
 def equivalence(first: Sample, second: Sample, *, margin: float, pairs: bool = False) -> Equivalence:
     """TOST of whether two means differ by less than `margin`; Welch's, or on differences where samples are pairs."""
     if not 0 < margin < math.inf:
         raise ValueError(f"the margin of an equivalence test must be a number above 0; it is {margin:g}")
-    parts = _paired_parts(first, second) if pairs else _welch_parts(_checked(first), _checked(second))
-    difference, se, degrees = parts
+    difference, se, degrees = _compared(first, second, pairs=pairs)
+    if math.isnan(se):
+        return Equivalence(difference, margin, math.nan, math.nan, math.nan)
     above, below = (
-        _upper_tail(_ratio(distance, se), degrees) for distance in (difference + margin, margin - difference)
+        float(stats.t.sf(_ratio(distance, se), degrees)) for distance in (difference + margin, margin - difference)
     )
-    p = math.nan if math.isnan(se) else max(above, below)
-    return Equivalence(difference, se, degrees, margin, above, below, p)
+    return Equivalence(difference, margin, above, below, max(above, below))
 
 
 def holm(p_values: Sample) -> Array:
     """p values adjusted by Holm-Bonferroni, in the order given. NaN (no test was possible) stays and does not count."""
+    from statsmodels.stats.multitest import multipletests  # brings pandas: a second that no other function needs
+
     values = np.asarray(p_values, dtype=float)
     adjusted = np.full(values.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(values))
+    tested = ~np.isnan(values)
     if np.any((values[tested] < 0) | (values[tested] > 1)):
         raise ValueError("p values must lie between 0 and 1")
-    order = tested[np.argsort(values[tested], kind="stable")]
-    steps = values[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    if tested.any():
+        adjusted[tested] = multipletests(values[tested], method="holm")[1]
     return adjusted
 
 
 def bootstrap(
     sample: Sample,
     *,
-    statistic: Callable[[Array], Array] | None = None,
+    statistic: Callable[..., Any] = np.mean,
     resamples: int = 10_000,
     confidence: float = 0.95,
     seed: int = BOOTSTRAP_SEED,
 ) -> Interval:
-    """Percentile bootstrap interval of `statistic`: rows of resamples (r, n) to (r,); the mean where none is given.
+    """Percentile bootstrap interval of `statistic`, a function of an array and an axis.
 
     The same seed gives the same interval. For a paired comparison pass the differences.
     """
     values = _checked(sample)
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError("a bootstrap must have at least one resample and a confidence between 0 and 1")
-    rng = np.random.Generator(np.random.PCG64(seed))
-    rows = max(1, CHUNK_NUMBERS // len(values))
-    found = np.empty(resamples)
-    for start in range(0, resamples, rows):
-        count = min(rows, resamples - start)
-        drawn = values[rng.integers(0, len(values), size=(count, len(values)))]
-        found[start : start + count] = drawn.mean(axis=1) if statistic is None else statistic(drawn)
-    lower, upper = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(lower), float(upper), confidence)
+    if len(values) == 1:
+        return Interval(float(values[0]), float(values[0]), confidence)
+    found = stats.bootstrap(
+        (values,), statistic, n_resamples=resamples, confidence_level=confidence, method="percentile",
+        batch=max(1, CHUNK_NUMBERS // len(values)), rng=np.random.Generator(np.random.PCG64(seed)),
+    ).confidence_interval  # fmt: skip
+    return Interval(float(found.low), float(found.high), confidence)
 
 
 def chance_of_count(low: int, high: int, n: int, *, share: float, counted: int = 0) -> float:
@@ -175,28 +139,20 @@ def chance_of_count(low: int, high: int, n: int, *, share: float, counted: int =
 
 def binomial(n: int, share: float, *, counted: int = 0) -> Array:
     """Chances of 0, 1, ... n successes (n+1,); beta-binomial where the share was itself counted in so many episodes."""
-    if not counted and share in (0.0, 1.0):
-        return np.asarray(np.arange(n + 1) == round(share * n), dtype=float)
-    steps = np.arange(n)
-    if counted:
-        right, wrong = counted * share + 0.5, counted * (1 - share) + 0.5
-        factors = np.log(right + steps), np.log(wrong + steps)
-    else:
-        factors = np.full(n, math.log(share)), np.full(n, math.log1p(-share))
-    yes, no, ranks = (np.concatenate([[0.0], np.cumsum(one)]) for one in (*factors, np.log(1.0 + steps)))
-    logs = yes + no[::-1] - ranks - ranks[::-1]
-    weights = np.exp(logs - logs.max())
-    return np.asarray(weights / math.fsum(weights))
+    counts = np.arange(n + 1)
+    if not counted:
+        return np.asarray(stats.binom.pmf(counts, n, share))
+    return np.asarray(stats.betabinom.pmf(counts, n, counted * share + 0.5, counted * (1 - share) + 0.5))
 
 
 def cohens_d(first: Sample, second: Sample) -> float:
     """Difference of means in units of the pooled standard deviation (ddof = 1); NaN for two samples of one."""
-    one, two = _mean(_checked(first)), _mean(_checked(second))
-    degrees = one.n + two.n - 2
+    one, two = _checked(first), _checked(second)
+    degrees = len(one) + len(two) - 2
     if not degrees:
         return math.nan
-    squares = sum((part.n - 1) * part.sd**2 for part in (one, two) if part.n > 1)
-    return _ratio(one.mean - two.mean, math.sqrt(squares / degrees))
+    squares = sum((len(part) - 1) * _variance(part) for part in (one, two) if len(part) > 1)
+    return _ratio(_mean(one) - _mean(two), math.sqrt(squares / degrees))
 
 
 def effect_label(d: float) -> str:
@@ -206,30 +162,11 @@ def effect_label(d: float) -> str:
     return next((label for limit, label in EFFECT_SIZES if abs(d) < limit), "large")
 
 
-def distance_in_se(published: float, exact: float, *, sd: float, n: int, decimals: int) -> float:
-    """How many standard errors of its own protocol a published mean of `n` episodes lies from the exact value.
-
-    `sd` is the exact standard deviation of one episode. The published value was rounded to `decimals`, so half a unit
-    of the last printed digit is free. Infinite where the quantity does not vary and the difference is not rounding.
-    """
-    beyond = max(abs(published - exact) - 0.5 * 10.0**-decimals, 0.0)
-    if sd > NO_SPREAD:
-        return beyond / (sd / math.sqrt(n))
-    return math.inf if beyond > NO_SPREAD else 0.0
-
-
 def student_p(statistic: float, degrees: float) -> float:
-    """Probability that Student's t with `degrees` of freedom is at least as far from 0 as `statistic`.
-
-    Relative error below 1e-10 up to a million degrees of freedom; it grows in proportion to them.
-    """
-    if math.isnan(statistic) or math.isnan(degrees):
-        return math.nan
-    if not degrees > 0:
+    """Probability that Student's t with `degrees` of freedom is at least as far from 0 as `statistic`."""
+    if degrees <= 0:
         raise ValueError(f"degrees of freedom must be above 0; they are {degrees:g}")
-    if math.isinf(statistic):
-        return 0.0
-    return _beta_share(statistic * statistic / degrees, degrees / 2)
+    return float(2 * stats.t.sf(abs(statistic), degrees))
 
 
 def _checked(sample: Sample) -> Array:
@@ -241,39 +178,39 @@ def _checked(sample: Sample) -> Array:
     return values
 
 
-def _mean(values: Array) -> Mean:
-    if np.all(values == values[0]):
-        # The mean of equal numbers may be off by a rounding; their spread is zero all the same.
-        sd = 0.0 if len(values) > 1 else math.nan
-        return Mean(float(values[0]), sd, sd, len(values))
-    sd = float(values.std(ddof=1))
-    return Mean(float(values.mean()), sd / math.sqrt(len(values)), sd, len(values))
+def _mean(values: Array) -> float:
+    """The mean; of equal numbers exactly the number, where rounding might leave another."""
+    return float(values[0] if np.ptp(values) == 0 else values.mean())
 
 
-def _welch_parts(first: Array, second: Array) -> tuple[float, float, float]:
-    """Difference, its standard error, and the degrees of freedom of Welch and Satterthwaite."""
-    one, two = _mean(first), _mean(second)
-    squares = one.se**2 + two.se**2
-    if math.isnan(squares):
-        return one.mean - two.mean, math.nan, math.nan
-    if not squares:
-        return one.mean - two.mean, 0.0, one.n + two.n - 2.0
-    shares = one.se**2 / squares, two.se**2 / squares
-    degrees = 1 / (shares[0] ** 2 / (one.n - 1) + shares[1] ** 2 / (two.n - 1))
-    return one.mean - two.mean, math.sqrt(squares), degrees
+def _variance(values: Array) -> float:
+    """Of one observation NaN; of equal numbers exactly 0."""
+    if len(values) == 1:
+        return math.nan
+    return 0.0 if np.ptp(values) == 0 else float(values.var(ddof=1))
 
 
-def _paired_parts(first: Sample, second: Sample) -> tuple[float, float, float]:
-    values, others = _checked(first), _checked(second)
-    if len(values) != len(others):
-        raise ValueError(f"paired samples must be equally long; they have {len(values)} and {len(others)} members")
-    found = _mean(values - others)
-    return found.mean, found.se, found.n - 1.0 if found.n > 1 else math.nan
+def _compared(first: Sample, second: Sample, *, pairs: bool) -> tuple[float, float, float]:
+    """Difference of means, its standard error, and the degrees of freedom (of Welch and Satterthwaite, or of pairs)."""
+    one, two = _checked(first), _checked(second)
+    if pairs and len(one) != len(two):
+        raise ValueError(f"paired samples must be equally long; they have {len(one)} and {len(two)} members")
+    samples = [one - two] if pairs else [one, two]
+    difference = _mean(samples[0]) if pairs else _mean(one) - _mean(two)
+    squares = [_variance(part) / len(part) for part in samples]
+    if math.isnan(sum(squares)):
+        return difference, math.nan, math.nan
+    if pairs or not sum(squares):
+        return difference, math.sqrt(sum(squares)), float(sum(len(part) - 1 for part in samples))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a precision lost where one sample is constant: it is not
+        degrees = float(stats.ttest_ind(one, two, equal_var=False).df)
+    return difference, math.sqrt(sum(squares)), degrees
 
 
 def _t_test(difference: float, se: float, degrees: float) -> TTest:
     statistic = _ratio(difference, se)
-    return TTest(difference, se, statistic, degrees, student_p(statistic, degrees))
+    return TTest(difference, se, statistic, degrees, math.nan if math.isnan(se) else student_p(statistic, degrees))
 
 
 def _ratio(difference: float, spread: float) -> float:
@@ -281,49 +218,3 @@ def _ratio(difference: float, spread: float) -> float:
     if spread == 0:
         return math.copysign(math.inf, difference) if difference else 0.0
     return difference / spread
-
-
-def _upper_tail(statistic: float, degrees: float) -> float:
-    """Probability that Student's t is at least `statistic`."""
-    tail = student_p(statistic, degrees) / 2
-    return tail if statistic > 0 else 1 - tail
-
-
-def _beta_share(odds: float, a: float) -> float:
-    """Regularised incomplete beta function I_x(a, 1/2) at x = 1 / (1 + odds): the tails of Student's t.
-
-    By its continued fraction, which converges fast on one side of the mean a / (a + 1/2); the other side is reached
-    through I_x(a, b) = 1 - I_{1-x}(b, a). `odds` = t^2 / degrees keeps 1 - x exact where x is close to 1.
-    """
-    if odds == 0:
-        return 1.0
-    x, rest = 1 / (1 + odds), odds / (1 + odds)
-    front = math.exp(_log_gamma_ratio(a) - 0.5 * math.log(math.pi) - a * math.log1p(odds)) * math.sqrt(rest)
-    if x < (a + 1) / (a + 2.5):
-        return front / a * _beta_fraction(x, a, 0.5)
-    return 1 - front / 0.5 * _beta_fraction(rest, 0.5, a)
-
-
-def _log_gamma_ratio(a: float) -> float:
-    """log(Gamma(a + 1/2) / Gamma(a)); for large a by its asymptotic series, since the two logs would cancel."""
-    if a < 25:
-        return math.lgamma(a + 0.5) - math.lgamma(a)
-    return 0.5 * math.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
-
-
-def _beta_fraction(x: float, a: float, b: float) -> float:
-    """Continued fraction of the incomplete beta function, evaluated forwards (Lentz's method)."""
-    tiny = 1e-300  # stands in for a zero that would be divided by
-    ratio, inverse = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
-    value = inverse
-    for m in range(1, MOST_TERMS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        before = value
-        for term in (even, odd):
-            inverse = 1 / (1 + term * inverse or tiny)
-            ratio = 1 + term / ratio or tiny
-            value *= inverse * ratio
-        if abs(value - before) <= 1e-15 * abs(value):
-            return value
-    raise ArithmeticError(f"the incomplete beta function did not converge for a = {a:g}, b = {b:g}, x = {x:g}")
