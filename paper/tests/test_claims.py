@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhoplan.problems.registry import make
+from rhoplan_paper import registry
 from rhoplan_paper.claims import checking as claims
-from rhoplan_paper.claims.checking import build_claims, by_unit, by_unit_more, found, registered
+from rhoplan_paper.claims.checking import build_claims, by_unit, by_unit_more, found
 from rhoplan_paper.claims.theory import formula
 from rhoplan_paper.claims.weights import Sweep, sweep_jobs
 from rhoplan_paper.context import Context, Pending, score_job
@@ -61,40 +62,40 @@ def by_agent(efe: Callable[[str, str], dict[str, Any]], **others: dict[str, Any]
 
 
 def verdict(id: str, answer: Callable[[Job], dict[str, Any]]) -> str:
-    return registered()[id].check(Told(answer=answer)).verdict
+    return registry.claims()[id](Told(answer=answer)).verdict
 
 
 # -- the registry -----------------------------------------------------------------------------------------------------
 
 
 def test_every_claim_has_a_function_in_the_papers_order() -> None:
-    assert list(registered()) == list(published().claims)
-    assert len(registered()) == 90
+    assert list(registry.claims()) == list(published().claims)
+    assert len(registry.claims()) == 90
 
 
 def test_a_claim_that_the_paper_does_not_make_cannot_be_registered() -> None:
     with pytest.raises(ValueError, match="no claim 'the-moon'"):
-        claims.claim("the-moon")
+        registry.claim("the-moon")
 
 
 def test_a_claim_has_one_function() -> None:
-    with pytest.raises(ValueError, match="two functions"):
-        claims.claim("coverage")(lambda context: found("coverage", CONFIRMED, ""))
+    with pytest.raises(ValueError, match="two of claim 'coverage'"):
+        registry.claim("coverage")(lambda context: found("coverage", CONFIRMED, ""))
 
 
 def test_the_jobs_that_all_claims_miss_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    def needs(id: str, *problems: str) -> claims.Claimed:
+    def needs(id: str, *problems: str) -> registry.Check:
         def check(context: Context) -> Any:
             context.results(score_job(problem, "efe") for problem in problems)
             return found(id, CONFIRMED, "")
 
-        return claims.Claimed(id, check)
+        return check
 
     two = {
         id: needs(id, *problems)
         for id, problems in (("coverage", ("tiger", "bandit")), ("near-knee", ("bandit", "testbed")))
     }
-    monkeypatch.setattr(claims, "registered", lambda: two)
+    monkeypatch.setattr(claims, "claims", lambda: two)
     context = Context()
     with pytest.raises(Pending) as pending:
         build_claims(context)
@@ -255,7 +256,7 @@ def test_cheap_claims_come_out_as_computed() -> None:
     for id, wanted in expected.items():
         while True:
             try:
-                finding = registered()[id].check(context)
+                finding = registry.claims()[id](context)
                 break
             except Pending as pending:
                 context.known.update({job: run_job(job)["result"] for job in pending.jobs})

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rhoplan.problems.registry import make
+from rhoplan_paper import registry
 from rhoplan_paper.claims import announced as claims_announced
 from rhoplan_paper.claims import baselines as claims_baselines
 from rhoplan_paper.claims.baselines import at_once_reward, leaving_reward, tour, tour_reward
-from rhoplan_paper.claims.checking import registered
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, published, select
@@ -33,7 +33,7 @@ class Told(Context):
 
 
 def check(id: str, answer: Answer = lambda job: {}) -> Finding:
-    return registered()[id].check(Told(answer))
+    return registry.claims()[id](Told(answer))
 
 
 def score(reward: float) -> dict[str, Any]:

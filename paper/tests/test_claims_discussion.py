@@ -11,7 +11,7 @@ import pytest
 
 import rhoplan
 from rhoplan.problems.grid import manhattan
-from rhoplan_paper.claims.checking import registered
+from rhoplan_paper import registry
 from rhoplan_paper.claims.rows import at_once, rows
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context, Pending
@@ -50,7 +50,7 @@ class Told(Context):
 
 
 def check(id: str, answer: Callable[[str, dict[str, Any]], dict[str, Any]], *, full: bool = False) -> Finding:
-    finding = registered()[id].check(Told(answer, full=full))
+    finding = registry.claims()[id](Told(answer, full=full))
     about = published().claims[id]
     assert (finding.id, finding.place, finding.claim) == (id, about.place, about.gist)
     assert finding.reason
@@ -278,7 +278,7 @@ def test_verdicts_on_the_cheap_claims(id: str) -> None:
     context, rounds = Context(known=KNOWN), 0
     while True:
         try:
-            finding = registered()[id].check(context)
+            finding = registry.claims()[id](context)
             break
         except Pending as pending:
             rounds += 1

@@ -20,17 +20,18 @@ from rhoplan.problems.registry import make
 from rhoplan.report.plots import STYLE, canvas, place_labels, styled
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan_paper.context import Context, Pending
-from rhoplan_paper.figures.studies import ORDER, figure_studies
 from rhoplan_paper.figures.times import FORAGING, SHARPER, _check
 from rhoplan_paper.figures.weights import WEIGHTS, at
 from rhoplan_paper.jobs import Job, job, run_job
 from rhoplan_paper.measures import drawn as measures_drawn
 from rhoplan_paper.measures import scores as measures
 from rhoplan_paper.published import quotes_of
+from rhoplan_paper.registry import studies
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, ONLY_NATS, SETTING, Outcome
 from rhoplan_paper.told.findings import setting
 
-STUDIES = {study.id: study for study in figure_studies()}
+STUDIES = {id: study for id, study in studies().items() if study.kind == "figure"}
+ORDER = tuple(STUDIES)
 LIVED = ("episode", "episode_rows")
 
 

@@ -18,11 +18,12 @@ import pytest
 from rhoplan_paper.context import Context, Pending, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job, run_job
 from rhoplan_paper.published import cell, published
+from rhoplan_paper.registry import studies
 from rhoplan_paper.run import run
 from rhoplan_paper.runner import on_cluster, on_this_machine, reproduce
 from rhoplan_paper.store import FolderInUse, Store
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, ONLY_BITS, Finding, Outcome, Sheet, Study
-from rhoplan_paper.tables.rows import build_table, table_studies
+from rhoplan_paper.tables.rows import build_table
 
 SMALL = ("testbed", "misspecification-tiger")
 
@@ -39,7 +40,7 @@ class Silent:
 
 
 def small_studies() -> list[Study]:
-    return [study for study in table_studies() if study.id in SMALL]
+    return [study for id, study in studies().items() if id in SMALL]
 
 
 def comparable(folder: Path) -> dict[str, bytes]:
@@ -269,7 +270,7 @@ def test_verdicts_follow_the_numbers() -> None:
 def _built(table: Any, context: Context) -> Outcome:
     while True:
         try:
-            return build_table(table, context)
+            return build_table(context, table)
         except Pending as pending:
             context.known.update({one: run_job(one)["result"] for one in pending.jobs})
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rhoplan_paper.catalogue import catalogue
-from rhoplan_paper.claims.checking import Claimed, found
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.compare import CHANCE, FAR, Number, judge, share_chance
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, cell, published
+from rhoplan_paper.registry import studies
 from rhoplan_paper.report.page import page
 from rhoplan_paper.statistics import chance_of_count
 from rhoplan_paper.study import (
@@ -32,7 +32,7 @@ from rhoplan_paper.study import (
     Study,
 )
 from rhoplan_paper.tables.derived import SOURCES, derived
-from rhoplan_paper.tables.rows import table_studies
+from rhoplan_paper.tables.rows import TABLES
 from rhoplan_paper.told import quoted
 from rhoplan_paper.told.checks import TUNING_EPISODES, chance_of_choice
 from rhoplan_paper.told.repeats import disagreement
@@ -138,7 +138,7 @@ class Canned(Context):
         return {**values, **extra, "optimum": None, "clairvoyant": 1.0, "rewards": [0.5], "horizon": 1}
 
 
-@pytest.mark.parametrize("study", table_studies(), ids=lambda study: study.id)
+@pytest.mark.parametrize("study", [studies()[name] for name in TABLES], ids=lambda study: study.id)
 def test_every_number_of_a_table_has_one_finding(study: Study) -> None:
     found = study.build(Canned()).findings
     cells = [one for one in published().tables[study.id].cells if one.value is not None]
@@ -149,7 +149,7 @@ def test_every_number_of_a_table_has_one_finding(study: Study) -> None:
 
 def test_columns_that_follow_from_others_are_checked_against_them() -> None:
     expected = {"discount": REPEATED, "misspecification-tiger": SETTING, "navigation": CONFIRMED}
-    for study in table_studies():
+    for study in [studies()[name] for name in TABLES]:
         if study.id in expected:
             found = [one for one in study.build(Canned()).findings if one.id.split("/")[-1] in SOURCES]
             assert {one.verdict for one in found} == {expected[study.id]}
@@ -161,8 +161,8 @@ def test_columns_that_follow_from_others_are_checked_against_them() -> None:
 
 def test_every_number_of_the_text_has_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a number stands or falls with a claim, the claim's own verdict counts; those have tests of their own."""
-    claimed = {id: Claimed(id, lambda context, id=id: found(id, ONLY_BITS, "so")) for id in published().claims}
-    monkeypatch.setattr(quoted, "registered", lambda: claimed)
+    claimed = {id: (lambda context, id=id: found(id, ONLY_BITS, "so")) for id in published().claims}
+    monkeypatch.setattr(quoted, "claims", lambda: claimed)
     findings = quoted.build_quoted(Canned()).findings
     cells = [one for quote in quoted.quotes_here() for one in quote.cells]
     assert [one.published for one in findings] == [one.text for one in cells]
@@ -176,10 +176,10 @@ def test_every_part_with_numbers_is_judged_by_one_study() -> None:
     """Quotes belong to studies of their own name, to `quoted`, or (Appendix L) to the figure that they set up."""
     here = {quote.part for quote in quoted.quotes_here()}
     every = {quote.part for quote in published().quotes.values()}
-    assert here.isdisjoint(catalogue())
-    assert every - here - set(catalogue()) == {"foraging"}
+    assert here.isdisjoint(studies())
+    assert every - here - set(studies()) == {"foraging"}
     tables = {name for name, table in published().tables.items() if table.cells}
-    assert tables <= set(catalogue())
+    assert tables <= set(studies())
 
 
 # -- told again, and settings -----------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_chance_of_choice_is_that_of_many_tunings() -> None:
 def test_settings_and_repeats_are_counted_apart(tmp_path: Path) -> None:
     verdicts = (CONFIRMED, SETTING, SETTING, REPEATED)
     findings = tuple(Finding(f"x/{i}", "", "c", "1", "", "1", "", v, "why") for i, v in enumerate(verdicts))
-    study = Study("x", "text", "t", "p", lambda context: Outcome())
+    study = Study("x", "text", "t", "a", "p", lambda context: Outcome())
     html = page([study], {"x": Outcome(findings=findings)}, tmp_path, {"full": False, "unit": "both"}, {})
     assert "1 printed numbers judged</strong>: 1 confirmed." in html
     assert "2 settings</strong>" in html

@@ -39,7 +39,7 @@ def reproduce_command(
 
     Without IDs all studies are run. A run that was stopped goes on where it was.
     """
-    from rhoplan_paper.catalogue import choose
+    from rhoplan_paper.registry import choose
 
     chosen = choose(studies)
     if listing:

@@ -12,15 +12,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from rhoplan.version import __version__
-
-MEASURES = ("scores", "told", "drawn", "propositions", "ahead")
-"""Modules of `measures`: of tables, of results told in the text, of figures, of propositions, of looking ahead."""
 
 SHOWS = ("advice", "app", "report", "gym.py")
 """Rooms of rhoplan that show results and decide none; all others count."""
@@ -57,17 +53,18 @@ def job(measure: str, **settings: Any) -> Job:
 def run_job(wanted: Job) -> dict[str, Any]:
     """Do the job, wherever this is called: its result, and the seconds it took under `seconds`."""
     begin = time.perf_counter()
-    result: Mapping[str, Any] = _measure(wanted.measure)(**wanted.settings)
+    result: Mapping[str, Any] = find_measure(wanted.measure)(**wanted.settings)
     return {"result": dict(result), "seconds": time.perf_counter() - begin}
 
 
-def _measure(name: str) -> Callable[..., Mapping[str, Any]]:
-    for module in MEASURES:
-        function = getattr(import_module(f"rhoplan_paper.measures.{module}"), name, None)
-        if function is not None:
-            found: Callable[..., Mapping[str, Any]] = function
-            return found
-    raise LookupError(f"there is no measure '{name}'")
+def find_measure(name: str) -> Callable[..., Mapping[str, Any]]:
+    """The function of `measures` with that name."""
+    from rhoplan_paper.registry import MEASURES  # which knows studies, which ask for jobs
+
+    found = MEASURES.every().get(name)
+    if found is None:
+        raise LookupError(f"there is no measure '{name}'")
+    return found
 
 
 @cache

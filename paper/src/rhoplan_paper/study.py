@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rhoplan_paper.context import Context
 
@@ -78,17 +78,31 @@ class Outcome:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+Build: TypeAlias = Callable[[Context], Outcome]
+Draw: TypeAlias = "Callable[[Outcome], Figure]"
+
+
 @dataclass(frozen=True)
 class Study:
-    """A table, a figure or a result told in the text. seconds: what it takes on two cores, quick and full, about."""
+    """A table, a figure or a result told in the text, with a title for people and a sentence about it.
+
+    seconds: what it takes on two cores, quick and full, about.
+    """
 
     id: str
     kind: str
     title: str
+    about: str
     place: str
-    build: Callable[[Context], Outcome]
-    draw: Callable[[Outcome], Figure] | None = None
+    build: Build
+    draw: Draw | None = None
     seconds: tuple[float, float] = (5.0, 60.0)
+
+    @property
+    def section(self) -> str:
+        """The section of the paper it belongs to: `5.1 Core environments`."""
+        words = self.place.split(", ")
+        return words[1] if words[0].startswith(("Table", "Figure")) else words[0]
 
     @property
     def command(self) -> str:

@@ -13,7 +13,6 @@ from rhoplan_paper.claims.checking import (
     Lead,
     ask,
     by_unit,
-    claim,
     efe_jobs,
     exact_job,
     found,
@@ -30,6 +29,7 @@ from rhoplan_paper.claims.weights import CLOSE, sweeps
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import published, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 
 RESCALED = {

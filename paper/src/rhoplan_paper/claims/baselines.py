@@ -13,7 +13,6 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
     by_unit,
-    claim,
     exact_job,
     found,
     listed,
@@ -25,6 +24,7 @@ from rhoplan_paper.claims.grids import GRIDS, INSPECTIONS, WALKERS, walkers
 from rhoplan_paper.claims.rows import CLEAR, at_once, rows, with_error
 from rhoplan_paper.context import Context, score_job
 from rhoplan_paper.published import cell, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 
 

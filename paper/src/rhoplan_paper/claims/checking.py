@@ -1,21 +1,20 @@
 """The paper's claims in words: each has a small function that returns its finding, registered with `@claim("id")`.
 
-`claim_studies` makes one study of them. A claim function asks for all its jobs at once (`ask`), works out from the
+One study is made of them all. A claim function asks for all its jobs at once (`ask`), works out from the
 numbers whether the claim holds, by unit of information where a weight matters (`by_unit`), and puts it into words with
 `found`. The functions are in the other modules of this folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from rhoplan_paper.context import Context, Pending, score_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Claim, published, select
+from rhoplan_paper.registry import add_study, claims
 from rhoplan_paper.study import (
     CONFIRMED,
     CONTRADICTED,
@@ -28,7 +27,6 @@ from rhoplan_paper.study import (
     Study,
 )
 
-Check = Callable[[Context], Finding]
 Result = Mapping[str, Any]
 Key = TypeVar("Key")
 
@@ -37,56 +35,14 @@ UNITS = ("bits", "nats")
 SAME = 1e-9
 """Exact scores closer than this are the same score: what is left is the arithmetic of floats."""
 
-SECONDS = (60.0, 120.0)
-
-
-@dataclass(frozen=True)
-class Claimed:
-    """A claim of the paper and the function that checks it."""
-
-    id: str
-    check: Check
-
-
-_registry: dict[str, Claimed] = {}
-
-
-def claim(id: str) -> Callable[[Check], Check]:
-    """Register the function that checks the paper's claim `id`."""
-    if id not in published().claims:
-        raise ValueError(f"the paper has no claim '{id}'")
-
-    def register(check: Check) -> Check:
-        before = _registry.get(id)
-        if before and before.check.__qualname__ != check.__qualname__:
-            raise ValueError(f"claim '{id}' has two functions: {before.check.__qualname__}, {check.__qualname__}")
-        _registry[id] = Claimed(id, check)
-        return check
-
-    return register
-
-
-def registered() -> dict[str, Claimed]:
-    """Every claim that has a function, in the paper's order."""
-    from rhoplan_paper import claims
-
-    for module in iter_modules(claims.__path__):
-        import_module(f"{claims.__name__}.{module.name}")
-    return {id: _registry[id] for id in published().claims if id in _registry}
-
-
-def claim_studies() -> list[Study]:
-    """The one study of all claims."""
-    return [Study("claims", "claims", "The paper's claims in words", "throughout", build_claims, None, SECONDS)]
-
 
 def build_claims(context: Context) -> Outcome:
     """A finding for every registered claim; Pending with the jobs that all of them miss together."""
     findings: list[Finding] = []
     missing: dict[Job, None] = {}
-    for one in registered().values():
+    for check in claims().values():
         try:
-            findings.append(one.check(context))
+            findings.append(check(context))
         except Pending as pending:
             missing.update(dict.fromkeys(pending.jobs))
     if missing:
@@ -238,3 +194,8 @@ def _row(cell: Cell) -> str:
 
 def _about(id: str) -> Claim:
     return published().claims[id]
+
+
+add_study(
+    Study("claims", "claims", "What the paper says in words", "", "throughout", build_claims, None, (60.0, 120.0))
+)

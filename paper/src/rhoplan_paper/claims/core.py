@@ -13,7 +13,6 @@ from rhoplan_paper.claims.checking import (
     ask,
     by_unit,
     by_unit_more,
-    claim,
     exact_job,
     found,
     lead_jobs,
@@ -28,6 +27,7 @@ from rhoplan_paper.claims.checking import (
 from rhoplan_paper.claims.weights import CLOSE, sweeps
 from rhoplan_paper.context import Context, simulate_job
 from rhoplan_paper.published import cell, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
 
 CORE = (("tiger", 6), ("diagnosis", 3), ("bandit", 2))

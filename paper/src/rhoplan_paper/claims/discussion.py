@@ -10,7 +10,6 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
     by_unit,
-    claim,
     efe_jobs,
     exact_job,
     found,
@@ -25,6 +24,7 @@ from rhoplan_paper.claims.rows import CLEAR, apart, at_once
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 
 MATCHES = 0.01

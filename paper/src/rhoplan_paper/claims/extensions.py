@@ -13,7 +13,6 @@ from rhoplan_paper.claims.checking import (
     Result,
     ask,
     by_unit,
-    claim,
     efe_jobs,
     found,
     listed,
@@ -25,6 +24,7 @@ from rhoplan_paper.claims.theory import EQUAL, equivalent, recursions
 from rhoplan_paper.compare import FAR
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import job
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)

@@ -9,7 +9,6 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
     by_unit,
-    claim,
     exact_job,
     found,
     leads,
@@ -24,6 +23,7 @@ from rhoplan_paper.claims.rows import CLEAR, Ours, apart, at_once, rows, with_er
 from rhoplan_paper.context import Context, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding
 from rhoplan_paper.tables.rows import number
 

@@ -8,7 +8,6 @@ from rhoplan_paper.claims.checking import (
     ask,
     by_unit,
     by_unit_more,
-    claim,
     efe_jobs,
     exact_job,
     found,
@@ -21,6 +20,7 @@ from rhoplan_paper.claims.checking import (
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
 
 DISCOUNTS = (0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 1.0)

@@ -11,7 +11,6 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
     by_unit,
-    claim,
     efe_jobs,
     found,
     listed,
@@ -24,6 +23,7 @@ from rhoplan_paper.claims.rows import CLEAR, apart, at_once, rows, with_error
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context, simulate_job
 from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding
 from rhoplan_paper.tables.rows import number
 

@@ -16,7 +16,6 @@ from rhoplan_paper.claims.checking import (
     Result,
     ask,
     by_unit,
-    claim,
     exact_job,
     found,
     leads,
@@ -29,6 +28,7 @@ from rhoplan_paper.claims.weights import sweeps
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 
 EQUAL = 1e-9

@@ -12,7 +12,6 @@ from rhoplan_paper.claims.checking import (
     Result,
     ask,
     by_unit,
-    claim,
     exact_job,
     found,
     lead_jobs,
@@ -29,6 +28,7 @@ from rhoplan_paper.compare import CHANCE, FAR, Number, chance_text, share_chance
 from rhoplan_paper.context import Context, score_job, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, cell, published, select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.statistics import chance_of_count
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 

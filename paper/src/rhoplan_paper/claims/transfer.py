@@ -11,7 +11,6 @@ from rhoplan_paper.claims.checking import (
     Result,
     ask,
     by_unit,
-    claim,
     found,
     listed,
     percent,
@@ -24,6 +23,7 @@ from rhoplan_paper.claims.rows import Ours, at_once, rows
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import select
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import NO_DIFFERENCE, Finding
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,

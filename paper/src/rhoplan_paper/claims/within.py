@@ -13,7 +13,6 @@ from rhoplan_paper.claims.checking import (
     Result,
     ask,
     by_unit,
-    claim,
     efe_jobs,
     exact_job,
     found,
@@ -29,6 +28,7 @@ from rhoplan_paper.claims.rows import at_once
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
+from rhoplan_paper.registry import claim
 from rhoplan_paper.study import UNCHECKED, Finding
 
 PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -22,7 +22,8 @@ from rhoplan.report.plots import (
 from rhoplan_paper.context import Context
 from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, rows_job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting
 
 if TYPE_CHECKING:
@@ -38,38 +39,6 @@ PANELS = 3
 
 LONG = 15
 """An extended episode has more tests than this."""
-
-
-def episode_studies() -> list[Study]:
-    return [
-        Study(
-            "trajectory",
-            "figure",
-            "Value of committing and of observing within Tiger episodes",
-            "Figure 7, G EFE trajectory decomposition",
-            build_trajectory,
-            draw_trajectory,
-            (2.0, 2.0),
-        ),
-        Study(
-            "belief-heatmap",
-            "figure",
-            "Belief over time in single Diagnosis episodes",
-            "Figure 8, L Epistemic foraging dynamics",
-            build_heatmap,
-            draw_heatmap,
-            (3.0, 3.0),
-        ),
-        Study(
-            "extended-decomposition",
-            "figure",
-            "Values and information per test over one Diagnosis episode",
-            "Figure 10, M Extended EFE decomposition",
-            build_extended,
-            draw_extended,
-            (3.0, 3.0),
-        ),
-    ]
 
 
 # -- Tiger ------------------------------------------------------------------------------------------------------------
@@ -304,3 +273,33 @@ def draw_extended(outcome: Outcome) -> Figure:
 def _test_look(place: int) -> tuple[str, str]:
     """Colour and marker of a test: other than those of agents and of values."""
     return (COLOURS[3], COLOURS[4], COLOURS[5])[place % 3], MARKERS[(place + 2) % len(MARKERS)]
+
+
+add_figure(
+    "trajectory",
+    "What committing and observing are worth within Tiger episodes",
+    "Figure 7, G EFE trajectory decomposition",
+    build_trajectory,
+    draw_trajectory,
+    2,
+)
+
+
+add_figure(
+    "belief-heatmap",
+    "Belief over time in single Diagnosis episodes",
+    "Figure 8, L Epistemic foraging dynamics",
+    build_heatmap,
+    draw_heatmap,
+    3,
+)
+
+
+add_figure(
+    "extended-decomposition",
+    "Values and information per test over one Diagnosis episode",
+    "Figure 10, M Extended EFE decomposition",
+    build_extended,
+    draw_extended,
+    3,
+)

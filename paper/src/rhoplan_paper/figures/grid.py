@@ -16,7 +16,8 @@ from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.claims.checking import exact_job
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
-from rhoplan_paper.study import Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT
 
 if TYPE_CHECKING:
@@ -38,29 +39,6 @@ PER_NAT: dict[str, Any] = {"horizon": 2, "weight": 1.0, "unit": "nats"}
 
 SHOWN = 7
 """Beliefs per agent in the comparison, besides that at the commit, at most."""
-
-
-def grid_studies() -> list[Study]:
-    return [
-        Study(
-            "tileworld-comparison",
-            "figure",
-            "Three agents on one and the same 6×6 episode",
-            "Figure 2, 5.3 Tileworld: spatial epistemic foraging",
-            build_comparison,
-            draw_comparison,
-            (10.0, 10.0),
-        ),
-        Study(
-            "tileworld-belief",
-            "figure",
-            "Belief after each scan of one 6×6 episode",
-            "Figure 6, F Tileworld belief evolution",
-            build_belief,
-            draw_belief,
-            (5.0, 5.0),
-        ),
-    ]
 
 
 def rows_job(problem: str, agent: str, **settings: Any) -> Job:
@@ -268,3 +246,23 @@ def _scale(drawing: Figure, image: Any, axes: Any) -> None:
     if len(axes) < 3:
         marks.append(Line2D([], [], color=SCANNED, linewidth=1.6, label="cells that the last scan reported"))
     drawing.legend(handles=marks, loc="outside lower left", ncols=3, fontsize=8.5, labelcolor=QUIET)
+
+
+add_figure(
+    "tileworld-comparison",
+    "Three agents in one Tileworld episode",
+    "Figure 2, 5.3 Tileworld: spatial epistemic foraging",
+    build_comparison,
+    draw_comparison,
+    10,
+)
+
+
+add_figure(
+    "tileworld-belief",
+    "Belief after each scan of a Tileworld episode",
+    "Figure 6, F Tileworld belief evolution",
+    build_belief,
+    draw_belief,
+    5,
+)

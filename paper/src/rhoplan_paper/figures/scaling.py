@@ -12,7 +12,8 @@ from rhoplan_paper.context import Context, simulate_job
 from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean
 from rhoplan_paper.told.results import every_quote, text_of
@@ -39,18 +40,6 @@ SEEDS, PER_SEED = 5, 200
 """The run behind the numbers that the text gives for the largest grid."""
 
 Result = Mapping[str, Any]
-
-
-def scaling_study() -> Study:
-    return Study(
-        "tileworld-scaling",
-        "figure",
-        "All agents on grids from 4×4 to 8×8",
-        "Figure 3, 5.3 Tileworld: spatial epistemic foraging",
-        build_grids,
-        draw_grids,
-        (25.0, 40.0),
-    )
 
 
 def build_grids(context: Context) -> Outcome:
@@ -145,3 +134,13 @@ def draw_grids(outcome: Outcome) -> Figure:
         axis.set_title("expected scans" if column == "tests" else label, loc="left")
     key_below(drawing, axes[0][0], 5)
     return drawing
+
+
+add_figure(
+    "tileworld-scaling",
+    "Tileworld from 4×4 to 8×8",
+    "Figure 3, 5.3 Tileworld: spatial epistemic foraging",
+    build_grids,
+    draw_grids,
+    25,
+)

@@ -9,7 +9,8 @@ from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.claims.checking import SAME, UNITS
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import select
-from rhoplan_paper.study import Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Outcome, Sheet
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
     PUBLISHED_EPISODES,
@@ -29,18 +30,6 @@ GROUPS = (
     (ASYMMETRIC, f"α ≥ {ASYMMETRIC:g}", "near-optimality-rates-asymmetric"),
 )
 """Least asymmetry, title, and the quote with the published shares."""
-
-
-def share_study() -> Study:
-    return Study(
-        "near-optimality-figure",
-        "figure",
-        "Share of random two-state problems where a weight of one is near-optimal",
-        "Figure 12, P Near-optimality across planning horizons",
-        build_shares,
-        draw_shares,
-        (15.0, 15.0),
-    )
 
 
 def build_shares(context: Context) -> Outcome:
@@ -148,3 +137,13 @@ def _strata(axis: Any, strata: Sequence[Mapping[str, Any]]) -> None:
 
 def _hundreds(shares: Sequence[float]) -> list[float]:
     return [100 * share for share in shares]
+
+
+add_figure(
+    "near-optimality-figure",
+    "Where a weight of 1 is nearly the best, by horizon and stakes",
+    "Figure 12, P Near-optimality across planning horizons",
+    build_shares,
+    draw_shares,
+    15,
+)

@@ -23,34 +23,12 @@ from rhoplan_paper.figures.lines import (
 )
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import each_quoted, setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def sweep_studies() -> list[Study]:
-    return [
-        Study(
-            "asymmetry-sweep",
-            "figure",
-            "Tiger with penalties from mild to extreme",
-            "Figure 4, D Tiger reward asymmetry sweep",
-            build_penalties,
-            draw_penalties,
-            (8.0, 8.0),
-        ),
-        Study(
-            "observation-scaling",
-            "figure",
-            "Diagnosis with eight conditions and one to three tests",
-            "Figure 5, E Observation action scaling",
-            build_tests,
-            draw_tests,
-            (3.0, 3.0),
-        ),
-    ]
 
 
 # -- Tiger's penalty --------------------------------------------------------------------------------------------------
@@ -205,3 +183,23 @@ def draw_tests(outcome: Outcome) -> Figure:
     axes[0][0].text(TESTS[1], ceiling + 1.5, "most that K tests can tell", color=QUIET, fontsize=8, ha="right")
     key_below(drawing, axes[0][1], 6)
     return drawing
+
+
+add_figure(
+    "asymmetry-sweep",
+    "Tiger with penalties from mild to extreme",
+    "Figure 4, D Tiger reward asymmetry sweep",
+    build_penalties,
+    draw_penalties,
+    8,
+)
+
+
+add_figure(
+    "observation-scaling",
+    "Diagnosis with one to three tests",
+    "Figure 5, E Observation action scaling",
+    build_tests,
+    draw_tests,
+    3,
+)

@@ -18,7 +18,8 @@ from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 
 if TYPE_CHECKING:
@@ -40,29 +41,6 @@ STEPS = 60
 
 EPISODES = 300
 """Episodes that the published figures average."""
-
-
-def time_studies() -> list[Study]:
-    return [
-        Study(
-            "efficiency",
-            "figure",
-            "Entropy, share of episodes still observing, and reward over time",
-            "Figure 9, L Epistemic foraging dynamics",
-            build_efficiency,
-            draw_efficiency,
-            (4.0, 4.0),
-        ),
-        Study(
-            "stopping-times",
-            "figure",
-            "Number of tests before the commit, by agent, in three settings",
-            "Figure 11, N Stopping time analysis",
-            build_stopping,
-            draw_stopping,
-            (4.0, 4.0),
-        ),
-    ]
 
 
 def _settings(agent: str, weight: float | None, horizon: int, unit: str) -> dict[str, Any]:
@@ -295,3 +273,18 @@ def _violin(axis: Any, place: int, column: Mapping[str, Any], top: int) -> None:
     axis.plot([place], [column["mean"]], marker="D", color="white", markeredgecolor="black", markersize=5)
     label = f"{column['mean']:.1f}\n± {column['sd']:.1f}"
     axis.text(place, kept[-1][0] + 0.9, label, fontsize=8, ha="center", va="bottom", linespacing=1.1)
+
+
+add_figure(
+    "efficiency",
+    "Entropy, observing and reward over an episode",
+    "Figure 9, L Epistemic foraging dynamics",
+    build_efficiency,
+    draw_efficiency,
+    4,
+)
+
+
+add_figure(
+    "stopping-times", "When agents stop", "Figure 11, N Stopping time analysis", build_stopping, draw_stopping, 4
+)

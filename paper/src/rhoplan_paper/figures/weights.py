@@ -15,7 +15,8 @@ from rhoplan_paper.claims.checking import by_unit
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_figure
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 
 if TYPE_CHECKING:
@@ -43,18 +44,6 @@ UNITS = {"nats": 1.0, "bits": 1 / NATS_PER_BIT}
 """What a weight of 1 per unit is per nat."""
 
 Points = list[dict[str, float]]
-
-
-def pareto_study() -> Study:
-    return Study(
-        "pareto",
-        "figure",
-        "Success against reward over the weight of information",
-        "Figure 1, 5.2 Pareto analysis: the canonical w=1",
-        build_pareto,
-        draw_pareto,
-        (40.0, 40.0),
-    )
 
 
 def build_pareto(context: Context) -> Outcome:
@@ -276,3 +265,13 @@ def _range(point: dict[str, float]) -> str:
 def _short(weight: float) -> str:
     """A weight in two digits, from 100 on in three."""
     return f"{weight:.0f}" if weight >= 10 or weight == 0 else f"{weight:.2g}"
+
+
+add_figure(
+    "pareto",
+    "Success against reward, for every weight",
+    "Figure 1, 5.2 Pareto analysis: the canonical w=1",
+    build_pareto,
+    draw_pareto,
+    40,
+)

@@ -14,11 +14,13 @@ from rhoplan.model.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
+from rhoplan_paper.registry import measure
 
 ALIKE = 1e-9
 """Nats or rewards closer than this are equal: two ways of adding up floats differ by less."""
 
 
+@measure
 def look_ahead(problem: str, *, horizon: int) -> dict[str, Any]:
     """How large the tree of plans from the start is, counted by walking it, for depths 0, 1, ... `horizon`.
 
@@ -52,6 +54,7 @@ def _further(graph: Graph, nodes: Ids, times: list[int]) -> tuple[Ids, list[int]
     return np.array(list(counted), dtype=np.int64), list(counted.values())
 
 
+@measure
 def shortest_walk(problem: str) -> dict[str, Any]:
     """The fewest moves that visit every rock of a RockSample problem, from the start: no order of visits has fewer."""
     model = make(problem)
@@ -70,6 +73,7 @@ def shortest_walk(problem: str) -> dict[str, Any]:
     return {"rocks": len(places), "moves": min(best.values())}
 
 
+@measure
 def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -> dict[str, Any]:
     """An agent's decisions on a flat problem, at every belief it can meet within `steps` tests.
 

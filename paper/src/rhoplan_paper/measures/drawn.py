@@ -17,14 +17,17 @@ from rhoplan.problems.registry import make, with_parameter
 from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
+from rhoplan_paper.registry import measure
 
 
+@measure
 def over(problem: str, agent: str, *, name: str, values: list[str], **settings: Any) -> dict[str, Any]:
     """Exact scores of one agent for each value of one setting, its own or the problem's; beliefs are shared."""
     rows, _ = sweep(problem, [agent], name, values, settings)
     return {"scores": [{key: row[key] for key in ("reward", "tests", "success")} for row in rows]}
 
 
+@measure
 def broad_steps(problem: str, horizon: int, *, high: float, unit: str, resolution: float) -> dict[str, Any]:
     """As `measures.steps`, with changes closer than `resolution` counted as one: for problems with many of them."""
     found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit, resolution=resolution)
@@ -37,12 +40,14 @@ def broad_steps(problem: str, horizon: int, *, high: float, unit: str, resolutio
     }
 
 
+@measure
 def optimum_over(problem: str, *, name: str, values: list[str], gap: float = 1e-4) -> dict[str, Any]:
     """The certified optimum of a flat problem for each value of one of its parameters."""
     found = [solve(make(with_parameter(problem, name, value)), gap=gap) for value in values]
     return {"scores": [{"reward": one.reward, "tests": one.tests, "success": one.success} for one in found]}
 
 
+@measure
 def episode_rows(problem: str, agent: str, *, seed: int, episodes: int, **settings: Any) -> dict[str, Any]:
     """Reward, number of tests and success of each of the first episodes of `seed` (the published streams)."""
     model = make(problem)
@@ -50,6 +55,7 @@ def episode_rows(problem: str, agent: str, *, seed: int, episodes: int, **settin
     return {"reward": rows.reward.tolist(), "tests": rows.tests.tolist(), "success": rows.success.tolist()}
 
 
+@measure
 def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any) -> dict[str, Any]:
     """Episode `number` of `seed` of a flat problem, as the agent sees it: one entry of `steps` per decision.
 
@@ -92,6 +98,7 @@ def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any
     return {"state": state, "steps": steps, "success": success, "committed": chosen.ends_episode}
 
 
+@measure
 def course(problem: str, agent: str, *, steps: int, **settings: Any) -> dict[str, Any]:
     """How an episode of a flat problem goes on average, exactly, after 0, 1, ... `steps` tests.
 

@@ -22,6 +22,7 @@ from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
+from rhoplan_paper.registry import measure
 
 ALIKE = 1e-9
 """Values this close (relative to the reward scale) are equal: two ways of adding up floats differ by less."""
@@ -34,6 +35,7 @@ HALVINGS = 80
 # -- Proposition 1 ----------------------------------------------------------------------------------------------------
 
 
+@measure
 def efe_recursion(
     *,
     horizon: int,
@@ -140,6 +142,7 @@ def _divergence(one: list[float], other: list[float]) -> float:
 # -- Proposition 2 ----------------------------------------------------------------------------------------------------
 
 
+@measure
 def one_test_thresholds(
     *, cases: list[list[float]] | None = None, problems: int = 0, seed: int = 42, right: float = 10.0
 ) -> dict[str, Any]:
@@ -190,6 +193,7 @@ def _threshold_row(accuracy: float, cost: float, right: float, wrong: float) -> 
 # -- Proposition 3 ----------------------------------------------------------------------------------------------------
 
 
+@measure
 def joint_epistemic(problem: str, *, seed: int = 0, situations: int = 20) -> dict[str, Any]:
     """Epistemic value and coupling of every action, worked out on the joint of all hidden factors, at random beliefs.
 
@@ -258,6 +262,7 @@ def _kl(one: Array, other: Array) -> float:
         return float(np.where(one > 0, one * np.log(one / other), 0.0).sum())
 
 
+@measure
 def destructive_test(*, horizon: int, beliefs: int = 101, problem: str = "drilling") -> dict[str, Any]:
     """Free energy where a test breaks what it measures, against the utility of Proposition 1, over a grid of beliefs.
 

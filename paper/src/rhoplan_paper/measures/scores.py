@@ -15,8 +15,10 @@ from rhoplan.problems.registry import make
 from rhoplan.scoring.episodes import Episodes
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan_paper.registry import measure
 
 
+@measure
 def score(
     problem: str, agent: str, *, world: str | None = None, cap: int | None = None, **settings: Any
 ) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def score(
     }
 
 
+@measure
 def simulated(
     problem: str,
     agent: str,
@@ -60,6 +63,7 @@ def simulated(
     return {"episodes": len(rows.reward), "columns": _columns(rows, len(seeds))}
 
 
+@measure
 def optimum(problem: str, *, gap: float = 1e-4, seconds: float = 120.0) -> dict[str, Any]:
     """The certified optimum: bounds, and what the plan behind the lower bound brings."""
     found = solve(make(problem), gap=gap, seconds=seconds)
@@ -73,12 +77,14 @@ def optimum(problem: str, *, gap: float = 1e-4, seconds: float = 120.0) -> dict[
     }
 
 
+@measure
 def ceiling(problem: str) -> dict[str, Any]:
     """What no agent can beat in a factored problem."""
     found = find_ceiling(make(problem))
     return {"clairvoyant": found.clairvoyant, "tight": found.tight, "optimum": found.optimum}
 
 
+@measure
 def steps(
     problem: str, horizon: int, *, high: float = 200.0, unit: str = "nats", resolution: float = 1e-6
 ) -> dict[str, Any]:
@@ -103,6 +109,7 @@ def steps(
     }
 
 
+@measure
 def reaches_optimum(problem: str, optimum: float, *, deepest: int = 30, margin: float = 1e-4) -> dict[str, Any]:
     """Exact reward of reward-only planning by horizon, up to the first that comes within `margin` of the optimum."""
     model = make(problem)

@@ -22,6 +22,7 @@ from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan_paper.registry import measure
 from rhoplan_paper.statistics import bootstrap, cohens_d, effect_label
 
 RIGHT = 10.0
@@ -38,6 +39,7 @@ HALVINGS = 60
 # -- random two-state problems ----------------------------------------------------------------------------------------
 
 
+@measure
 def near_optimality(
     *,
     environments: int = 100,
@@ -122,6 +124,7 @@ def _tests_before_commit(plan: Plan, horizon: int) -> int:
 # -- the threshold of Proposition 2, by the decision itself -----------------------------------------------------------
 
 
+@measure
 def first_test_weight(problem: str) -> dict[str, Any]:
     """The weight per nat from which an agent of horizon 1 begins with a test, by bisection of its first decision."""
     graph = Graph(make(problem))
@@ -140,6 +143,7 @@ def first_test_weight(problem: str) -> dict[str, Any]:
 # -- statistics of raw episodes ---------------------------------------------------------------------------------------
 
 
+@measure
 def effect_sizes(
     problem: str, *, agent: dict[str, Any], versus: list[dict[str, Any]], episodes: int, seeds: list[int], unit: str
 ) -> dict[str, Any]:
@@ -162,6 +166,7 @@ def effect_sizes(
     return {"episodes": len(own["reward"]), "d": d, "labels": labels}
 
 
+@measure
 def bootstrap_interval(
     problem: str,
     agent: str,
@@ -189,6 +194,7 @@ UNCERTAIN = (0.5, 0.45, 0.4, 0.3, 0.2, 0.15, 0.12, 0.07, 0.03, 0.015, 0.005, 0.0
 """Probabilities of the less likely of two states, from uniform over intermediate to confident."""
 
 
+@measure
 def with_pymdp(problem: str) -> dict[str, Any]:
     """Information gains and one-step decisions of a two-state problem beside pymdp's, over a grid of beliefs.
 

@@ -18,6 +18,7 @@ from rhoplan_paper.context import Context
 from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
+from rhoplan_paper.registry import add_table
 from rhoplan_paper.statistics import effect_label
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import plan_row
@@ -352,3 +353,7 @@ def _finding(
     return Finding(
         f"{table.id}/{about}/{cell.column}", table.place, claim, cell.text, simulated, exact, unit, verdict, reason
     )
+
+
+add_table("alpha-eta", "Stakes, informativeness and threshold weights", build_alpha_eta, (45, 45))
+add_table("effect-sizes", "Effect sizes", build_effect_sizes, (2, 5))

@@ -16,29 +16,8 @@ from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import Cell, Table, published
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet, Study
-from rhoplan_paper.tables.asymmetry import build_alpha_eta, build_effect_sizes
-from rhoplan_paper.told.near_optimality import near_optimality_study
-from rhoplan_paper.told.quoted import quoted_study
-from rhoplan_paper.told.results import told_studies
-from rhoplan_paper.told.search import search_studies
-
-
-def special_studies() -> list[Study]:
-    """Tables agents, environments, alpha-eta and effect-sizes, and every result told in the text."""
-    builders: dict[str, tuple[Callable[[Context], Outcome], tuple[float, float]]] = {
-        "agents": (build_agents, (1, 1)),
-        "environments": (build_environments, (1, 1)),
-        "alpha-eta": (build_alpha_eta, (45, 45)),
-        "effect-sizes": (build_effect_sizes, (2, 5)),
-    }
-    tables = [_study(published().tables[name], build, seconds) for name, (build, seconds) in builders.items()]
-    return [*tables, *told_studies(), near_optimality_study(), *search_studies(), quoted_study()]
-
-
-def _study(table: Table, build: Callable[[Context], Outcome], seconds: tuple[float, float]) -> Study:
-    return Study(table.id, "table", table.gist, table.place, build, None, seconds)
-
+from rhoplan_paper.registry import add_table
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet
 
 # -- agents -----------------------------------------------------------------------------------------------------------
 
@@ -147,3 +126,7 @@ def _shown(values: tuple[float, ...]) -> str:
     if len(values) > 2:
         return f"{values[0]:g} to {values[-1]:g}"
     return ", ".join(f"{value:g}" for value in values)
+
+
+add_table("agents", "The six agents", build_agents, (1, 1))
+add_table("environments", "What the problems are made of", build_environments, (1, 1))

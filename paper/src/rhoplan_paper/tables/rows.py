@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rhoplan.problems.registry import make, with_parameter
@@ -11,31 +12,32 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_table
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.derived import derived
 
-TABLES: dict[str, tuple[float, float]] = {
-    "main": (10, 20),
-    "tiger": (2, 5),
-    "diagnosis": (2, 5),
-    "bandit": (2, 5),
-    "tileworld-6": (25, 60),
-    "tileworld-6-full": (25, 60),
-    "tileworld-8": (30, 60),
-    "diagnosis-16": (10, 30),
-    "testbed": (2, 5),
-    "rocksample": (30, 90),
-    "rocksample-extended": (3, 10),
-    "inspection": (30, 60),
-    "transfer": (2, 5),
-    "navigation": (10, 60),
-    "scaling": (5, 20),
-    "discount": (5, 20),
-    "misspecification-tiger": (2, 5),
-    "misspecification-diagnosis": (2, 5),
-    "pomcp": (30, 300),
+TABLES: dict[str, tuple[str, tuple[float, float]]] = {
+    "main": ("Tiger, Diagnosis and Bandit", (10, 20)),
+    "tiger": ("Tiger, all agents", (2, 5)),
+    "diagnosis": ("Diagnosis with 4 conditions, all agents", (2, 5)),
+    "bandit": ("Bandit, all agents", (2, 5)),
+    "tileworld-6": ("Tileworld 6×6", (25, 60)),
+    "tileworld-6-full": ("Tileworld 6×6, all agents", (25, 60)),
+    "tileworld-8": ("Tileworld 8×8, all agents", (30, 60)),
+    "diagnosis-16": ("Diagnosis with 16 conditions", (10, 30)),
+    "testbed": ("The two-state testbed", (2, 5)),
+    "rocksample": ("RockSample", (30, 90)),
+    "rocksample-extended": ("RockSample by rules", (3, 10)),
+    "inspection": ("Structural inspection", (30, 60)),
+    "transfer": ("Tuned weights on other problems", (2, 5)),
+    "navigation": ("Navigation", (10, 60)),
+    "scaling": ("Diagnosis from 2 to 16 conditions", (5, 20)),
+    "discount": ("Discounting", (5, 20)),
+    "misspecification-tiger": ("Tiger with a wrong accuracy", (2, 5)),
+    "misspecification-diagnosis": ("Diagnosis with a wrong accuracy", (2, 5)),
+    "pomcp": ("POMCP beside Planning and EFE", (30, 300)),
 }
-"""Tables whose rows are agents, and about how many seconds they take, quick and full."""
+"""Tables whose rows are agents, their titles, and about how many seconds they take, quick and full."""
 
 AS_RUN: dict[str, int] = {"rocksample:n=5,k=3": 50, "rocksample:n=7,k=4": 50, "rocksample:n=7,k=8": 20}
 """RockSample rows that match so many episodes of the first seed digit for digit, whatever their caption says."""
@@ -66,17 +68,7 @@ class Line:
     episodes: int
 
 
-def table_studies() -> list[Study]:
-    """One study for each of TABLES."""
-    tables = published().tables
-    return [_study(tables[name], seconds) for name, seconds in TABLES.items()]
-
-
-def _study(table: Table, seconds: tuple[float, float]) -> Study:
-    return Study(table.id, "table", table.gist, table.place, lambda context: build_table(table, context), None, seconds)
-
-
-def build_table(table: Table, context: Context) -> Outcome:
+def build_table(context: Context, table: Table) -> Outcome:
     """Every row of `table`: published, simulated and exact, and a finding per printed number."""
     rows = _rows(table)
     lines = [plan_row(table, cells[0].row, context) for cells in rows]
@@ -348,3 +340,7 @@ SHORT = {"weight": "w", "horizon": "H", "discount": "discount", "believed_accura
 def _label(row: Row) -> tuple[str, str]:
     parts = [str(row["agent"]), *(f"{short}={row[name]:g}" for name, short in SHORT.items() if name in row)]
     return str(row["problem"]), " ".join(parts)
+
+
+for name, (title, seconds) in TABLES.items():
+    add_table(name, title, partial(build_table, table=published().tables[name]), seconds)

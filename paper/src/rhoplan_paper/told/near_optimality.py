@@ -17,11 +17,12 @@ from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.measures.told import ACCURACY, ALPHA, COST
 from rhoplan_paper.published import Cell, Quote, select
-from rhoplan_paper.study import Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_text
+from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.asymmetry import asymmetry
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import mean, setting
-from rhoplan_paper.told.results import EPISODES, every_quote, text_study
+from rhoplan_paper.told.results import EPISODES, every_quote
 
 ENVIRONMENTS = 100
 TRIED_HORIZONS = (1, 2, 3)
@@ -29,10 +30,6 @@ TRIED = (0.01, 0.5, 1.0, 2.0, 5.0, 50.0)
 ASYMMETRIC = 10.0
 PUBLISHED_EPISODES = 50
 """How many episodes the published rewards are means of."""
-
-
-def near_optimality_study() -> Study:
-    return text_study("near-optimality", build_near_optimality, (15, 15))
 
 
 def near_optimality_job(unit: str, *, episodes: int | None = None, paired: bool | None = None) -> Job:
@@ -126,3 +123,6 @@ def _drawn(cell: Cell) -> tuple[float, str]:
     if cell.column in ranges:
         return ranges[cell.column][end], f"an end of the range of {cell.column.replace('_', ' ')}"
     return float(ENVIRONMENTS), "how many problems are drawn"
+
+
+add_text("near-optimality", "How often a weight of 1 is nearly the best", build_near_optimality, (15, 15))

@@ -7,10 +7,10 @@ What is left over was announced and never used.
 
 from __future__ import annotations
 
-from rhoplan_paper.claims.checking import registered
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
+from rhoplan_paper.registry import add_study, claims
 from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
 from rhoplan_paper.told.checks import computed
 from rhoplan_paper.told.findings import told
@@ -23,18 +23,6 @@ ELSEWHERE = ("foraging",)
 
 BOUNDS = ("bound", "tractable", "unit")
 """Row keys of numbers that say between which limits, or in which unit, something holds."""
-
-
-def quoted_study() -> Study:
-    return Study(
-        "quoted",
-        "text",
-        "Numbers that the running text gives beside its tables",
-        "throughout",
-        build_quoted,
-        None,
-        (5, 5),
-    )
 
 
 def quotes_here() -> list[Quote]:
@@ -87,6 +75,20 @@ def _claim_on(quote: Quote) -> Claim | None:
 
 
 def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Finding:
-    found = registered()[claim.id].check(context)
+    found = claims()[claim.id](context)
     reason = f"stands or falls with the claim '{claim.id}': {found.reason}"
     return told(quote, cell, found.verdict, reason, exact=found.exact, unit=found.unit)
+
+
+add_study(
+    Study(
+        "quoted",
+        "text",
+        "Numbers in the running text",
+        "Numbers that the running text gives beside its tables",
+        "throughout",
+        build_quoted,
+        None,
+        (5, 5),
+    )
+)

@@ -16,27 +16,13 @@ from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_text
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import each_quoted, mean, setting, told
 from rhoplan_paper.told.repeats import disagreement
 
 Numbers = Mapping[str, Number]
-
-
-def told_studies() -> list[Study]:
-    """bootstrap, partition, pymdp."""
-    place = published().claims["pymdp-agrees"].place
-    return [
-        text_study("bootstrap", build_bootstrap, (2, 2)),
-        text_study("partition", build_partition, (20, 20)),
-        text_study("pymdp", build_pymdp, (8, 8), place),
-    ]
-
-
-def text_study(part: str, build: Callable[[Context], Outcome], seconds: tuple[float, float], place: str = "") -> Study:
-    """The study of a part of the paper's text, at the place of its first number."""
-    return Study(part, "text", published().parts[part].gist, place or quotes_of(part)[0].place, build, None, seconds)
 
 
 # -- what findings are made of ----------------------------------------------------------------------------------------
@@ -318,3 +304,8 @@ def _pymdp_findings(spec: str, result: Mapping[str, Any]) -> Iterable[Finding]:
         ),
         finding("decisions", f"{agree['faint']} of {beliefs}", decided, told_reason),
     ]  # fmt: skip
+
+
+add_text("bootstrap", "Bootstrap intervals of reward", build_bootstrap, (2, 2))
+add_text("partition", "Three kinds of scans in Tileworld", build_partition, (20, 20))
+add_text("pymdp", "Beside pymdp", build_pymdp, (8, 8), published().claims["pymdp-agrees"].place)

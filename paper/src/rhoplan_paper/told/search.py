@@ -17,10 +17,11 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, Row, published, quotes_of, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Outcome, Sheet, Study
+from rhoplan_paper.registry import add_text
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean, setting, told
-from rhoplan_paper.told.results import difference, every_quote, text_of, text_study
+from rhoplan_paper.told.results import difference, every_quote, text_of
 
 SEEDS = 5
 TILES = "tileworld:n=6"
@@ -30,14 +31,6 @@ TABLE_HORIZONS = {"tiger": 6, "diagnosis": 3, TILES: 2}
 
 Key = tuple[str, str, int, int, str]
 """Problem, agent, simulations, horizon, unit of the weight."""
-
-
-def search_studies() -> list[Study]:
-    """pomcp-compute and mcts-efe."""
-    return [
-        text_study("pomcp-compute", build_pomcp_compute, (12, 40)),
-        text_study("mcts-efe", build_mcts_efe, (25, 60)),
-    ]
 
 
 def _sampled(spec: str, planner: str, simulations: int, horizon: int, unit: str, episodes: int) -> Job:
@@ -333,3 +326,7 @@ def _limit(quote: Quote, cell: Cell, reached: list[tuple[str, int]]) -> Finding:
     parts = [f"{spec} ({len(make(spec).flat.tests)} tests) at H = {horizon}" for spec, horizon in reached]
     reason = f"merging equal beliefs, exact planning reaches {', '.join(parts) or 'no deeper'}"
     return told(quote, cell, CONTRADICTED if beyond else CONFIRMED, reason, exact="; ".join(parts))
+
+
+add_text("pomcp-compute", "POMCP with a larger budget", build_pomcp_compute, (12, 40))
+add_text("mcts-efe", "Sampled search for EFE", build_mcts_efe, (25, 60))
