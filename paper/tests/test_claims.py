@@ -26,7 +26,7 @@ from rhoplan_paper.measures.propositions import (
     random_problems,
 )
 from rhoplan_paper.published import published, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS
 from strategies import Limits, cases, laws
 
 
@@ -251,8 +251,8 @@ def test_the_threshold_formula_falls_with_the_bisected_thresholds() -> None:
 
 def test_cheap_claims_come_out_as_computed() -> None:
     context = Context()
-    expected = {"coverage": CONTRADICTED, "tiger-parity": CONFIRMED, "table-follows-formula": CONTRADICTED}
-    expected |= {"reward-effects-negligible": CONFIRMED, "testbed-over-explores": CONTRADICTED}
+    expected = {"coverage": IN_PART, "tiger-parity": CONFIRMED, "table-follows-formula": CONTRADICTED}
+    expected |= {"reward-effects-negligible": CONFIRMED, "testbed-over-explores": IN_PART}
     for id, wanted in expected.items():
         while True:
             try:

@@ -237,7 +237,7 @@ def test_settings_and_repeats_are_counted_apart(tmp_path: Path) -> None:
     findings = tuple(Finding(f"x/{i}", "", "c", "1", "", "1", "", v, "why") for i, v in enumerate(verdicts))
     study = Study("x", "text", "t", "a", "p", lambda context: Outcome())
     html = page([study], {"x": Outcome(findings=findings)}, tmp_path, {"full": False, "unit": "both"}, {})
-    assert "1 printed numbers judged</strong>: 1 confirmed." in html
-    assert "2 settings</strong>" in html
-    assert "1 numbers told again</strong>" in html
+    assert "<h3>1 printed numbers judged</h3>" in html
+    assert "1 confirmed</span>" in html
+    assert "2 settings, the same here, and 1 numbers told again" in html
     assert "1 of 1 printed numbers confirmed" in html

@@ -19,6 +19,9 @@ CONFIRMED = "confirmed"
 NO_DIFFERENCE = "within noise, but the claimed difference is not there"
 ONLY_BITS = "holds only in bits"
 ONLY_NATS = "holds only in nats"
+IN_PART = "holds in part"
+"""Of a claim that says several things: its core holds, some of the rest does not."""
+
 CONTRADICTED = "contradicted"
 UNCHECKED = "cannot be checked as stated"
 SETTING = "setting"
@@ -27,10 +30,30 @@ SETTING = "setting"
 REPEATED = "told again"
 """A number that the paper prints elsewhere, where it is judged."""
 
-VERDICTS = (CONFIRMED, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, CONTRADICTED, UNCHECKED, SETTING, REPEATED)
+VERDICTS = (CONFIRMED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, CONTRADICTED, UNCHECKED, SETTING, REPEATED)
 
 NOT_JUDGED = (SETTING, REPEATED)
 """Verdicts on printed numbers that are no results, or not new ones: they are counted apart."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several things that a claim says. holds: `yes`, `no`, `in bits` or `in nats`. core: all rests on it."""
+
+    words: str
+    holds: str
+    core: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.holds}{' (the core)' if self.core else ''}"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A finding that matters in one number and one sentence, for the first screen of the report."""
+
+    number: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,8 @@ class Finding:
     unit: str
     verdict: str
     reason: str
+    parts: tuple[Part, ...] = ()
+    headline: Headline | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

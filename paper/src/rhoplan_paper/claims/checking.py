@@ -18,11 +18,14 @@ from rhoplan_paper.registry import add_study, claims
 from rhoplan_paper.study import (
     CONFIRMED,
     CONTRADICTED,
+    IN_PART,
     NO_DIFFERENCE,
     ONLY_BITS,
     ONLY_NATS,
     Finding,
+    Headline,
     Outcome,
+    Part,
     Sheet,
     Study,
 )
@@ -55,11 +58,32 @@ def build_claims(context: Context) -> Outcome:
 
 
 def found(
-    id: str, verdict: str, reason: str, *, published: str = "", simulated: str = "", exact: str = "", unit: str = ""
+    id: str,
+    verdict: str,
+    reason: str,
+    *,
+    published: str = "",
+    simulated: str = "",
+    exact: str = "",
+    unit: str = "",
+    parts: tuple[Part, ...] = (),
+    headline: tuple[str, str] | None = None,
 ) -> Finding:
-    """The finding on claim `id`; its place and its words are the paper's data."""
+    """The finding on claim `id`; its place and its words are the paper's data. headline: a number and a sentence."""
     about = _about(id)
-    return Finding(id, about.place, about.gist, published, simulated, exact, unit, verdict, reason)
+    return Finding(
+        id,
+        about.place,
+        about.gist,
+        published,
+        simulated,
+        exact,
+        unit,
+        verdict,
+        reason,
+        parts,
+        Headline(*headline) if headline else None,
+    )
 
 
 def ask(context: Context, jobs: Mapping[Key, Job]) -> dict[Key, dict[str, Any]]:
@@ -145,6 +169,31 @@ def by_unit(holds: Mapping[str, bool]) -> tuple[str, str]:
         return (ONLY_BITS if units[0] == "bits" else ONLY_NATS), units[0]
     unit = "either" if len(holds) > 1 else next(iter(holds))
     return (CONFIRMED if units else CONTRADICTED), unit
+
+
+def by_parts(
+    parts: Mapping[str, Mapping[str, bool] | bool], core: Iterable[str] = ()
+) -> tuple[str, str, tuple[Part, ...]]:
+    """Verdict, unit and parts of a claim that says several things, each of which holds or not, maybe by unit.
+
+    All of them together are a claim like any other. Where they do not all hold, the claim holds in part if something of
+    it does and its core, the parts without which the rest says nothing, is among that.
+    """
+    central = set(core)
+    units = UNITS if any(isinstance(one, Mapping) for one in parts.values()) else ("",)
+    holds = {words: one if isinstance(one, Mapping) else dict.fromkeys(units, one) for words, one in parts.items()}
+    told = tuple(Part(words, _where(each), words in central) for words, each in holds.items())
+    verdict, unit = by_unit({u: all(each[u] for each in holds.values()) for u in units})
+    if verdict == CONTRADICTED:
+        stands = {u: any(e[u] for e in holds.values()) and all(holds[words][u] for words in central) for u in units}
+        if any(stands.values()):
+            return IN_PART, by_unit(stands)[1], told
+    return verdict, unit, told
+
+
+def _where(holds: Mapping[str, bool]) -> str:
+    units = [unit for unit, true in holds.items() if true]
+    return "no" if not units else "yes" if len(units) == len(holds) else f"in {units[0]}"
 
 
 def by_unit_more(gaps: Mapping[str, Iterable[float]]) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from rhoplan_paper.claims.checking import (
     Lead,
     Result,
     ask,
+    by_parts,
     by_unit,
     by_unit_more,
     exact_job,
@@ -61,6 +62,11 @@ def tiger_parity(context: Context) -> Finding:
         published=printed("tiger-success", *(f"tiger reward agent={agent}" for agent in DEEP)),
         exact=f"{percent(lead.planning['success'], 2)}, {signed(lead.planning['reward'], 3)} for each",
         unit=unit,
+        headline=(
+            signed(lead.planning["reward"]),
+            f"on Tiger, exactly, for Planning; tuned Planning+IG and EFE "
+            f"{'are the same policy' if all(alike.values()) else 'are other policies'}. Printed are {', '.join(deep)}.",
+        ),
     )  # fmt: skip
 
 
@@ -185,7 +191,14 @@ def reward_weight_near_one(context: Context) -> Finding:
         near[unit] = [s for s in swept if s.factor(unit) <= CLOSE]
         most = per_nat(high, unit)
         inside[unit] = [s for s in swept if s.best("success", most)[1] >= per_nat(low, unit)]
-    verdict, unit = by_unit({u: len(near[u]) == len(inside[u]) == len(swept) for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "on every problem a weight near one earns most": {u: len(near[u]) == len(swept) for u in UNITS},
+            f"on every problem a weight between {low:g} and {high:g} succeeds most": {
+                u: len(inside[u]) == len(swept) for u in UNITS
+            },
+        }
+    )
     rising = [s.problem for s in swept if s.top("success") > s.top("success", high) + SAME]
     return found(
         "reward-weight-near-one",
@@ -201,6 +214,7 @@ def reward_weight_near_one(context: Context) -> Finding:
             f"{s.problem} reward {_span(*s.best('reward'))}, success {_span(*s.best('success', high))}" for s in swept
         ),
         unit=unit,
+        parts=parts,
     )
 
 

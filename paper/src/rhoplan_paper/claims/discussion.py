@@ -9,6 +9,7 @@ from rhoplan_paper.claims.checking import (
     SAME,
     UNITS,
     ask,
+    by_parts,
     by_unit,
     efe_jobs,
     exact_job,
@@ -75,7 +76,13 @@ def summary_matches_or_improves(context: Context) -> Finding:
         unit: [one for one in compared if one.gap(unit) < -MATCHES * abs(float(one.planning["reward"]))]
         for unit in UNITS
     }
-    verdict, unit = by_unit({unit: not ones for unit, ones in worse.items()})
+    families = {table: [p for p, found_in in SUMMED_UP.items() if found_in == table] for table in SUMMED_UP.values()}
+    verdict, unit, parts = by_parts(
+        {
+            f"on {table.split('-')[0]}": {u: all((o.problem, o.horizon) not in places for o in worse[u]) for u in UNITS}
+            for table, places in families.items()
+        }
+    )
     below = dict.fromkeys(one.label for ones in worse.values() for one in ones)
     texts = [f"{one.problem} {signed(one.gap('bits'))} bits, {signed(one.gap('nats'))} nats" for one in compared]
     shown = {place: _printed_gap(table, place[0]) for place, table in SUMMED_UP.items()}
@@ -87,6 +94,7 @@ def summary_matches_or_improves(context: Context) -> Finding:
         published=listed(f"{problem} {signed(gap)}" for (problem, _), gap in shown.items()),
         exact=listed(texts),
         unit=unit,
+        parts=parts,
     )
 
 
@@ -107,9 +115,16 @@ def two_conditions(context: Context) -> Finding:
         u: all(one.gap(u) <= 0 for one in alone) and all(gaps[p, u][0] <= 0 for p in SEVERAL_TESTS) for u in UNITS
     }
     stays = {u: all(gaps[p, u][-1] > 0 for p in SEVERAL_TESTS) for u in UNITS}
-    verdict, unit = by_unit({u: helps[u] and needed[u] and stays[u] for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "with several tests EFE leads at the paper's horizons": helps,
+            "with a single test, or one step ahead, it does not": needed,
+            f"it leads at a longer horizon too (H={DEEPEST})": stays,
+        }
+    )
     told = [f"{p} in {u} " + ", ".join(f"{gap:+.3f}" if gap else "0" for gap in gaps[p, u]) for p, u in gaps]
     single = listed(f"{one.label} {signed(max(one.gap(u) for u in UNITS), 3)}" for one in alone)
+    first = next(iter(SEVERAL_TESTS))
     return found(
         "two-conditions",
         verdict,
@@ -125,6 +140,12 @@ def two_conditions(context: Context) -> Finding:
         published=printed("main reward agent=efe", "main reward agent=planning"),
         exact=listed(told[:: len(UNITS)]),
         unit=unit,
+        parts=parts,
+        headline=(
+            f"{gaps[first, 'bits'][SEVERAL_TESTS[first] - 1]:+.2f}, then {abs(gaps[first, 'bits'][-1]):.2f}",
+            f"EFE's lead over Planning on Diagnosis at the paper's horizon of {SEVERAL_TESTS[first]}, then at "
+            f"{DEEPEST}, both exact.",
+        ),
     )
 
 
@@ -177,7 +198,13 @@ def when_not_to_use(context: Context) -> Finding:
         unit: max(float(ours[p, b, "planning"]["reward"]) - float(ours[p, b, unit]["reward"]) for p, _, b in FAR_OFF)
         for unit in UNITS
     }
-    verdict, unit = by_unit({u: symmetric.gap(u) < 0 and not better and harm[u] > SAME for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "not for symmetric stakes": {u: symmetric.gap(u) < 0 for u in UNITS},
+            "not for navigation": not better,
+            "not for models off by more than 0.15": {u: harm[u] > SAME for u in UNITS},
+        }
+    )
     models = ", ".join(f"{p} believed {b:g}" for p, _, b in FAR_OFF)
     gaps = [
         f"{n}x{n} {signed(walked[n, 'efe'].mean('reward') - walked[n, 'nav-myopic'].mean('reward'))}" for n in GRIDS
@@ -193,6 +220,7 @@ def when_not_to_use(context: Context) -> Finding:
         simulated=f"Navigation, EFE minus the other: {listed(gaps)}",
         exact=f"Testbed {signed(symmetric.gap('bits'), 3)}; wrong models {max(*harm.values(), 0.0):.3f}",
         unit=unit,
+        parts=parts,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
+    by_parts,
     by_unit,
     exact_job,
     found,
@@ -88,7 +89,12 @@ def rocksample_11_11_tie(context: Context) -> Finding:
     )
     tie = {unit: same(compared[0].planning, compared[0].efe[unit]) for unit in UNITS}
     gaps = {unit: [lead.gap(unit) for lead in compared] for unit in UNITS}
-    verdict, unit = by_unit({u: tie[u] and max(gaps[u][1:]) > 0 for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "EFE and Planning come out equal": tie,
+            "because the search is too shallow: a deeper one brings a lead": {u: max(gaps[u][1:]) > 0 for u in UNITS},
+        }
+    )
     deeper_leads = any(max(gaps[u][1:]) > 0 for u in UNITS)
     told = [f"{u}: " + ", ".join(f"H={d} {signed(g, 3)}" for d, g in zip(depths, gaps[u], strict=True)) for u in UNITS]
     return found(
@@ -101,6 +107,12 @@ def rocksample_11_11_tie(context: Context) -> Finding:
         published=printed("rocksample-11-11 reward agent=efe", "rocksample-11-11 reward agent=planning"),
         exact=f"both {signed(compared[0].planning['reward'])} at H=2; EFE ahead by {listed(told[:1])}",
         unit=unit,
+        parts=parts,
+        headline=(
+            f"{signed(better['planning']['reward'])} for {signed(compared[0].efe['nats']['reward'])}",
+            "on RockSample[11,11]: what planning for reward alone earns with a leaf that sees all errands left, and "
+            "what EFE earns as published.",
+        ),
     )
 
 
@@ -208,6 +220,7 @@ def inspection_best_trade_off(context: Context) -> Finding:
         + (f", best possible {signed(best[p]['optimum'][0])}" if best[p]["optimum"] else "")
         for p in INSPECTIONS
     ]
+    small = INSPECTIONS[0]
     return found(
         "inspection-best-trade-off",
         CONTRADICTED if better else UNCHECKED,
@@ -217,6 +230,11 @@ def inspection_best_trade_off(context: Context) -> Finding:
         published=printed("inspection reward agent=efe", "inspection reward agent=planning-ig"),
         exact=listed(texts),
         unit="nats",
+        headline=(
+            f"{signed(reward[small, 'efe'])}, best {signed(best[small]['optimum'][0])}",
+            f"for EFE on Inspection with 8 components and for the exact optimum; Planning earns "
+            f"{signed(reward[small, 'planning'])}.",
+        ),
     )
 
 

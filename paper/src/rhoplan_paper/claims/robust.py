@@ -6,6 +6,7 @@ from rhoplan_paper.claims.checking import (
     SAME,
     UNITS,
     ask,
+    by_parts,
     by_unit,
     by_unit_more,
     efe_jobs,
@@ -66,8 +67,16 @@ def discount_needed_for_lead(context: Context) -> Finding:
     ours = _discounted(context, SEVERAL_TESTS, DISCOUNTS)
     keys = [(problem, unit, discount) for problem in SEVERAL_TESTS for unit in UNITS for discount in DISCOUNTS]
     lead = {(p, u, g): ours[p, g, u]["success"] - ours[p, g, "planning"]["success"] for p, u, g in keys}
-    holds = {u: all((lead[key] > LEAD) == (key[2] >= needed) for key in keys if key[1] == u) for u in UNITS}
-    verdict, unit = by_unit(holds)
+    below = f"no lead below {needed:g}"
+    verdict, unit, parts = by_parts(
+        {
+            f"a lead from {needed:g} on": {
+                u: all(lead[k] > LEAD for k in keys if k[1] == u and k[2] >= needed) for u in UNITS
+            },
+            below: {u: all(lead[k] <= LEAD for k in keys if k[1] == u and k[2] < needed) for u in UNITS},
+        },
+        core=[below],
+    )
     gone = all(lead[p, u, g] <= LEAD for p, u, g in keys if g in HEAVY)
     there = all(lead[p, u, g] > LEAD for p, u, g in keys if g >= needed)
     early = [f"{p} at {g:g} {points(lead[p, u, g])} in {u}" for p, u, g in keys if g < needed and lead[p, u, g] > LEAD]
@@ -84,6 +93,7 @@ def discount_needed_for_lead(context: Context) -> Finding:
             for u in UNITS
         ),
         unit=unit,
+        parts=parts,
     )
 
 
@@ -118,7 +128,12 @@ def discounting_erases_lead(context: Context) -> Finding:
     pairs = [(p, g) for p in SEVERAL_TESTS for g in HEAVY]
     alike = {u: all(same(ours[p, g, u], ours[p, g, "planning"]) for p, g in pairs) for u in UNITS}
     unlike = {u: [p for p, g in pairs if not same(ours[p, g, u], ours[p, g, "myopic"])] for u in UNITS}
-    verdict, unit = by_unit({u: alike[u] and not unlike[u] for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "EFE and Planning act alike, and the lead is gone": alike,
+            "both act as if myopic": {u: not unlike[u] for u in UNITS},
+        }
+    )
     names = list(dict.fromkeys(name for u in UNITS for name in unlike[u]))
     texts = [
         f"{p} at {g:g}: EFE {ours[p, g, 'bits']['tests']:.2f} tests, Planning {ours[p, g, 'planning']['tests']:.2f}, "
@@ -134,6 +149,7 @@ def discounting_erases_lead(context: Context) -> Finding:
         published=printed("discount-tests"),
         exact=listed(texts),
         unit=unit,
+        parts=parts,
     )
 
 
@@ -159,8 +175,13 @@ def misspecification_tiger_robust(context: Context) -> Finding:
     least = (floor.value - floor.rounding) / 100
     tried = {u: min(ours["tiger", p, u]["success"] for p in BELIEVED["tiger"]) for u in UNITS}
     beyond = {u: ours["tiger", ALMOST_CERTAIN, u]["success"] for u in UNITS}
-    verdict, unit = by_unit({u: min(tried[u], beyond[u]) >= least for u in UNITS})
     low, high, most = (p - TIGER[2] for p in (BELIEVED["tiger"][0], BELIEVED["tiger"][-1], ALMOST_CERTAIN))
+    verdict, unit, parts = by_parts(
+        {
+            f"above {floor.text} at mismatches from {low:+.2f} to {high:+.2f}": {u: tried[u] >= least for u in UNITS},
+            f"and on to {most:+.3f}": {u: beyond[u] >= least for u in UNITS},
+        }
+    )
     return found(
         "misspecification-tiger-robust",
         verdict,
@@ -171,6 +192,7 @@ def misspecification_tiger_robust(context: Context) -> Finding:
         published=printed("misspecification-tiger-floor", "misspecification-range"),
         exact=f"tried {percent(min(tried.values()), 2)}, at {most:+.3f} {percent(min(beyond.values()), 2)}",
         unit=unit,
+        parts=parts,
     )
 
 
@@ -190,7 +212,12 @@ def misspecification_asymmetric(context: Context) -> Finding:
                 elif believed < true:
                     under.append(not fewer and not lower)
         harms[unit], safe[unit] = all(over), all(under)
-    verdict, unit = by_unit({u: harms[u] and safe[u] for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {
+            "who believes a test too good commits too soon": harms,
+            "who believes it too poor only tests more": safe,
+        }
+    )
     texts = [f"{problem} {_by_belief(ours, problem, true)}" for problem, _, true in (TIGER, DIAGNOSIS)]
     return found(
         "misspecification-asymmetric",
@@ -202,6 +229,7 @@ def misspecification_asymmetric(context: Context) -> Finding:
         published=printed("misspecification-diagnosis tests agent=efe"),
         exact=listed(texts),
         unit=unit,
+        parts=parts,
     )
 
 

@@ -10,6 +10,7 @@ from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import (
     UNITS,
     ask,
+    by_parts,
     by_unit,
     efe_jobs,
     found,
@@ -180,7 +181,15 @@ def pomcp_underperforms(context: Context) -> Finding:
                 far = apart(sampled, Number(rival, None))
                 if (far <= 0) if (problem, column) == ABOVE else (far >= 0):
                     wrong[unit].append(f"{problem} {column} {far:+.1f} SE")
-    verdict, unit = by_unit({u: not wrong[u] for u in UNITS})
+    exception = " ".join(ABOVE)
+    verdict, unit, parts = by_parts(
+        {
+            "POMCP is below both elsewhere": {u: all(w.startswith(exception) for w in wrong[u]) for u in UNITS},
+            f"it is above both in {ABOVE[0]}'s {ABOVE[1]}": {
+                u: not any(w.startswith(exception) for w in wrong[u]) for u in UNITS
+            },
+        }
+    )
     names = list(dict.fromkeys(name for u in UNITS for name in wrong[u]))
     texts = [
         f"{p} {percent(ours[p, 'pomcp'].mean('success'))}, {with_error(ours[p, 'pomcp'].number('reward'))}"
@@ -201,6 +210,7 @@ def pomcp_underperforms(context: Context) -> Finding:
             for p in POMCP_PROBLEMS
         ),
         unit=unit,
+        parts=parts,
     )
 
 

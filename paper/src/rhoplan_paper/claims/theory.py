@@ -15,6 +15,7 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     Result,
     ask,
+    by_parts,
     by_unit,
     exact_job,
     found,
@@ -109,6 +110,7 @@ def efe_is_weight_one(context: Context) -> Finding:
     checked = {u: equivalent(result for (unit, _), result in results.items() if unit == u) for u in UNITS}
     efe = leads(context, [("tileworld:n=8", 2)])[0].efe
     twice = cell("tileworld-8", "success", agent="efe")
+    differ = checked["nats"][1].partition(" decisions")[0]
     return found(
         "efe-is-weight-one",
         CONFIRMED if checked["nats"][0] else CONTRADICTED,
@@ -118,6 +120,11 @@ def efe_is_weight_one(context: Context) -> Finding:
         published=printed("main reward agent=efe", "transfer weight=1"),
         exact=listed(f"{u}: {told}" for u, (_, told) in checked.items()),
         unit="nats",
+        headline=(
+            differ,
+            "decisions differ between least expected free energy and planning with one unit of reward per nat: "
+            f"the two are {'one' if checked['nats'][0] else 'not one'}.",
+        ),
     )
 
 
@@ -246,6 +253,10 @@ def table_follows_formula(context: Context) -> Finding:
         published=printed("alpha-eta threshold"),
         exact=listed(f"{p} {ours[p]['threshold']:+.2f}" for p in problems),
         unit=unit,
+        headline=(
+            f"{len(off['nats'])} of {len(problems) * len(names)}",
+            "printed asymmetries, informativenesses and thresholds are not what the formula of Proposition 2 gives.",
+        ),
     )
 
 
@@ -280,7 +291,9 @@ def testbed_over_explores(context: Context) -> Finding:
     lead = leads(context, [("testbed", 4)])[0]
     between = 0 < threshold < 1
     too_much = {u: lead.gap(u, "tests") > 0 > lead.gap(u) for u in UNITS}
-    verdict, unit = by_unit({u: between and too_much[u] for u in UNITS})
+    verdict, unit, parts = by_parts(
+        {"the threshold lies between zero and one": between, "EFE tests more than Planning and earns less": too_much}
+    )
     return found(
         "testbed-over-explores",
         verdict,
@@ -294,6 +307,7 @@ def testbed_over_explores(context: Context) -> Finding:
         ),
         exact=f"threshold {threshold:+.2f}; {lead.efe['nats']['tests']:.2f} against {lead.planning['tests']:.2f} tests",
         unit=unit,
+        parts=parts,
     )
 
 

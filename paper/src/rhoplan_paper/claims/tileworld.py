@@ -11,6 +11,7 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     Result,
     ask,
+    by_parts,
     by_unit,
     exact_job,
     found,
@@ -71,7 +72,14 @@ def tileworld_6_best(context: Context) -> Finding:
     sweep = sweeps(context, [("tileworld:n=6", 2)])[0]
     gaps = {u: _ahead(scores, u) for u in UNITS}
     share = {u: scores["efe", u]["tests"] / scores["planning-ig", u]["tests"] for u in UNITS}
-    verdict, unit = by_unit({u: min(gaps[u].values()) > 0 and share[u] < 0.5 for u in UNITS})
+    most = "EFE earns the most"
+    verdict, unit, parts = by_parts(
+        {
+            most: {u: min(gaps[u].values()) > 0 for u in UNITS},
+            "with fewer than half of Planning+IG's scans": {u: share[u] < 0.5 for u in UNITS},
+        },
+        core=[most],
+    )
     episodes = int(published().tables["tileworld-6"].protocol[0]["episodes"])
     lead = _value("tileworld-6", "reward", agent="efe") - _value("tileworld-6", "reward", agent="planning")
     error = math.hypot(*(scores[key]["reward_sd"] for key in (("planning", ""), ("efe", "bits")))) / math.sqrt(episodes)
@@ -86,6 +94,7 @@ def tileworld_6_best(context: Context) -> Finding:
         published=printed("tileworld-6 reward"),
         exact=listed(f"{agent} {unit} {signed(s['reward'])}".replace("  ", " ") for (agent, unit), s in scores.items()),
         unit=unit,
+        parts=parts,
     )  # fmt: skip
 
 
@@ -107,6 +116,11 @@ def tileworld_8_split(context: Context) -> Finding:
         exact=f"planning {percent(lead.planning['success'])}; efe {percent(success['bits'])} (bits), "
         f"{percent(success['nats'])} (nats)",
         unit=unit,
+        headline=(
+            f"{percent(success['bits'])} or {percent(success['nats'])}",
+            "is how often EFE finds the target on the 8×8 grid: with a weight of 1 per bit, or 1 per nat, which is "
+            f"what the paper says. Planning: {percent(lead.planning['success'])}.",
+        ),
     )  # fmt: skip
 
 
@@ -150,16 +164,24 @@ def best_at_every_scale(context: Context) -> Finding:
     scores = {grid: {key[1:]: r for key, r in results.items() if key[0] == grid} for grid in GRIDS}
     swept = sweeps(context, [(grid, 2) for grid in GRIDS])
     behind: dict[str, list[str]] = {unit: [] for unit in UNITS}
+    rarer: dict[str, list[str]] = {unit: [] for unit in UNITS}
     for grid, agents in scores.items():
         for unit in UNITS:
             behind[unit] += [f"{grid} ({signed(g)} to {a})" for a, g in _ahead(agents, unit).items() if g < 0]
             less = agents["efe", unit]["success"] - agents["planning", ""]["success"]
-            behind[unit] += [f"{grid} ({points(less)} to planning)"] if less < -SAME else []
-    verdict, unit = by_unit({u: not ones for u, ones in behind.items()})
+            rarer[unit] += [f"{grid} ({points(less)} to planning)"] if less < -SAME else []
+    most = "EFE earns the most on every grid"
+    verdict, unit, parts = by_parts(
+        {
+            most: {u: not behind[u] for u in UNITS},
+            "EFE succeeds at least as often as Planning": {u: not rarer[u] for u in UNITS},
+        },
+        core=[most],
+    )
     return found(
         "best-at-every-scale",
         verdict,
-        listed(f"in {u} EFE is behind on {', '.join(ones) or 'none'}" for u, ones in behind.items())
+        listed(f"in {u} EFE is behind on {', '.join(behind[u] + rarer[u]) or 'none'}" for u in UNITS)
         + ". Weights of "
         + listed(f"{s.best('reward')[0]:.1f} to {s.best('reward')[1]:.1f} on {s.problem}" for s in swept)
         + " per nat earn "
@@ -171,6 +193,7 @@ def best_at_every_scale(context: Context) -> Finding:
             for grid, agents in scores.items()
         ),
         unit=unit,
+        parts=parts,
     )
 
 
@@ -183,9 +206,12 @@ def best_weight_stays(context: Context) -> Finding:
     apart = [s.best("success", 200.0)[0] / s.best("reward")[1] for s in swept]
     widens = all(later > earlier * (1 + 1e-6) for earlier, later in pairwise(apart))
     at_one = [s.problem for s in swept if min(s.factor(u) for u in UNITS) == 1]
+    verdict, _, parts = by_parts(
+        {"the weight that earns most stays": stays, "the one that succeeds most moves away from it": widens}
+    )
     return found(
         "best-weight-stays",
-        CONFIRMED if stays and widens else CONTRADICTED,
+        verdict,
         f"The weight that earns most {'stays' if stays else 'does not stay'}"
         + (f" ({common[0]:.1f} to {common[1]:.1f} per nat does so on all three grids)" if stays else "")
         + f"; weight 1 is among them on {', '.join(at_one) or 'none'}, and the table has "
@@ -199,6 +225,7 @@ def best_weight_stays(context: Context) -> Finding:
             for s in swept
         ),
         unit="nats",
+        parts=parts,
     )
 
 

@@ -12,6 +12,7 @@ from rhoplan_paper.claims.checking import (
     UNITS,
     Result,
     ask,
+    by_parts,
     by_unit,
     efe_jobs,
     exact_job,
@@ -211,17 +212,27 @@ def commits_earlier(context: Context) -> Finding:
     def within(agent: str, unit: str) -> float:
         return math.fsum(ours[agent, unit, "score"]["tests_distribution"][first : last + 1])
 
-    holds, texts = {}, []
+    fast: dict[str, bool] = {}
+    soon: dict[str, bool] = {}
+    mostly: dict[str, bool] = {}
+    texts = []
     for unit in UNITS:
         efe, bonus = (ours[agent, unit, "course"]["entropy"][: first + 1] for agent in ("efe", "planning-ig"))
         between = max(abs(a - b) for a, b in zip(efe, bonus, strict=True))
         sooner, later = (ours[agent, unit, "score"]["tests"] for agent in ("efe", "planning-ig"))
-        holds[unit] = between <= AS_FAST * efe[0] and sooner < later and within("efe", unit) > 0.5
+        fast[unit], soon[unit] = between <= AS_FAST * efe[0], sooner < later
+        mostly[unit] = within("efe", unit) > 0.5
         texts.append(
             f"{unit}: {sooner:.1f} tests against {later:.1f}, entropies at most {between:.3f} nats apart up to test "
             f"{first}, {percent(within('efe', unit))} of EFE's episodes stop after {first} to {last}"
         )
-    verdict, unit = by_unit(holds)
+    verdict, unit, parts = by_parts(
+        {
+            "EFE sheds entropy as fast as Planning+IG": fast,
+            "EFE commits sooner": soon,
+            f"EFE commits mostly at steps {first} to {last}": mostly,
+        }
+    )
     return found(
         "commits-earlier",
         verdict,
@@ -231,6 +242,7 @@ def commits_earlier(context: Context) -> Finding:
         published=f"EFE stops mostly after {first} to {last}",
         exact=listed(texts),
         unit=unit,
+        parts=parts,
     )
 
 
@@ -283,7 +295,15 @@ def stops_consistently(context: Context) -> Finding:
             for plan, efe, bonus in trios.values()
         )
         told += [f"{p} in {unit} " + ", ".join(map(_length, trio)) for p, trio in trios.items()]
-    verdict, unit = by_unit({u: shorter[u] and longer[u] and clustered[u] for u in UNITS})
+    cluster = "EFE's stopping times cluster"
+    verdict, unit, parts = by_parts(
+        {
+            cluster: clustered,
+            "Planning's are shorter": shorter,
+            "Planning+IG's are longer and spread wider": longer,
+        },
+        core=[cluster],
+    )
     return found(
         "stops-consistently",
         verdict,
@@ -293,6 +313,7 @@ def stops_consistently(context: Context) -> Finding:
         f"{_where(clustered)}.",
         exact=listed(told[: len(STOPPING)]),
         unit=unit,
+        parts=parts,
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from rhoplan.version import __version__
 from rhoplan_paper.jobs import fingerprint
 from rhoplan_paper.study import Finding, Outcome, Sheet, Study
 
-COLUMNS = tuple(Finding.__dataclass_fields__)
+COLUMNS = tuple(name for name in Finding.__dataclass_fields__ if name != "headline")
 
 
 def write_study(folder: Path, study: Study, outcome: Outcome, unit: str = "both") -> None:
@@ -85,8 +84,13 @@ def latex(sheet: Sheet) -> str:
 def write_verdicts(folder: Path, outcomes: Mapping[str, Outcome]) -> list[Finding]:
     """verdicts.csv with the findings of every study; the findings."""
     findings = [finding for outcome in outcomes.values() for finding in outcome.findings]
-    write_rows(folder / "verdicts.csv", [asdict(finding) for finding in findings] or [dict.fromkeys(COLUMNS, "")])
+    write_rows(folder / "verdicts.csv", [_row(finding) for finding in findings] or [dict.fromkeys(COLUMNS, "")])
     return findings
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    texts = {name: getattr(finding, name) for name in COLUMNS}
+    return {**texts, "parts": "; ".join(map(str, finding.parts))}
 
 
 def write_manifest(folder: Path, studies: list[Study], settings: Mapping[str, Any], timing: Mapping[str, Any]) -> None:
