@@ -17,8 +17,9 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
-from rhoplan.scoring.evaluate import OwnWorld, score_policy
+from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.steps import Step, policy_steps
+from rhoplan.scoring.worlds import World
 from strategies import Case, Limits, dice, random_case, symmetric_case
 
 CLOSE = 1e-9
@@ -36,7 +37,7 @@ def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
 def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
     """Reward, tests and success of the ordinary agent, and its choices at the beliefs it decides at."""
     policy = Policy(shared_graph(problem), Agent("planning-ig", horizon, weight))
-    score = score_policy(policy, OwnWorld(policy.graph), cap=problem.cap)
+    score = score_policy(policy, World(policy.graph), cap=problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return (score.reward, score.tests, score.success), dict(zip(nodes, policy.choice[nodes], strict=True))
 
