@@ -17,6 +17,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agent import make_agent
 from rhoplan.errors import EvidenceError
+from rhoplan.io.model_file import parse_model
 from rhoplan.menu import Commit, Test
 from rhoplan.planning.graph import Graph
 from rhoplan.planning.solve import solve
@@ -217,3 +218,15 @@ def test_rare_chances_are_told_as_one_in_so_many():
 def test_a_column_of_money_has_the_same_decimals_throughout():
     assert amounts([117, 14.1, None, 0]) == ["117.00", "14.10", "–", "0.00"]
     assert amounts([117, 14, -0.0]) == ["117", "14", "0"]
+
+
+def test_a_band_between_two_others_is_found():
+    """Losses 18.5 p + 1.5 (1 - p), 13.5 p + 3.5 (1 - p) and 6 p + 8 (1 - p) cross at 2/7 and 3/8."""
+    text = """
+    states: [well, ill]
+    losses: {leave: [1.5, 18.5], watch: [3.5, 13.5], treat: [8, 6]}
+    """
+    problem = parse_model(text)
+    found = bands(problem, make_agent("efe", problem))
+    assert [band.action for band in found] == ["leave", "watch", "treat"]
+    assert [band.upper for band in found] == pytest.approx([2 / 7, 3 / 8, 1])
