@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
+from rhoplan.reproduction.compare import CHANCE
+
 HERE = Path(__file__).parent
 
-LONG = 160
-"""Characters after which a reason is long."""
+LONG = 320
+"""Characters up to which a reason is told in full clauses; the first is told however long it is."""
+
+REST = " (the report has the rest)"
+"""What follows a sentence that is not told to its end."""
 
 ORDER = (
     ("contradicted", "What the computation contradicts"),
@@ -22,6 +26,13 @@ ORDER = (
     ("cannot be checked as stated", "What cannot be checked as stated"),
     ("confirmed", "What is confirmed"),
 )
+"""Verdicts that are judgements, with a heading for the claims that have them."""
+
+APART = {
+    "setting": "more are settings, the same here as there, and confirm nothing",
+    "told again": "more repeat a number that the paper prints elsewhere, and are judged there",
+}
+"""Verdicts on numbers that are counted apart."""
 
 
 def main(folder: Path) -> None:
@@ -29,7 +40,8 @@ def main(folder: Path) -> None:
         rows = list(csv.DictReader(handle))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     claims = [row for row in rows if "/" not in row["id"]]
-    numbers = [row for row in rows if "/" in row["id"]]
+    numbers = [row for row in rows if "/" in row["id"] and row["verdict"] not in APART]
+    apart = Counter(row["verdict"] for row in rows if row["verdict"] in APART)
     size = "full" if manifest["full"] else "quick"
     lines = [
         "# What we found",
@@ -38,8 +50,11 @@ def main(folder: Path) -> None:
         "the engine reaches and against seeded episodes elsewhere. The verdicts are computed: this page is written",
         f"by `docs/found.py` from a {size} run of `rhoplan reproduce` (rhoplan {manifest['version']}). The report that",
         "the command makes shows each verdict with its table or figure, the command behind it and the reason.",
+        "A number is contradicted where chance alone would put it so far from ours, or farther, less than once in",
+        f"{round(1 / CHANCE):,} times: means by their standard error, shares by the exact distribution of their count.",
         "",
-        f"- {len(numbers)} printed numbers: {_counts(numbers)}.",
+        f"- {len(numbers)} printed numbers that are results: {_counts(numbers)}.",
+        *(f"- {apart[verdict]} {told}." for verdict, told in APART.items() if apart[verdict]),
         f"- {len(claims)} claims in words: {_counts(claims)}.",
         "",
     ]
@@ -55,13 +70,25 @@ def main(folder: Path) -> None:
 
 
 def first(reason: str) -> str:
-    """The first sentences of a reason, about as much as a line or two; the report has all of it."""
-    kept = ""
-    for sentence in re.split(r"(?<=[.:;]) (?=[A-Z])", " ".join(reason.split())):
-        if kept and len(kept) + len(sentence) > LONG:
-            break
-        kept = f"{kept} {sentence}".strip()
-    return kept if len(kept) <= 2 * LONG else kept[: 2 * LONG].rsplit(" ", 1)[0] + " ..."
+    """The first clauses of a reason, whole, about as much as two or three lines; the report has all of it."""
+    kept, *others = clauses(" ".join(reason.split()))
+    for clause in others:
+        if len(kept) + len(clause) > LONG:
+            return kept if kept.endswith(".") else kept.rstrip(";") + REST
+        kept = f"{kept} {clause}"
+    return kept
+
+
+def clauses(text: str) -> list[str]:
+    """`text` in parts that can be read by themselves: sentences, and what semicolons outside brackets part."""
+    parts, start, depth = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        after = text[place + 1 : place + 3]
+        if depth == 0 and after.startswith(" ") and (letter == ";" or (letter == "." and after[1:].isupper())):
+            parts.append(text[start : place + 1])
+            start = place + 2
+    return [*parts, text[start:]]
 
 
 def _counts(rows: list[dict[str, str]]) -> str:

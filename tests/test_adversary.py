@@ -179,14 +179,14 @@ def test_beliefs_taken_for_one_are_found(monkeypatch):
     """Of two beliefs that differ in some states only, the second is lost."""
     from rhoplan.planning.table import BeliefTable
 
-    intern = BeliefTable.intern
+    intern = BeliefTable._intern
 
     def careless(self, beliefs, *rest, **more):
         beliefs = beliefs.copy()
         beliefs[:, 1] = beliefs[:, 0]
         return intern(self, beliefs, *rest, **more)
 
-    monkeypatch.setattr(BeliefTable, "intern", careless)
+    monkeypatch.setattr(BeliefTable, "_intern", careless)
     ledger = Ledger(0, "crowd")
     crowd.check_crowd(draw_case(0), ledger)
     assert ledger.differences

@@ -28,8 +28,6 @@ from rhoplan.reproduction.study import (
     Finding,
 )
 
-MODULES = ("grids", "later", "robust", "search", "transfer", "within")
-
 SCORE: dict[str, Any] = {
     "reward": 1.0,
     "reward_sd": 1.0,
@@ -68,17 +66,6 @@ def sampled(success: float, reward: float, episodes: int = 500) -> dict[str, Any
     spread = {"success": (success * (1 - success)) ** 0.5, "reward": 1.0, "tests": 1.0}
     means = {"success": success, "reward": reward, "tests": 2.0}
     return {"episodes": episodes, "columns": {name: {"mean": means[name], "sd": spread[name]} for name in means}}
-
-
-# -- all of them are there ---------------------------------------------------------------------------------------------
-
-
-def test_every_later_claim_has_a_function_and_no_other() -> None:
-    ids = list(published().claims)
-    later = ids[ids.index("rocksample-near-best") + 1 :]
-    own = [id for id, one in registered().items() if one.check.__module__.rpartition("_")[2] in MODULES]
-    assert own == later
-    assert len(later) == 40
 
 
 # -- verdicts follow numbers -------------------------------------------------------------------------------------------

@@ -13,7 +13,9 @@ from types import ModuleType
 import pytest
 
 import rhoplan
+from rhoplan.experiments.paper import published
 from rhoplan.problems.registry import WORKED_MODELS
+from rhoplan.reproduction.study import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # its modules use one another
@@ -30,7 +32,7 @@ def load(name: str) -> ModuleType:
 
 
 generate, offline, docstrings = load("generate"), load("offline"), load("docstrings")
-session, tables = load("session"), load("tables")
+session, tables, found_page = load("session"), load("tables"), load("found")
 
 
 @pytest.mark.parametrize("page", generate.PAGES, ids=lambda page: page.name)
@@ -204,3 +206,36 @@ def test_signatures_have_short_types() -> None:
 def test_readme_shows_exactly_the_two_set_up_commands() -> None:
     found = re.findall(r"^\$ python3 run\.py.*?(?=\s{2,}#|$)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert found == ["$ python3 run.py", "$ python3 run.py test"]
+
+
+# -- what we found ----------------------------------------------------------------------------------------------------
+
+
+def test_a_long_reason_is_told_in_whole_clauses() -> None:
+    cases = ", ".join(f"case {n} at 0.95 (88.6% for 96.9%, -2.73 for -1.52; twice)" for n in range(9))
+    told = found_page.first(f"Success falls in bits on {cases}; in nats on {cases}. So it is.")
+    assert told == f"Success falls in bits on {cases} (the report has the rest)"
+    assert found_page.first("One. Two; three.") == "One. Two; three."
+    long = "X" * found_page.LONG
+    assert found_page.first(f"It is -2.73. {long}.") == "It is -2.73."
+
+
+@pytest.mark.parametrize("length", range(40, 400, 7))
+def test_no_reason_is_cut_within_a_number_or_a_clause(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found_page, "LONG", length)
+    reason = (
+        "Exact d: bits: tiger +0.000, diagnosis +0.077 (printed: -0.01; 3.5 SE); nats: tiger +0.000. At H=3 EFE earns "
+        "-20.60, in RS[7,8] 8.8 more; the rest is 1e-05 of it. None is left."
+    )
+    told = found_page.first(reason).removesuffix(found_page.REST)
+    assert reason.startswith(told)
+    after = reason[len(told) :]
+    assert after[:2] in ("", "; ") or (told.endswith(".") and after[:1] == " " and after[1].isupper())
+
+
+def test_the_page_of_findings_has_whole_sentences_and_every_verdict() -> None:
+    text = (ROOT / "docs" / "what-we-found.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("- **")]
+    assert len(lines) == len(published().claims)
+    assert not [line for line in lines if re.search(r"( \.|\.\.\.|[,(:;]\.?)$", line)]
+    assert {*(verdict for verdict, _ in found_page.ORDER), *found_page.APART} == set(VERDICTS)

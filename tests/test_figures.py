@@ -25,7 +25,7 @@ from rhoplan.reproduction.figures_quotes import setting
 from rhoplan.reproduction.figures_times import FORAGING, SHARPER, _check
 from rhoplan.reproduction.figures_weights import WEIGHTS, at
 from rhoplan.reproduction.jobs import Job, job, run_job
-from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, ONLY_NATS, Outcome
+from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, ONLY_NATS, SETTING, Outcome
 from rhoplan.scoring import evaluate
 from rhoplan.situation import observe_all
 
@@ -226,7 +226,7 @@ def test_agents_of_a_comparison_share_the_episode() -> None:
 def test_a_setting_that_differs_is_contradicted() -> None:
     quote = quotes_of("observation-scaling")[0]
     cell = next(one for one in quote.cells if one.column == "states")
-    assert setting(quote, cell, 8, "conditions").verdict == CONFIRMED
+    assert setting(quote, cell, 8, "conditions").verdict == SETTING
     assert setting(quote, cell, 4, "conditions").verdict == CONTRADICTED
 
 

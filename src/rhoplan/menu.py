@@ -76,6 +76,11 @@ class Action:
         return all(visible is END for visible in self.leads_to)
 
     @cached_property
+    def same_reward(self) -> float | None:
+        """The reward, where it is one and the same in every state; None where it depends on the state."""
+        return float(self.reward[0]) if np.all(self.reward == self.reward[0]) else None
+
+    @cached_property
     def least_likelihood(self) -> float:
         """The smallest probability above zero of an outcome, or of a change of state."""
         least = float(np.min(self.likelihood, initial=1.0, where=self.likelihood > 0))

@@ -175,6 +175,42 @@ def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:
     return Interval(lower, upper, confidence)
 
 
+def chance_of_count(low: int, high: int, n: int, *, share: float, counted: int = 0) -> float:
+    """Chance that `n` episodes give a count of successes as far out as one between `low` and `high`, or farther.
+
+    share: the success of one episode; exact, or (counted > 0) itself the share of successes among `counted` episodes.
+    Then the count of n further episodes is beta-binomial (the predictive distribution under Jeffreys' prior), which is
+    wider than the binomial by what the counted episodes leave open, also where they were all alike.
+
+    The chance is twice that of the smaller tail. Not so where the count is none or all: nothing lies beyond, and such a
+    count can only speak for a smaller (larger) share, so its tail counts once.
+    """
+    if not (0 <= low <= high <= n and n >= 1 and 0 <= share <= 1):
+        raise ValueError(
+            f"counts must lie between 0 and n, and a share between 0 and 1; got {low}, {high}, {n}, {share}"
+        )
+    weights = binomial(n, share, counted=counted)
+    below, above = math.fsum(weights[: high + 1]), math.fsum(weights[low:])
+    at_the_end = low == 0 if below < above else high == n
+    return min(min(below, above) * (1 if at_the_end else 2), 1.0)
+
+
+def binomial(n: int, share: float, *, counted: int = 0) -> Array:
+    """Chances of 0, 1, ... n successes (n+1,); beta-binomial where the share was itself counted in so many episodes."""
+    if not counted and share in (0.0, 1.0):
+        return np.asarray(np.arange(n + 1) == round(share * n), dtype=float)
+    steps = np.arange(n)
+    if counted:
+        right, wrong = counted * share + 0.5, counted * (1 - share) + 0.5
+        factors = np.log(right + steps), np.log(wrong + steps)
+    else:
+        factors = np.full(n, math.log(share)), np.full(n, math.log1p(-share))
+    yes, no, ranks = (np.concatenate([[0.0], np.cumsum(one)]) for one in (*factors, np.log(1.0 + steps)))
+    logs = yes + no[::-1] - ranks - ranks[::-1]
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / math.fsum(weights))
+
+
 def cohens_d(first: Sample, second: Sample) -> float:
     """Difference of means in units of the pooled standard deviation (ddof = 1); NaN for two samples of one."""
     one, two = _mean(_checked(first)), _mean(_checked(second))

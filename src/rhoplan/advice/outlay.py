@@ -76,8 +76,7 @@ def look_ahead(policy: Policy, node: int, *, cap: int) -> Ahead:
                     right += share * float(belief @ best[ending])
                     taken[commits[ending].name] += share
                 continue
-            # The price as it is written: at the node it is a mean over the belief, rounded.
-            price = spent + written(-graph.menus[graph.visible[where]].going[slot].reward[0])
+            price = spent + written(-graph.reward[where, slot])
             for target, part in parts(graph, where, slot, share, NEGLIGIBLE):
                 following[target, price] += part
         mass = following

@@ -205,7 +205,9 @@ class Graph:
         before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
-        self.reward[nodes, slots] = (beliefs @ kernel.reward)[place]
+        # Beliefs sum to 1 up to their last digit; a price is exact.
+        fixed = kernel.same_reward
+        self.reward[nodes, slots] = (beliefs @ kernel.reward)[place] if fixed is None else fixed
         self.probability[nodes, slots, :outcomes] = probability[place]
         goes_on = possible[place] & (targets >= 0)
         rows = np.empty((len(nodes), outcomes, 1 + len(self.tables)), dtype=np.int64)

@@ -13,7 +13,7 @@ ORDER = (
     "agents", "main", "tiger", "diagnosis", "bandit", "tileworld-6", "tileworld-6-full", "tileworld-8", "diagnosis-16",
     "testbed", "environments", "alpha-eta", "rocksample", "rocksample-extended", "inspection", "transfer", "navigation",
     "scaling", "effect-sizes", "discount", "misspecification-tiger", "misspecification-diagnosis", "pomcp",
-    "bootstrap", "partition", "pomcp-compute", "mcts-efe", "near-optimality", "pymdp",
+    "bootstrap", "partition", "pomcp-compute", "mcts-efe", "near-optimality", "pymdp", "quoted",
     "pareto", "tileworld-comparison", "tileworld-scaling", "asymmetry-sweep", "observation-scaling", "tileworld-belief",
     "trajectory", "belief-heatmap", "efficiency", "extended-decomposition", "stopping-times", "near-optimality-figure",
     "claims",

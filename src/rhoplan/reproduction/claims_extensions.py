@@ -116,7 +116,7 @@ def discounting_harmless(context: Context) -> Finding:
     return found(
         "discounting-harmless",
         verdict,
-        f"Success falls by more than {FAR:g} SE of {DISCOUNT_EPISODES} episodes "
+        f"Success falls by more than {FAR:.1f} SE of {DISCOUNT_EPISODES} episodes "
         + listed(f"in {u} on {', '.join(ones) or 'none'}" for u, ones in harmed.items())
         + ".",
         published=printed("discount success agent=efe discount=0.9", "discount success agent=efe discount=1"),

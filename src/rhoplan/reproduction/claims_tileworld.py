@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-from rhoplan.experiments.paper import cell, published, select
+from rhoplan.experiments.paper import Cell, cell, published, select
 from rhoplan.reproduction.claims import (
     SAME,
     UNITS,
@@ -26,10 +26,11 @@ from rhoplan.reproduction.claims import (
     signed,
 )
 from rhoplan.reproduction.claims_weights import near_margin, sweeps
-from rhoplan.reproduction.compare import FAR
+from rhoplan.reproduction.compare import CHANCE, FAR, Number, chance_text, share_chance
 from rhoplan.reproduction.context import Context, score_job, simulate_job
 from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan.statistics import chance_of_count
 
 GRIDS = tuple(f"tileworld:n={n}" for n in (4, 6, 8))
 TUNED = 100.0
@@ -92,16 +93,16 @@ def tileworld_6_best(context: Context) -> Finding:
 def tileworld_8_split(context: Context) -> Finding:
     lead = leads(context, [("tileworld:n=8", 2)])[0]
     success = {u: float(lead.efe[u]["success"]) for u in UNITS}
-    printed_rate = _value("tileworld-8-collapse", "success", agent="efe") / 100
-    apart = {u: abs(printed_rate - s) / math.sqrt(s * (1 - s) / LONG) for u, s in success.items()}
+    printed_rate = cell("tileworld-8-collapse", "success", agent="efe")
+    chance = {u: share_chance(printed_rate, Number(s, None, counted=0), LONG) for u, s in success.items()}
     rare = float(lead.planning["success"]) < 0.05
-    verdict, unit = by_unit({u: rare and apart[u] < FAR for u in UNITS})
+    verdict, unit = by_unit({u: rare and chance[u] >= CHANCE for u in UNITS})
     return found(
         "tileworld-8-split",
         verdict,
         f"Planning succeeds in {percent(lead.planning['success'])}, EFE in {percent(success['bits'])} with weight 1 "
-        f"per bit ({apart['bits']:.1f} SE from the printed rate) and in {percent(success['nats'])} with 1 per nat "
-        f"({apart['nats']:.0f} SE).",
+        f"per bit and in {percent(success['nats'])} with 1 per nat. The chance of a rate as far off as the printed "
+        f"one, or farther, is {chance_text(chance['bits'])} and {chance_text(chance['nats'])}.",
         published=printed("tileworld-8-collapse success"),
         exact=f"planning {percent(lead.planning['success'])}; efe {percent(success['bits'])} (bits), "
         f"{percent(success['nats'])} (nats)",
@@ -117,18 +118,20 @@ def tileworld_8_twice(context: Context) -> Finding:
     for agent in agents:
         exact = float(scores[agent, "" if agent == "planning" else "bits"]["success"])
         weight = {"weight": TUNED} if agent == "planning-ig" else {}
-        short = _value("tileworld-8", "success", agent=agent, **weight) / 100
-        long = _value("tileworld-8-collapse", "success", agent=agent) / 100
-        spread = math.sqrt(exact * (1 - exact))
-        rest = min((long * LONG - short * SHORT) / (LONG - SHORT), 1.0)
-        independent = (short - long) / (spread * math.sqrt(1 / SHORT + 1 / LONG))
-        nested = (rest - exact) * math.sqrt(LONG - SHORT) / spread
-        off.append(max(abs(independent), abs(nested)) >= FAR)
+        short, long = (
+            cell("tileworld-8", "success", agent=agent, **weight),
+            cell("tileworld-8-collapse", "success", agent=agent),
+        )
+        apart = [share_chance(one, Number(exact, None, counted=0), n) for one, n in ((short, SHORT), (long, LONG))]
+        rest = _rest(short, long)
+        nested = chance_of_count(*rest, LONG - SHORT, share=exact)
+        off.append(min(*apart, nested) < CHANCE)
         told.append(
-            f"{agent} {percent(short)} and {percent(long)}, exact {percent(exact)}: {independent:+.1f} SE apart "
-            f"as runs of their own; if the five seeds hold the three, the other two have {percent(rest)}, "
-            f"{nested:+.1f} SE off"
-        )  # fmt: skip
+            f"{agent} {short.text} and {long.text}, exact {percent(exact)}: as runs of their own chance "
+            f"{chance_text(apart[0])} and {chance_text(apart[1])}; if the five seeds hold the three, the other two "
+            f"have {percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance "
+            f"{chance_text(nested)}"
+        )
     return found(
         "tileworld-8-twice",
         CONTRADICTED if any(off) else CONFIRMED,
@@ -268,6 +271,16 @@ def rocksample_near_best(context: Context) -> Finding:
         exact=listed(f"{p} " + ", ".join(f"{a} {signed(reward[p, a])}" for q, a in rows if q == p) for p in problems),
         unit="nats",
     )
+
+
+def _rest(short: Cell, long: Cell) -> tuple[int, int]:
+    """Fewest and most successes in the episodes that only the longer run has, as far as printed shares tell."""
+    ends = []
+    for sign in (-1, 1):
+        counts = [((one.value or 0.0) + way * one.rounding) / 100 * n for one, n, way in
+                  ((long, LONG, sign), (short, SHORT, -sign))]  # fmt: skip
+        ends.append(min(max(round(counts[0] - counts[1]), 0), LONG - SHORT))
+    return ends[0], ends[1]
 
 
 def _value(where: str, column: str, **row: str | float) -> float:

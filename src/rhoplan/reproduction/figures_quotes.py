@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from rhoplan.experiments.paper import Cell, Quote, quotes_of
 from rhoplan.reproduction.compare import Number, judge
-from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, SETTING, Finding
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -20,10 +20,16 @@ def each_quoted(part: str, check: Check) -> tuple[Finding, ...]:
 
 
 def setting(quote: Quote, cell: Cell, used: float, what: str) -> Finding:
-    """A printed setting beside the one that our computation uses."""
+    """A printed setting beside the one that our computation uses: no result, so nothing is confirmed by it."""
     same = cell.value is not None and math.isclose(cell.value, used, rel_tol=1e-12)
-    reason = f"a setting, and the one used here: {what}" if same else f"{what}: here it is {used:g}"
-    return told(quote, cell, CONFIRMED if same else CONTRADICTED, reason, exact=f"{used:g}")
+    reason = f"the one used here: {what}" if same else f"{what}: here it is {used:g}"
+    return told(quote, cell, SETTING if same else CONTRADICTED, reason, exact=f"{used:g}")
+
+
+def counted(quote: Quote, cell: Cell, count: float, what: str) -> Finding:
+    """A printed number of things beside the count of what our computation builds: a check, if a small one."""
+    same = cell.value is not None and math.isclose(cell.value, count, rel_tol=1e-12)
+    return told(quote, cell, CONFIRMED if same else CONTRADICTED, f"counted: {what}", exact=f"{count:g}")
 
 
 def mean(

@@ -11,7 +11,7 @@ from rhoplan.report.figures import LOOKS, QUIET, canvas, styled
 from rhoplan.reproduction.claims import exact_job, same
 from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
-from rhoplan.reproduction.figures_quotes import mean, setting
+from rhoplan.reproduction.figures_quotes import counted, mean
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.tables import number
@@ -67,7 +67,7 @@ def build_grids(context: Context) -> Outcome:
 
     def check(quote: Quote, cell: Cell) -> Finding:
         if cell.column == "states":
-            return setting(quote, cell, len(make(str(cell.row["problem"])).states), "cells of the 8×8 grid")
+            return counted(quote, cell, len(make(str(cell.row["problem"])).states), "cells of the 8×8 grid")
         agent = str(cell.row["agent"])
         ours = {
             unit: number(one, "success", LARGEST) for (who, unit, n), one in found.items() if (who, n) == (agent, 8)

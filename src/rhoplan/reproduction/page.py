@@ -14,8 +14,11 @@ from rhoplan.reproduction.study import (
     CONFIRMED,
     CONTRADICTED,
     NO_DIFFERENCE,
+    NOT_JUDGED,
     ONLY_BITS,
     ONLY_NATS,
+    REPEATED,
+    SETTING,
     UNCHECKED,
     VERDICTS,
     Finding,
@@ -32,6 +35,8 @@ MARKS = {
     ONLY_NATS: ("n", "#8c6d1f"),
     CONTRADICTED: ("✗", "#d55e00"),
     UNCHECKED: ("?", "#777777"),
+    SETTING: ("s", "#b0b0b0"),
+    REPEATED: ("r", "#cccccc"),
 }
 """A sign and a colour for each verdict; the sign alone must be enough."""
 
@@ -79,8 +84,9 @@ def _timing(timing: Mapping[str, Any]) -> str:
 
 def _summary(findings: Sequence[Finding], claims: Sequence[Finding]) -> str:
     numbers = [finding for finding in findings if finding not in claims]
+    judged = [finding for finding in numbers if finding.verdict not in NOT_JUDGED]
     parts = []
-    for what, chosen in (("claims in words", claims), ("printed numbers", numbers)):
+    for what, chosen in (("claims in words", claims), ("printed numbers judged", judged)):
         if chosen:
             counts = Counter(finding.verdict for finding in chosen)
             pieces = "".join(
@@ -92,6 +98,12 @@ def _summary(findings: Sequence[Finding], claims: Sequence[Finding]) -> str:
             parts.append(
                 f"<p><strong>{len(chosen)} {what}</strong>: {escape(told)}.</p><div class='bar'>{pieces}</div>"
             )
+    counts = Counter(finding.verdict for finding in numbers)
+    if counts[SETTING] or counts[REPEATED]:
+        parts.append(
+            f"<p><strong>{counts[SETTING]} settings</strong>, the same here, and <strong>{counts[REPEATED]} numbers "
+            "told again</strong>, judged where they stand first, are not counted as confirmed.</p>"
+        )
     return "".join(parts)
 
 
@@ -129,14 +141,22 @@ def _section(study: Study, outcome: Outcome, figures: Path, unit: str) -> str:
 
 
 def _tally(findings: Sequence[Finding]) -> str:
-    """What is not simply confirmed, with the reasons; the rest folded."""
-    other = [finding for finding in findings if finding.verdict != CONFIRMED]
+    """What is not simply confirmed, with the reasons; the rest folded, settings and numbers told again apart."""
     fine = [finding for finding in findings if finding.verdict == CONFIRMED]
-    parts = [f"<p>{len(fine)} of {len(findings)} printed numbers confirmed.</p>"]
+    other = [finding for finding in findings if finding.verdict not in (CONFIRMED, *NOT_JUDGED)]
+    apart = [finding for finding in findings if finding.verdict in NOT_JUDGED]
+    parts = [f"<p>{len(fine)} of {len(fine) + len(other)} printed numbers confirmed.</p>"] if fine or other else []
     if other:
         parts.append(_findings(other))
     if fine:
         parts.append(f"<details><summary>the confirmed ones</summary>{_findings(fine)}</details>")
+    if apart:
+        counts = Counter(finding.verdict for finding in apart)
+        told = " and ".join(
+            f"{counts[verdict]} {what}" for verdict, what in ((SETTING, "settings"), (REPEATED, "numbers told again"))
+            if counts[verdict]
+        )  # fmt: skip
+        parts.append(f"<details><summary>{told}</summary>{_findings(apart)}</details>")
     return "".join(parts)
 
 

@@ -16,8 +16,9 @@ from rhoplan.problem import Problem
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context
+from rhoplan.reproduction.quoted import quoted_study
 from rhoplan.reproduction.special_tables import build_alpha_eta, build_effect_sizes
-from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, Finding, Outcome, Sheet, Study
+from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.told import told_studies
 from rhoplan.reproduction.told_random import near_optimality_study
 from rhoplan.reproduction.told_search import search_studies
@@ -32,7 +33,7 @@ def special_studies() -> list[Study]:
         "effect-sizes": (build_effect_sizes, (2, 5)),
     }
     tables = [_study(published().tables[name], build, seconds) for name, (build, seconds) in builders.items()]
-    return [*tables, *told_studies(), near_optimality_study(), *search_studies()]
+    return [*tables, *told_studies(), near_optimality_study(), *search_studies(), quoted_study()]
 
 
 def _study(table: Table, build: Callable[[Context], Outcome], seconds: tuple[float, float]) -> Study:
@@ -72,8 +73,8 @@ def build_agents(context: Context) -> Outcome:
                 "",
                 ", ".join(ours),
                 "",
-                CONFIRMED if agrees else CONTRADICTED,
-                "the definition is the same" if agrees else "the definition is another",
+                SETTING if agrees else CONTRADICTED,
+                "the definition used here is the same" if agrees else "the definition is another",
             )
         )
     published_heads = [f"{heading}: published" for heading in ("utility", "horizon", "controls for")]
@@ -106,6 +107,10 @@ def build_environments(context: Context) -> Outcome:
     return Outcome(Sheet(tuple(headings), tuple(rows)), tuple(findings))
 
 
+COUNTS = ("states", "test_actions", "commit_actions")
+"""Columns that are counted in a problem once it is built; the others are what it is built from."""
+
+
 def specification(problem: Problem) -> dict[str, tuple[float, ...]]:
     """By printed column, the different values that the problem has: one as a rule, several, or none."""
     actions = problem.menu(problem.start)
@@ -129,10 +134,13 @@ def specification(problem: Problem) -> dict[str, tuple[float, ...]]:
 def _environment_finding(table: Table, spec: str, cell: Cell, ours: dict[str, tuple[float, ...]]) -> Finding:
     values = ours[cell.column]
     judged = judge(cell, {"": Number(values[0], None)} if len(values) == 1 else {}, 1)
-    reason = judged.reason if judged.verdict == CONFIRMED else f"the problem has {_shown(values)}"
+    verdict, reason = judged.verdict, f"the problem has {_shown(values)}"
+    if verdict == CONFIRMED:
+        is_count = cell.column in COUNTS
+        verdict, reason = (CONFIRMED, "counted in the problem") if is_count else (SETTING, "the one used here")
     claim = f"{spec}: {cell.column.replace('_', ' ')}"
     name = f"environments/{spec}/{cell.column}"
-    return Finding(name, table.place, claim, cell.text, "", _shown(values), "", judged.verdict, reason)
+    return Finding(name, table.place, claim, cell.text, "", _shown(values), "", verdict, reason)
 
 
 def _shown(values: tuple[float, ...]) -> str:

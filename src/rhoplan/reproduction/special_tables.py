@@ -306,6 +306,17 @@ def _rows_by_agent(spec: str) -> dict[str, Row]:
     return rows
 
 
+def scores_by_agent(spec: str, context: Context) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Exact scores of the agents of a problem's own table, by agent and unit."""
+    jobs = {
+        (name, unit): one
+        for name, row in _rows_by_agent(spec).items()
+        for unit, one in _exact_jobs(spec, row, context).items()
+    }
+    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    return {name: {unit: results[name, unit] for unit in UNITS} for name in _rows_by_agent(spec)}
+
+
 def _exact_jobs(spec: str, row: Row, context: Context) -> dict[str, Job]:
     found = plan_row(published().tables[spec], row, context).exact
     return {unit: found.get(unit, found["nats"]) for unit in UNITS}

@@ -21,8 +21,16 @@ ONLY_BITS = "holds only in bits"
 ONLY_NATS = "holds only in nats"
 CONTRADICTED = "contradicted"
 UNCHECKED = "cannot be checked as stated"
+SETTING = "setting"
+"""What a computation is given, not what comes out: the printed number is the one that is used here."""
 
-VERDICTS = (CONFIRMED, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, CONTRADICTED, UNCHECKED)
+REPEATED = "told again"
+"""A number that the paper prints elsewhere, where it is judged."""
+
+VERDICTS = (CONFIRMED, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, CONTRADICTED, UNCHECKED, SETTING, REPEATED)
+
+NOT_JUDGED = (SETTING, REPEATED)
+"""Verdicts on printed numbers that are no results, or not new ones: they are counted apart."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rhoplan.experiments.paper import Cell, Row, Table, published
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context, score_job, simulate_job
+from rhoplan.reproduction.derived import derived
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import Finding, Outcome, Sheet, Study
 
@@ -46,6 +47,9 @@ UNSTATED = 500
 """Episodes taken for rows whose protocol the paper does not state: its smallest."""
 
 PERCENT = ("success", "accuracy")
+
+SHARES = ("success",)
+"""Columns that count episodes; accuracy counts components, many to an episode, and is a mean."""
 
 COLUMNS = {"checks": "tests"}
 """Printed columns whose name with us is another."""
@@ -152,13 +156,15 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
     spread = simulated.sd if simulated else None
     # Where the engine gives a mean only, the simulated spread stands in; a rare count that was never met scatters too.
     known = {
-        unit: Number(n.mean, n.sd if n.sd is not None else spread or min(max(n.mean, 0.0), 1.0) ** 0.5)
+        unit: n if n.sd is not None else replace(n, sd=spread or min(max(n.mean, 0.0), 1.0) ** 0.5)
         for unit, n in exact.items()
         if n
     }
     texts = (cell.text, *(_text(n, column) for n in (simulated, exact.get("bits"), exact.get("nats"))))
-    if cell.value is None or column not in MEASURED:
+    if cell.value is None:
         return None, texts
+    if column not in MEASURED:
+        return derived(table, cell, _name(table, cell), _label(cell.row)), texts
     judged = judge(cell, known or ({"": simulated} if simulated else {}), line.episodes, scale)
     unstated = "" if table.protocol else f"; no protocol is stated, taken as {UNSTATED} episodes"
     reason = judged.reason + unstated
@@ -171,7 +177,7 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
             )
     label = " ".join(_label(cell.row))
     finding = Finding(
-        f"{table.id}/{'-'.join(label.replace(',', '').split())}/{column}",
+        _name(table, cell),
         table.place,
         f"{label}: {column}",
         cell.text,
@@ -184,6 +190,11 @@ def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Fi
     return finding, texts
 
 
+def _name(table: Table, cell: Cell) -> str:
+    label = " ".join(_label(cell.row))
+    return f"{table.id}/{'-'.join(label.replace(',', '').split())}/{_columns_of(cell)}"
+
+
 MEASURED = ("tests", "success", "reward", "steps", "good", "bad", "missed", "accuracy", "checks")
 
 
@@ -193,15 +204,16 @@ def number(result: Mapping[str, Any], column: str, problem: str) -> Number | Non
     if column == "accuracy":
         return _accuracy(result, problem)
     if "columns" in result:
-        found = result["columns"].get(column)
-        return Number(found["mean"], found["sd"], found["sd"] / result["episodes"] ** 0.5) if found else None
+        found, episodes = result["columns"].get(column), result["episodes"]
+        counted = int(episodes) if column in SHARES else None
+        return Number(found["mean"], found["sd"], found["sd"] / episodes**0.5, counted) if found else None
     if column in result.get("tallies", {}):
         return Number(result["tallies"][column], None)
     if result.get(column) is None:
         return None
     mean = float(result[column])
-    if column == "success":
-        return Number(mean, max(mean * (1 - mean), 0.0) ** 0.5)
+    if column in SHARES:
+        return Number(mean, max(mean * (1 - mean), 0.0) ** 0.5, counted=0)
     return Number(mean, result.get(f"{column}_sd"))
 
 

@@ -12,10 +12,12 @@ from typing import Any
 from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.experiments.paper import Cell, Quote, published, quotes_of, select
 from rhoplan.reproduction.claims import SAME, UNITS, exact_job
+from rhoplan.reproduction.claims import by_unit as by_unit_of
 from rhoplan.reproduction.compare import Number
 from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_quotes import each_quoted, mean, setting, told
 from rhoplan.reproduction.jobs import Job, job
+from rhoplan.reproduction.repeats import disagreement
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.tables import number
 
@@ -45,28 +47,23 @@ def every_quote(part: str, check: Callable[[Quote, Cell], Finding]) -> tuple[Fin
     found = [replace(one, reason=one.reason + again) for one, again in zip(
         each_quoted(part, check), (restated(cell) for quote in quotes_of(part) for cell in quote.cells), strict=True
     )]  # fmt: skip
+    return numbered(found)
+
+
+def numbered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """`findings`, with a number after those ids that have come before."""
     seen: dict[str, int] = {}
-    numbered = []
-    for one in found:
+    found = []
+    for one in findings:
         seen[one.id] = seen.get(one.id, 0) + 1
-        numbered.append(replace(one, id=f"{one.id}-{seen[one.id]}") if seen[one.id] > 1 else one)
-    return tuple(numbered)
+        found.append(replace(one, id=f"{one.id}-{seen[one.id]}") if seen[one.id] > 1 else one)
+    return tuple(found)
 
 
 def restated(cell: Cell) -> str:
     """Where a number is told a second time and differs from the first, what the first is; empty otherwise."""
-    if not cell.repeats or cell.value is None:
-        return ""
-    cells = [select(part)[0] for part in cell.repeats.split(" - ")]
-    first, *rest = (one.value for one in cells)
-    if first is None or any(value is None for value in rest):
-        return ""
-    before = first - sum(value for value in rest if value is not None)
-    slack = cell.rounding + sum(one.rounding for one in cells)
-    if abs(cell.value - before) <= slack * (1 + 1e-9):
-        return ""
-    table = cell.repeats.split()[0]
-    return f"; the paper itself has {' - '.join(one.text for one in cells)} in '{table}'"
+    differs = disagreement(cell) if cell.repeats and cell.value is not None else ""
+    return f"; {differs}" if differs else ""
 
 
 def text_of(one: Number | None, percent: bool = False) -> str:
@@ -165,9 +162,33 @@ def _bootstrap_finding(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], 
         used = {"confidence": 100 * CONFIDENCE, "resamples": float(RESAMPLES)}[cell.column]
         return setting(quote, cell, used, f"{cell.column} of the bootstrap")
     kinds = data[str(cell.row["problem"]), str(cell.row["agent"])]
-    exact = {unit: kinds[unit][cell.column] for unit in kinds if unit != "simulated"}
-    by_unit = exact if len(exact) > 1 else {"": next(iter(exact.values()))}
-    return mean(quote, cell, by_unit, EPISODES, f"{kinds['simulated'][cell.column].mean:.3f}")
+    exact = {unit: kinds[unit] for unit in kinds if unit != "simulated"}
+    exact = exact if len(exact) > 1 else {"": next(iter(exact.values()))}
+    by_unit = {unit: found[cell.column] for unit, found in exact.items()}
+    finding = mean(quote, cell, by_unit, EPISODES, f"{kinds['simulated'][cell.column].mean:.3f}")
+    return _within_interval(finding, cell, {unit: found["reward"].mean for unit, found in exact.items()})
+
+
+def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -> Finding:
+    """`finding`, unless the exact mean lies outside the printed interval: then what the interval says is not so.
+
+    An interval is a statement about the mean itself, so no sampling error excuses it, and no other table does.
+    """
+    row = " ".join(f"{name}={cell.row[name]}" for name in ("problem", "agent"))
+    low, high = (select(f"bootstrap {row} {end}")[0] for end in ("reward_low", "reward_high"))
+    assert low.value is not None
+    assert high.value is not None
+    inside = {u: low.value - low.rounding <= mean <= high.value + high.rounding for u, mean in means.items()}
+    if all(inside.values()) or finding.verdict == CONTRADICTED:
+        return finding
+    outside = ", ".join(
+        f"{means[u]:.3f}{f' in {u}' if len(means) > 1 else ''}" for u, fits in inside.items() if not fits
+    )
+    verdict, unit = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
+    reason = (
+        f"the exact mean, {outside}, lies outside the printed interval, {low.text} to {high.text}; {finding.reason}"
+    )
+    return replace(finding, verdict=verdict, unit=unit, reason=reason)
 
 
 def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:

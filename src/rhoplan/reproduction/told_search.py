@@ -16,7 +16,7 @@ from rhoplan.problems.registry import make
 from rhoplan.reproduction.claims import UNITS, exact_job, same
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context, simulate_job
-from rhoplan.reproduction.figures_quotes import mean, setting, told
+from rhoplan.reproduction.figures_quotes import counted, mean, setting, told
 from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.tables import number
@@ -58,7 +58,7 @@ def _known(result: Mapping[str, Any], column: str, spec: str) -> Number:
     episodes = int(result["episodes"])
     share = (found.mean * episodes + 1) / (episodes + 2)
     sd = math.sqrt(share * (1 - share))
-    return Number(found.mean, sd, sd / math.sqrt(episodes))
+    return replace(found, sd=sd, se=sd / math.sqrt(episodes))
 
 
 def _time(quote: Quote, cell: Cell) -> Finding:
@@ -184,7 +184,7 @@ def build_mcts_efe(context: Context) -> Outcome:
         if cell.column in ("seconds", "milliseconds"):
             return _time(quote, cell)
         if cell.column == "states":
-            return setting(quote, cell, float(len(make(TILES).states)), "cells of the grid")
+            return counted(quote, cell, float(len(make(TILES).states)), "cells of the grid")
         if cell.column == "success_gap" or (
             quote.id == "mcts-tileworld" and cell.row.get("agent") in ("mcts", "pomcp")
         ):
