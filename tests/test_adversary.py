@@ -171,7 +171,7 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
         return values.shape[1] - 1 - close[:, ::-1].argmax(axis=1)
 
     monkeypatch.setattr("rhoplan.planning.exact.choose", last)
-    monkeypatch.setattr("rhoplan.planning.graph.choose", last)
+    monkeypatch.setattr("rhoplan.graph.graph.choose", last)
     total = Ledger()
     for seed in range(60):
         total.seed, total.kind = seed, "decide"
@@ -181,7 +181,7 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
 
 def test_beliefs_taken_for_one_are_found(monkeypatch):
     """Of two beliefs that differ in some states only, the second is lost."""
-    from rhoplan.planning.table import BeliefTable
+    from rhoplan.graph.table import BeliefTable
 
     intern = BeliefTable._intern
 

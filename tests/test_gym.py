@@ -13,10 +13,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import rhoplan
-from rhoplan.draws import draw_outcome, draw_state, outcome_for, outcome_order
-from rhoplan.episodes import simulate_episodes
+from rhoplan.belief.draws import draw_outcome, draw_state, outcome_for, outcome_order
 from rhoplan.gym import ProblemEnv, environment_id, make_env, register_environments
-from rhoplan.problem import END, Action, Factor, Problem, Test
+from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.scoring.simulate import simulate_episodes
 
 NAMES = sorted(rhoplan.PROBLEMS)
 
