@@ -27,7 +27,7 @@ from adversary.scores import follow
 from rhoplan.advice import bands as advice_bands
 from rhoplan.advice import pathway as advice_pathway
 from rhoplan.advice import sensitivity
-from rhoplan.experiments import breakpoints
+from rhoplan.scoring import steps as scoring_steps
 
 MODELS = 300
 
@@ -270,7 +270,7 @@ def test_a_pathway_that_drops_a_branch_is_found(monkeypatch):
 
 def test_steps_that_are_too_few_are_found(monkeypatch):
     def merged(*arguments, **settings):
-        found = breakpoints.policy_steps(*arguments, **settings)
+        found = scoring_steps.policy_steps(*arguments, **settings)
         return (replace(found[0], upper=found[-1].upper),)
 
     monkeypatch.setattr("adversary.advice.policy_steps", merged)
