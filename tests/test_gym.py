@@ -516,7 +516,7 @@ def test_a_test_that_runs_once_leaves_the_menu() -> None:
     *_, info = env.step(0)
     assert info["actions"] == ("treat", "wait")
     assert list(info["action_mask"]) == [0, 1, 1]
-    assert info["visible"] == {"biopsy"}
+    assert info["visible"].run == {"biopsy"}
     with pytest.raises(ValueError, match=r"'biopsy' \(0\) is not on the menu .* allowed are treat \(1\), wait \(2\)"):
         env.step(0)
 
