@@ -70,7 +70,7 @@ def printed_by(code: str, scope: dict[str, object]) -> str:
 
 def command_reference() -> str:
     """The page of commands, from their help texts."""
-    from rhoplan.cli import COMMANDS
+    from rhoplan.app.cli import COMMANDS
 
     parts = ["# Commands", "", "Made by `docs/generate.py` from the program's own help.", ""]
     for command in ("", *COMMANDS):

@@ -122,7 +122,7 @@ class Keyboard(io.StringIO):
 
 def output_of(arguments: list[str], typed: list[str] | None = None) -> str:
     """What `rhoplan ARGUMENTS` prints, errors included; seconds are left out, since they differ each time."""
-    from rhoplan.cli import _guarded
+    from rhoplan.app.cli import _guarded
 
     stream, keyboard = io.StringIO(), Keyboard("".join(f"{line}\n" for line in typed or ()))
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream), mock.patch("sys.stdin", keyboard):

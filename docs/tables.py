@@ -102,7 +102,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 @cache
 def openapi() -> dict[str, Any]:
     """What the server says about itself."""
-    from rhoplan.serve.app import create_app
+    from rhoplan.app.serve.app import create_app
 
     return create_app().openapi()
 
@@ -119,7 +119,7 @@ def addresses() -> str:
 def fields(name: str) -> str:
     """The fields that the request class `name` adds to those of the classes it is made from."""
     from rhoplan.advice.pathway import MOST_NODES, SMALLEST
-    from rhoplan.serve import schema
+    from rhoplan.app.serve import schema
 
     without = {**LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
     model = getattr(schema, name)
@@ -162,7 +162,7 @@ def kind_of(holds: dict[str, Any]) -> str:
 
 def limits() -> str:
     """The limits of a server that was started without options."""
-    from rhoplan.serve.settings import Settings
+    from rhoplan.app.serve.settings import Settings
 
     settings = Settings()
     rows = [

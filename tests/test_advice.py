@@ -15,16 +15,15 @@ from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import endings, look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Policy, decide
 from rhoplan.errors import EvidenceError
+from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
-from rhoplan.menu import Commit, Test
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.solve import solve
-from rhoplan.policy import Policy, decide
-from rhoplan.problem import observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.scoring import evaluate
+from rhoplan.scoring.evaluate import evaluate
 from strategies import random_case
 
 

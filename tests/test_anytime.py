@@ -16,20 +16,20 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.episodes import simulate_episodes
+from rhoplan.agents.policy import Policy
 from rhoplan.errors import AgentError, LimitError
+from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
+from rhoplan.model.problem import END, Action, Factor, Problem
 from rhoplan.planning import clairvoyant, outlook
-from rhoplan.planning.clairvoyant import ceiling
+from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.planning.errands.outlook import Outlook
+from rhoplan.planning.errands.places import Survey, survey
+from rhoplan.planning.errands.route import errands_in_order, first_errands, good_order
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph, shared_graph
-from rhoplan.planning.outlook import Outlook
-from rhoplan.planning.places import Survey, survey
-from rhoplan.planning.route import errands_in_order, first_errands, good_order
-from rhoplan.policy import Policy
-from rhoplan.problem import END, Action, Factor, Problem
-from rhoplan.search.tree import TreeSearch
-from rhoplan.utility import Information
+from rhoplan.planning.search.tree import TreeSearch
+from rhoplan.planning.utility import Information
+from rhoplan.scoring.simulate import simulate_episodes
 
 CLOSE = 1e-9
 INF = math.inf
@@ -494,7 +494,7 @@ def test_planner_has_a_leaf_for_problems_that_do_not_come_apart(why):
 
 
 def test_too_many_places_are_not_surveyed(monkeypatch):
-    monkeypatch.setattr("rhoplan.planning.places.MOST_PLACES", 24)
+    monkeypatch.setattr("rhoplan.planning.errands.places.MOST_PLACES", 24)
     assert surveyed(rhoplan.make("rocksample:n=5,k=3")) is None
 
 
@@ -828,10 +828,10 @@ def test_more_time_looks_deeper():
 
 
 def test_limit_on_situations_ends_deepening(monkeypatch):
-    monkeypatch.setattr("rhoplan.planning.anytime.NODES", 500)
+    monkeypatch.setattr("rhoplan.planning.errands.anytime.NODES", 500)
     problem = rhoplan.make("rocksample:n=5,k=3")
     assert 1 <= deepened(problem, 60.0)[3] <= 3
-    monkeypatch.setattr("rhoplan.planning.anytime.NODES", 2)
+    monkeypatch.setattr("rhoplan.planning.errands.anytime.NODES", 2)
     with pytest.raises(LimitError, match="needs more than 2 situations for one action ahead"):
         deepened(problem, 60.0)
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agent import Agent
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.experiments.breakpoints import Step, policy_steps
-from rhoplan.planning.breakpoints import Chart, lines
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.model.problem import Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph, shared_graph
-from rhoplan.policy import UNDECIDED, Policy
-from rhoplan.problem import Problem
-from rhoplan.scoring import OwnWorld, score_policy
-from rhoplan.utility import Information
+from rhoplan.planning.utility import Information
+from rhoplan.planning.weights import Chart, lines
+from rhoplan.scoring.evaluate import OwnWorld, score_policy
+from rhoplan.scoring.steps import Step, policy_steps
 from strategies import Case, Limits, dice, random_case, symmetric_case
 
 CLOSE = 1e-9

@@ -9,15 +9,14 @@ import pytest
 
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.idle import idle_tests
-from rhoplan.advice.report import check_reportable
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Policy
 from rhoplan.errors import ProblemError
-from rhoplan.menu import Commit, Test
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import observe_then_commit
+from rhoplan.graph.graph import Graph
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.scoring import evaluate
+from rhoplan.report.content import check_reportable
+from rhoplan.scoring.evaluate import evaluate
 from strategies import Limits, random_case
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.cli import COMMANDS, _guarded
+from rhoplan.app.cli import COMMANDS, _guarded
 
 Result = tuple[int, str, str]
 
@@ -245,7 +245,7 @@ def test_output_survives_a_terminal_without_unicode() -> None:
 
 
 def test_numbers_are_never_cut_in_a_narrow_window(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rhoplan.cli.common as common
+    import rhoplan.app.cli.common as common
 
     narrow = common.console
 
@@ -273,7 +273,7 @@ def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.
 
 
 def test_a_plan_too_large_is_refused_with_its_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rhoplan.planning.graph as graph
+    import rhoplan.graph.graph as graph
 
     monkeypatch.setattr(graph.Graph.__init__, "__kwdefaults__", {"permutations": None, "node_limit": 50})
     code, _, err = run("evaluate", "bandit", "--horizon", "5")

@@ -7,15 +7,14 @@ import pytest
 
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import parameters
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
-from rhoplan.menu import Commit, Test
-from rhoplan.planning.copies import Layout
+from rhoplan.graph.graph import Graph
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import decide
-from rhoplan.problem import observe_then_commit
-from rhoplan.situation import observe_all
+from rhoplan.planning.versions import Layout
 
 
 def random_model(seed, *, budget=None, most_tests=None):

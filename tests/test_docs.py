@@ -120,8 +120,8 @@ def test_fields_have_words() -> None:
 
 def test_every_limit_is_told_and_is_the_command_s_own() -> None:
     pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
-    from rhoplan.cli.serve import serve_command
-    from rhoplan.serve.settings import Settings
+    from rhoplan.app.cli.serve import serve_command
+    from rhoplan.app.serve.settings import Settings
 
     elsewhere = {"workers", "hosts"}
     assert len(tables.limits().splitlines()) - 2 == len({f.name for f in dataclasses.fields(Settings)} - elsewhere)
@@ -199,7 +199,7 @@ def test_docstrings_are_plain_text() -> None:
 
 
 def test_signatures_have_short_types() -> None:
-    long = "(a: TypeAliasForwardRef('Array') | None, b: tuple[~rhoplan.problem.Factor, ...] = <factory>)"
+    long = "(a: TypeAliasForwardRef('Array') | None, b: tuple[~rhoplan.model.problem.Factor, ...] = <factory>)"
     assert docstrings.short_types(long) == "(a: Array | None, b: tuple[Factor, ...] = ...)"
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.draws import draw_state, outcome_for
-from rhoplan.episodes import PUBLISHED_SEEDS, simulate, simulate_episodes
+from rhoplan.belief.draws import draw_state, outcome_for
 from rhoplan.errors import AgentError, ImpossibleEvidence
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""

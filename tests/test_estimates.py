@@ -16,14 +16,15 @@ from rhoplan import Commit, Problem, Test
 from rhoplan.advice.case import advise
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import compare, frontier
-from rhoplan.advice.page import page
-from rhoplan.advice.pathway import as_text, pathway
-from rhoplan.advice.report import make_report
+from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import cut_off
-from rhoplan.cli import _guarded
-from rhoplan.episodes import EXACT_NODES, cheap_score, simulate, simulate_episodes, summarise
+from rhoplan.app.cli import _guarded
+from rhoplan.app.records import advice_record
 from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan.records import advice_record
+from rhoplan.report.content import make_report
+from rhoplan.report.page.page import page
+from rhoplan.report.telling import as_text
+from rhoplan.scoring.simulate import EXACT_NODES, cheap_score, simulate, simulate_episodes, summarise
 
 MOST_SE = 4.5
 """How far an estimate may stray: in these seeded runs the farthest of all columns is checked against it."""

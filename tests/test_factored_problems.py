@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.episodes import PUBLISHED_SEEDS
+from rhoplan.belief.information import coupling
+from rhoplan.belief.situation import Situation, available, branch
 from rhoplan.errors import ProblemError
 from rhoplan.gym import ProblemEnv
-from rhoplan.information import coupling
-from rhoplan.problem import END, Problem
-from rhoplan.situation import Situation, available, branch
+from rhoplan.model.problem import END, Problem
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
 ROCKSAMPLE = {

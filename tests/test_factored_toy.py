@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.information import information, predict
+from rhoplan.belief.information import information, predict
+from rhoplan.graph.graph import ENDED, Graph
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import ENDED, Graph
-from rhoplan.utility import Information
+from rhoplan.planning.utility import Information
 from strategies import laws
 
 CLOSE = 1e-9

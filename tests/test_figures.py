@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.belief.situation import observe_all
 from rhoplan.experiments.paper import quotes_of
-from rhoplan.policy import decide
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import STYLE, canvas, place_labels, styled
+from rhoplan.report.plots import STYLE, canvas, place_labels, styled
 from rhoplan.reproduction import measures, measures_drawn
 from rhoplan.reproduction.context import Context, Pending
 from rhoplan.reproduction.figures import ORDER, figure_studies
@@ -26,8 +27,7 @@ from rhoplan.reproduction.figures_times import FORAGING, SHARPER, _check
 from rhoplan.reproduction.figures_weights import WEIGHTS, at
 from rhoplan.reproduction.jobs import Job, job, run_job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, ONLY_NATS, SETTING, Outcome
-from rhoplan.scoring import evaluate
-from rhoplan.situation import observe_all
+from rhoplan.scoring.evaluate import evaluate
 
 STUDIES = {study.id: study for study in figure_studies()}
 LIVED = ("episode", "episode_rows")

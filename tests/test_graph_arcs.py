@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.information import update
+from rhoplan.belief.information import update
+from rhoplan.graph.graph import ENDED, Graph
+from rhoplan.graph.table import BeliefTable
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import ENDED, Graph
-from rhoplan.planning.table import BeliefTable
-from rhoplan.utility import Information
+from rhoplan.planning.utility import Information
 
 
 @pytest.mark.parametrize(

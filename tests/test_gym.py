@@ -13,10 +13,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import rhoplan
-from rhoplan.draws import draw_outcome, draw_state, outcome_for, outcome_order
-from rhoplan.episodes import simulate_episodes
+from rhoplan.belief.draws import draw_outcome, draw_state, outcome_for, outcome_order
 from rhoplan.gym import ProblemEnv, environment_id, make_env, register_environments
-from rhoplan.problem import END, Action, Factor, Problem, Test
+from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.scoring.simulate import simulate_episodes
 
 NAMES = sorted(rhoplan.PROBLEMS)
 
@@ -515,7 +516,7 @@ def test_a_test_that_runs_once_leaves_the_menu() -> None:
     *_, info = env.step(0)
     assert info["actions"] == ("treat", "wait")
     assert list(info["action_mask"]) == [0, 1, 1]
-    assert info["visible"] == {"biopsy"}
+    assert info["visible"].run == {"biopsy"}
     with pytest.raises(ValueError, match=r"'biopsy' \(0\) is not on the menu .* allowed are treat \(1\), wait \(2\)"):
         env.step(0)
 

@@ -13,12 +13,13 @@ from rhoplan import Commit, Problem, Situation, Test, make_agent
 from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
-from rhoplan.advice.report import make_report
 from rhoplan.advice.sensitivity import flips
-from rhoplan.experiments.breakpoints import policy_steps
+from rhoplan.graph.graph import Graph, most_at_once
+from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph, most_at_once
-from rhoplan.problem import END, Action, Array, Factor, FlatMenu
+from rhoplan.report.content import make_report
+from rhoplan.scoring.steps import policy_steps
 
 CLOSE = 1e-9
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import rhoplan
 from oracle import Model
-from rhoplan.information import NATS_PER_BIT, entropy, information, per_nat, predict, update
+from rhoplan.belief.information import NATS_PER_BIT, entropy, information, per_nat, predict, update
+from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.utility import Information
+from rhoplan.planning.utility import Information
 from strategies import Case, Limits, built, cases, laws
 
 CLOSE = 1e-9

@@ -15,7 +15,7 @@ import rhoplan
 from rhoplan.errors import ModelFileError
 from rhoplan.io.model_file import LARGEST_FILE, parse_model, read_model, write_model
 from rhoplan.io.writer import model_record
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 
 TIGER = """\
 name: tiger

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan.agent import AGENTS
+from rhoplan.agents.agent import AGENTS
 from rhoplan.experiments.paper import Cell, Claim, Part, Quote, Row, Table, cell, published, select
 from rhoplan.problems.registry import make
 

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.outlay import look_ahead
-from rhoplan.advice.pathway import Leaf, Step, as_mermaid, as_svg, as_text, pathway
+from rhoplan.advice.pathway import Leaf, Step, pathway
 from rhoplan.advice.totals import totals
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Policy, decide
+from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy, decide
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.scoring import evaluate
-from rhoplan.situation import observe_all
+from rhoplan.report.drawing import as_svg
+from rhoplan.report.telling import as_mermaid, as_text
+from rhoplan.scoring.evaluate import evaluate
 
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
 

@@ -35,9 +35,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.information import entropy, information
-from rhoplan.policy import Decision
-from rhoplan.problem import Array, Problem
+from rhoplan.agents.policy import Decision
+from rhoplan.belief.information import entropy, information
+from rhoplan.model.problem import Array, Problem
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rhoplan.advice.page import page
-from rhoplan.advice.report import Report, make_report, write_report
 from rhoplan.advice.words import chance, in_thousand, money, percent
-from rhoplan.agent import make_agent
-from rhoplan.cli import main
-from rhoplan.policy import decide
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.app.cli import main
+from rhoplan.belief.situation import observe_all
 from rhoplan.problems.registry import make
-from rhoplan.situation import observe_all
+from rhoplan.report.content import Report, make_report
+from rhoplan.report.page.page import page
+from rhoplan.report.write import write_report
 from test_sheets import ODD, odd_problem
 
 CHROMIUM = os.environ.get("RHOPLAN_CHROMIUM", "/usr/bin/chromium")
@@ -388,8 +389,8 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, said, tmp_path, caps
 
 def test_a_read_only_place_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
     """Root may write anywhere, so the answer of the system is played."""
-    monkeypatch.setattr("rhoplan.cli.advice.os.access", lambda path, mode: Path(path) != tmp_path)
-    monkeypatch.setattr("rhoplan.advice.report.make_report", lambda *_, **__: pytest.fail("worked for nothing"))
+    monkeypatch.setattr("rhoplan.app.cli.advice.os.access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("rhoplan.report.content.make_report", lambda *_, **__: pytest.fail("worked for nothing"))
     code, _, err = run(capsys, "tiger", "-o", tmp_path / "deep" / "report.html")
     assert code == 2
     assert f"'{tmp_path}' is read-only" in err
@@ -399,7 +400,7 @@ def test_a_disk_that_fails_while_writing_is_told_in_one_line(tmp_path, capsys, m
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rhoplan.report.files.write_text", full)
+    monkeypatch.setattr("rhoplan.report.write.write_text", full)
     code, _, err = run(capsys, "tiger", "-o", tmp_path / "report.html", "--budget", 0.05)
     assert code == 2
     assert err.count("\n") == 1

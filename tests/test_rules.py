@@ -9,9 +9,10 @@ import pytest
 
 from rhoplan import decide, evaluate, make_agent, simulate, solve
 from rhoplan.advice.sensitivity import flips
+from rhoplan.belief.situation import observe_all
 from rhoplan.errors import EvidenceError, ProblemError
-from rhoplan.problem import Commit, Problem, Test, observe_then_commit
-from rhoplan.situation import observe_all
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.problem import Problem
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 

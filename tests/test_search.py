@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import rhoplan
-import rhoplan.search
-from rhoplan.information import information, update
+import rhoplan.planning.search
+from rhoplan.belief.information import information, update
+from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.search import SearchResult, TreeSearch, kernels, tree
-from rhoplan.search.model import SearchModel, cumulative
-from rhoplan.utility import Information
+from rhoplan.planning.search import SearchResult, TreeSearch, kernels, tree
+from rhoplan.planning.search.model import SearchModel, cumulative
+from rhoplan.planning.utility import Information
 from strategies import Limits, random_case
 from test_factored_toy import toy
 
@@ -280,7 +280,7 @@ def test_batches_room_and_missing_menus_do_not_change_the_result(method, name, m
     once = search(problem, method, 8, **settings)
     monkeypatch.setattr(tree, "LARGEST_BATCH", 7)
     monkeypatch.setattr(tree, "SMALLEST", 8)
-    monkeypatch.setattr("rhoplan.search.model.LOOK_AROUND", 1)
+    monkeypatch.setattr("rhoplan.planning.search.model.LOOK_AROUND", 1)
     assert same(once, search(problem, method, 8, **settings))
 
 
@@ -338,7 +338,7 @@ def test_ties_go_to_the_ending_action_listed_first():
 
 
 def test_example_in_the_docstring_runs():
-    assert doctest.testmod(rhoplan.search) == (0, 5)
+    assert doctest.testmod(rhoplan.planning.search) == (0, 5)
 
 
 # What is refused

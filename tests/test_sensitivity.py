@@ -10,13 +10,12 @@ import pytest
 from rhoplan.advice.case import advise
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import moved, parameters
-from rhoplan.agent import make_agent
-from rhoplan.menu import Commit, Test
-from rhoplan.policy import decide
-from rhoplan.problem import observe_then_commit
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.belief.situation import observe_all
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
-from rhoplan.situation import observe_all
-from rhoplan.utility import NegativeEntropy
 
 
 def perfect(cost=1.0):

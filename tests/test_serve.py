@@ -18,13 +18,13 @@ httpx = pytest.importorskip("httpx")
 
 from rhoplan.advice.journal import Case  # noqa: E402
 from rhoplan.advice.replay import replay  # noqa: E402
-from rhoplan.agent import make_agent  # noqa: E402
-from rhoplan.cli import main  # noqa: E402
+from rhoplan.agents.agent import make_agent  # noqa: E402
+from rhoplan.app.cli import main  # noqa: E402
+from rhoplan.app.serve.overrides import overridden  # noqa: E402
+from rhoplan.app.serve.refusals import FieldError  # noqa: E402
+from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
 from rhoplan.errors import ProblemError  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
-from rhoplan.serve.overrides import overridden  # noqa: E402
-from rhoplan.serve.refusals import FieldError  # noqa: E402
-from rhoplan.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
 from serving import server  # noqa: E402
 
 TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rhoplan.advice.drawing import TEXT, _broken, _long, draw, measured
-from rhoplan.advice.pathway import Step, as_mermaid, as_svg, as_text, pathway
-from rhoplan.advice.sheets import HEIGHT, IN_TABLE, WIDTH, sheets
-from rhoplan.agent import make_agent
-from rhoplan.menu import Commit, Test
-from rhoplan.problem import observe_then_commit
+from rhoplan.advice.pathway import Step, pathway
+from rhoplan.agents.agent import make_agent
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.problems.registry import WORKED_MODELS, make
+from rhoplan.report.drawing import TEXT, _broken, _long, as_svg, draw, measured
+from rhoplan.report.sheets import HEIGHT, IN_TABLE, WIDTH, sheets
+from rhoplan.report.telling import as_mermaid, as_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "testbed", "bandit"]

@@ -13,11 +13,11 @@ import pytest
 
 import rhoplan
 from oracle import Model
-from rhoplan.information import entropy
+from rhoplan.belief.information import entropy
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.certified.solve import Bounds
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.solve import Bounds
-from rhoplan.utility import Information
+from rhoplan.planning.utility import Information
 from strategies import Case, Limits, built, random_case
 
 CLOSE = 1e-9

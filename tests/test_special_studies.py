@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agent import AGENTS
-from rhoplan.episodes import simulate_episodes
+from rhoplan.agents.agent import AGENTS
 from rhoplan.experiments.paper import Cell, published, quotes_of
 from rhoplan.problems.registry import make
 from rhoplan.reproduction import measures_told, special, special_tables, told, told_random, told_search
@@ -32,7 +31,8 @@ from rhoplan.reproduction.study import (
     Finding,
     Outcome,
 )
-from rhoplan.scoring import evaluate
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.statistics import bootstrap, cohens_d
 
 TABLES = ("agents", "environments", "alpha-eta", "effect-sizes")

@@ -10,10 +10,10 @@ import pytest
 
 import rhoplan
 from oracle import Model
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.certified.solve import Bounds
+from rhoplan.planning.certified.symmetry import LARGEST_GROUP, is_symmetry, state_symmetries
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.solve import Bounds
-from rhoplan.planning.symmetry import LARGEST_GROUP, is_symmetry, state_symmetries
 from strategies import Limits, built, dice, random_case, symmetric_case
 
 NAMED = ["tiger", "testbed", "diagnosis", "diagnosis:n=8", "bandit", "bandit:k=3", "tileworld:n=4", "tileworld:n=6"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.planning.ties import above, at_least, choose, ranked, tolerance
+from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
 
 
 def test_best_wins_and_ties_go_to_the_first() -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.information import update, update_logs
-from rhoplan.planning.graph import Graph
-from rhoplan.search import TreeSearch
+from rhoplan.belief.information import update, update_logs
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.search import TreeSearch
 
 
 def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhoplan.Problem:
@@ -138,7 +138,7 @@ def test_search_brings_a_state_back(method: str) -> None:
 
 
 def test_search_updates_as_observe_does_where_floats_end() -> None:
-    from rhoplan.search import kernels
+    from rhoplan.planning.search import kernels
 
     problem = sharp(1e-200)
     search = TreeSearch(problem, method="mcts", depth=2)

@@ -10,13 +10,13 @@ import time
 import pytest
 
 import rhoplan
-from rhoplan.cli import _guarded
+from rhoplan.app.cli import _guarded
+from rhoplan.belief.situation import Situation
 from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.io.writer import model_record
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
-from rhoplan.situation import Situation
 from test_model_file import assert_same
 
 OPTIMA = {

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.version import __version__
 
 if TYPE_CHECKING:
-    from rhoplan.agent import AGENTS, Agent, make_agent
-    from rhoplan.check import check_problem
-    from rhoplan.episodes import Estimate, simulate, simulate_episodes
+    from rhoplan.agents.agent import AGENTS, Agent, make_agent
+    from rhoplan.agents.policy import ActionValue, Decision, decide
+    from rhoplan.belief.situation import Branch, Situation, branch, initial, observe, observe_all
     from rhoplan.errors import (
         AgentError,
         EvidenceError,
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
         RhoplanError,
     )
     from rhoplan.io.model_file import parse_model, read_model, write_model
-    from rhoplan.planning.solve import Solution, solve
-    from rhoplan.policy import ActionValue, Decision, decide
-    from rhoplan.problem import END, Action, Commit, Factor, Problem, Test, observe_then_commit
+    from rhoplan.model.check import check_problem
+    from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+    from rhoplan.model.problem import END, Action, Factor, Problem
+    from rhoplan.planning.certified.solve import Solution, solve
+    from rhoplan.planning.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
     from rhoplan.problems.registry import PROBLEMS, make
-    from rhoplan.scoring import Score, evaluate
-    from rhoplan.situation import Branch, Situation, branch, initial, observe, observe_all
-    from rhoplan.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
-    from rhoplan.walk import Episodes
+    from rhoplan.scoring.episodes import Episodes
+    from rhoplan.scoring.evaluate import Score, evaluate
+    from rhoplan.scoring.simulate import Estimate, simulate, simulate_episodes
 
 _NAMES = {
-    "agent": ("AGENTS", "Agent", "make_agent"),
-    "check": ("check_problem",),
-    "episodes": ("Estimate", "simulate", "simulate_episodes"),
+    "agents.agent": ("AGENTS", "Agent", "make_agent"),
+    "model.check": ("check_problem",),
+    "scoring.simulate": ("Estimate", "simulate", "simulate_episodes"),
     "errors": (
         "AgentError",
         "EvidenceError",
@@ -56,14 +57,15 @@ _NAMES = {
         "RhoplanError",
     ),
     "io.model_file": ("parse_model", "read_model", "write_model"),
-    "planning.solve": ("Solution", "solve"),
-    "policy": ("ActionValue", "Decision", "decide"),
-    "problem": ("END", "Action", "Commit", "Factor", "Problem", "Test", "observe_then_commit"),
+    "planning.certified.solve": ("Solution", "solve"),
+    "agents.policy": ("ActionValue", "Decision", "decide"),
+    "model.observe_then_commit": ("Commit", "Test", "observe_then_commit"),
+    "model.problem": ("END", "Action", "Factor", "Problem"),
     "problems.registry": ("PROBLEMS", "make"),
-    "scoring": ("Score", "evaluate"),
-    "situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),
-    "utility": ("Information", "NegativeEntropy", "OwnUtility", "TargetBelief", "Utility"),
-    "walk": ("Episodes",),
+    "scoring.evaluate": ("Score", "evaluate"),
+    "belief.situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),
+    "planning.utility": ("Information", "NegativeEntropy", "OwnUtility", "TargetBelief", "Utility"),
+    "scoring.episodes": ("Episodes",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -1,6 +1,6 @@
 """`python -m rhoplan` is the command line."""
 
-from rhoplan.cli import main
+from rhoplan.app.cli import main
 
 if __name__ == "__main__":
     main()

@@ -20,7 +20,7 @@ An action that the mask rules out does nothing, as in Gymnasium's own Taxi: noth
 counts, and it pays the least that anything on the menu could have paid, at most 0. So it is never the cheap way to sit
 an episode out. strict=True makes it a ValueError instead.
 
-The draws follow `rhoplan.draws`. The names of an episode's outcomes are what `rhoplan.observe` takes.
+The draws follow `rhoplan.belief.draws`. The names of an episode's outcomes are what `rhoplan.observe` takes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from rhoplan.draws import draw_outcome, draw_state
-from rhoplan.problem import END, Action, FlatMenu, Problem, Visible
+from rhoplan.belief.draws import draw_outcome, draw_state
+from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
@@ -274,7 +275,7 @@ def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Vi
         # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
         visibles: list[Visible] = [problem.start]
         every = FlatMenu(tuple(replace(test, after=()) for test in problem.flat.tests), problem.flat.commits)
-        actions, listed = list(every(frozenset())), True
+        actions, listed = list(every.everything), True
     else:
         visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
     if not listed:

@@ -17,7 +17,7 @@ from rhoplan.advice.branches import Leaf, Node, Step
 from rhoplan.advice.compare import Row, compare
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.pathway import pathway
-from rhoplan.experiments.breakpoints import policy_steps
+from rhoplan.scoring.steps import policy_steps
 
 UNSEEN = 1e-11
 """Ways that so small a share of cases goes need not be listed, unless that share of what is at stake matters."""

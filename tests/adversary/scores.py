@@ -11,8 +11,8 @@ from adversary.plain import PlainModel
 SAME = Fraction(1, 10**12)
 """A commit is right where its reward is the best for the true state, up to this share of it."""
 
-UNMET = 1e-18
-"""Share of cases that no score follows."""
+UNMET = 1e-16
+"""Share of cases that a score need not follow."""
 
 
 @dataclass
@@ -76,10 +76,8 @@ def follow(
             if not any(joint):
                 continue
             if not any(places.joint(evidence)[0]):
-                # What next to no case comes to is not followed, so nobody meets the contradiction.
-                if math.fsum(mass) < UNMET:
-                    continue
-                raise ImpossibleOutcome if math.fsum(mass) > 100 * UNMET else Doubtful
+                # What next to no case comes to need not be followed, so the contradiction may be met or not.
+                raise ImpossibleOutcome if math.fsum(mass) > UNMET else Doubtful
             logs = places.logs(evidence)
             paid = truth.spent(evidence) - before
             if step == cap:

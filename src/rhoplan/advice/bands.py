@@ -11,10 +11,10 @@ import numpy as np
 
 from rhoplan.advice.outlay import course
 from rhoplan.advice.pathway import looked_for
-from rhoplan.agent import Agent
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import Array, Problem
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Array, Problem
 
 POINTS, FINER = 65, (75, 150, 300)
 """Beliefs that are asked about, evenly spread in log odds: first anywhere, then in steps from the last stop on one side

@@ -14,12 +14,12 @@ import numpy as np
 
 from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.words import money
-from rhoplan.agent import Agent, make_agent
+from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.policy import Policy, action_values, in_order, preferred
+from rhoplan.belief.situation import Situation, branch, observe_all
 from rhoplan.errors import AgentError, EvidenceError
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy, action_values, in_order, preferred
-from rhoplan.problem import Problem
-from rhoplan.situation import Situation, branch, observe_all
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Problem
 
 Evidence = Sequence[tuple[str, str]]
 

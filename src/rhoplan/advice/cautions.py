@@ -17,11 +17,11 @@ from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import course, look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
-from rhoplan.agent import Agent
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import Problem
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Problem
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""

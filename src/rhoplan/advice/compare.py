@@ -15,13 +15,13 @@ from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
-from rhoplan.agent import Agent, make_agent
+from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
-from rhoplan.experiments.breakpoints import policy_steps
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.solve import Solution, solve
-from rhoplan.policy import Policy
-from rhoplan.problem import Problem
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Problem
+from rhoplan.planning.certified.solve import Solution, solve
+from rhoplan.scoring.steps import policy_steps
 
 MOST_NODES = 400_000
 """Situations that a deeper plan may take: some seconds, and less than a gigabyte."""

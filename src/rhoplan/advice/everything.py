@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.planning.ties import choose
-from rhoplan.problem import Array, Problem
+from rhoplan.graph.ties import choose
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import Array, Problem
 
 MOST_COMBINATIONS = 2_000_000
 """Combinations of results, times states, that are held at once: 16 MB."""
@@ -32,14 +33,14 @@ def all_tests(problem: Problem) -> Everything | None:
     price does not depend on results, so it is the same in every case. commit: the likeliest one.
     """
     menu = problem.flat
-    left, run, visible, cost = list(menu.tests), list[str](), problem.start, 0.0
+    left, run, done, cost = list(menu.tests), list[str](), Done(), 0.0
     joint = problem.prior[None, :]
-    while ready := [test for test in left if menu.allowed(test, visible)]:
+    while ready := [test for test in left if menu.allowed(test, done)]:
         test = ready[0]
         left.remove(test)
         run.append(test.name)
-        cost += menu.price(test, visible)
-        visible = next(a.leads_to[0] for a in menu(visible) if a.name == test.name)
+        cost += menu.price(test, done)
+        done = menu.after(test, done)
         if joint.size * len(test.outcomes) > MOST_COMBINATIONS:
             return None
         joint = (joint[:, None, :] * test.likelihood.T[None, :, :]).reshape(-1, joint.shape[1])

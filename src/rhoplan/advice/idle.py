@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.ties import tolerance
-from rhoplan.problem import Ids, Problem
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.ties import tolerance
+from rhoplan.model.problem import Ids, Problem
 
 CHUNK = 20_000
 """Situations looked at between looks at the clock."""

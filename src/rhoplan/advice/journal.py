@@ -17,12 +17,12 @@ from typing import Any
 
 from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
 from rhoplan.advice.words import likeliest
-from rhoplan.agent import Agent, make_agent
+from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
+from rhoplan.files import write_text
+from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import write_model
-from rhoplan.planning.graph import Graph
-from rhoplan.problem import Problem
-from rhoplan.report.files import write_text
+from rhoplan.model.problem import Problem
 from rhoplan.version import __version__
 
 SETTINGS = ("horizon", "weight", "unit", "discount", "precision", "planner")

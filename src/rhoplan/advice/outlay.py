@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from rhoplan.advice.words import cut_off
-from rhoplan.menu import written
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import Array
+from rhoplan.agents.policy import Policy
+from rhoplan.graph.graph import Graph
+from rhoplan.model.observe_then_commit import written
+from rhoplan.model.problem import Array
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed."""

@@ -16,16 +16,14 @@ import numpy as np
 
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
-from rhoplan.advice.drawing import as_svg
 from rhoplan.advice.outlay import look_ahead
-from rhoplan.advice.telling import as_mermaid, as_text
 from rhoplan.advice.totals import Totals, totals
-from rhoplan.agent import Agent
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import Problem
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Problem
 
-__all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "as_mermaid", "as_svg", "as_text", "pathway"]
+__all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
 SMALLEST = 1e-3
 """Share of cases below which a branch is not drawn: fewer than one case in a thousand."""

@@ -9,7 +9,7 @@ from typing import Any
 from rhoplan.advice.journal import Case, agent_of, digest_of, is_number, read_cases, read_log, told
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 
 CLOSE = 1e-9
 """Numbers of the advice that differ by less are the same."""

@@ -17,15 +17,15 @@ import numpy as np
 from rhoplan.advice.brackets import Answer, Line
 from rhoplan.advice.case import check_fixed, without
 from rhoplan.advice.variations import FAR, Parameter, parameters
-from rhoplan.agent import Agent
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
+from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.planning.copies import Layout
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.ties import choose
+from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.ties import choose
-from rhoplan.policy import Policy
-from rhoplan.problem import Array, Problem
-from rhoplan.situation import observe_all
+from rhoplan.planning.versions import Layout
 
 FIRST_STEP = 0.02
 """A search begins 2% away (a probability: 2% of its odds)."""

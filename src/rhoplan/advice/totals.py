@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.advice.outlay import NEGLIGIBLE, parts
-from rhoplan.policy import Policy
-from rhoplan.problem import Array, Ids
+from rhoplan.agents.policy import Policy
+from rhoplan.model.problem import Array, Ids
 
 
 @dataclass(frozen=True)

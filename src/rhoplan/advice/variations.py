@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rhoplan.agent import Agent
-from rhoplan.menu import Commit, FlatMenu, Test
-from rhoplan.problem import Array, Problem
+from rhoplan.agents.agent import Agent
+from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
+from rhoplan.model.problem import Array, Problem
 
 Change = Callable[[float], tuple[Problem, Agent]]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from rhoplan.planning.ties import ranked
-from rhoplan.problem import Problem
+from rhoplan.graph.ties import ranked
+from rhoplan.model.problem import Problem
 
 HARDLY_EVER = 1e-9
 """Share of cases below which being cut off is not worth a word."""

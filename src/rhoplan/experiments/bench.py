@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import AGENTS, make_agent
-from rhoplan.episodes import simulate
+from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.belief.information import entropy
 from rhoplan.experiments.bench_factored import factored_rows
-from rhoplan.information import entropy
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.solve import solve
-from rhoplan.problem import Array, Problem
+from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring import evaluate
-from rhoplan.utility import Information
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate
 
 SMALL = ("tiger", "testbed", "diagnosis", "bandit")
 

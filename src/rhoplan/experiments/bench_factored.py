@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import Agent, make_agent
-from rhoplan.information import entropy, update
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import END, Array, Problem, Visible
+from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.policy import Policy
+from rhoplan.belief.information import entropy, update
+from rhoplan.belief.situation import Situation, initial
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import END, Array, Problem, Visible
 from rhoplan.problems.registry import make
-from rhoplan.situation import Situation, initial
 
 PUBLISHED = (
     "rocksample:n=5,k=3",
@@ -55,7 +55,7 @@ def factored_rows() -> Iterator[dict[str, Any]]:
 
 
 def _search_row(spec: str, method: str, promised: float | None) -> dict[str, Any]:
-    from rhoplan.search.tree import TreeSearch
+    from rhoplan.planning.search.tree import TreeSearch
 
     problem = make(spec)
     depth = problem.horizon + 3 if method == "pomcp" else 12

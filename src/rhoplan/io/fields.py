@@ -14,7 +14,7 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import Tree, shown
-from rhoplan.problem import LARGEST_REWARD, ROW_SUM_TOLERANCE, Array
+from rhoplan.model.problem import LARGEST_REWARD, ROW_SUM_TOLERANCE, Array
 
 
 class Fields:

@@ -31,7 +31,7 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import parse_tree
 from rhoplan.io.writer import write_model
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 
 __all__ = ["parse_model", "read_model", "write_model"]
 

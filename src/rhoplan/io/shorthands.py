@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.io.fields import Fields
 from rhoplan.io.tree import Tree
-from rhoplan.problem import Array
+from rhoplan.model.problem import Array
 
 RATES = ("sensitivity", "specificity")
 RATIOS = ("lr_positive", "lr_negative")

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.problem import Problem, Test
+from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.problem import Problem
 
 
 def write_model(problem: Problem) -> str:

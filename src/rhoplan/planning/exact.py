@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.planning.graph import Graph
-from rhoplan.planning.merging import distinct, grown
-from rhoplan.planning.ties import choose
-from rhoplan.problem import Array, Ids, Leaf
-from rhoplan.utility import Information, Utility
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.merging import distinct, grown
+from rhoplan.graph.ties import choose
+from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.planning.utility import Information, Utility
 
 
 class Plan:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.check import check_problem
-from rhoplan.problem import END, Action, Factor, Problem, Visible
+from rhoplan.model.check import check_problem
+from rhoplan.model.problem import END, Action, Factor, Problem, Visible
 from rhoplan.problems.classics import check_probabilities
 
 

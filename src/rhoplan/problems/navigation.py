@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.check import check_problem
-from rhoplan.problem import END, Action, CachedMenu, Factor, Problem, Tally
+from rhoplan.model.check import check_problem
+from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem, Tally
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 from rhoplan.problems.rules import WALKER_RULES

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rhoplan.errors import ProblemError
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
 from rhoplan.problems.drilling import drilling
 from rhoplan.problems.inspection import inspection

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.check import check_problem
 from rhoplan.errors import ProblemError
-from rhoplan.planning.ties import choose
-from rhoplan.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible
+from rhoplan.graph.ties import choose
+from rhoplan.model.check import check_problem
+from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES

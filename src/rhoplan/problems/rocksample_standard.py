@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.check import check_problem
 from rhoplan.errors import ProblemError
-from rhoplan.problem import END, Action, CachedMenu, Factor, Problem, Tally
+from rhoplan.model.check import check_problem
+from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem, Tally
 from rhoplan.problems.classics import check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, euclidean, move, moved
 from rhoplan.problems.rocksample import rock_places

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.information import information
-from rhoplan.planning.ties import above, at_least, choose
-from rhoplan.problem import Problem, Rule
+from rhoplan.belief.information import information
+from rhoplan.belief.situation import Situation
+from rhoplan.graph.ties import above, at_least, choose
+from rhoplan.model.problem import Problem, Rule
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
-from rhoplan.situation import Situation
 
 CONFIDENT = 0.75
 """How sure the heuristic agent wants to be of a rock, either way."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 
+from rhoplan.belief.information import NATS_PER_BIT, information
 from rhoplan.experiments.paper import published, select
-from rhoplan.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.claims import (
     UNITS,

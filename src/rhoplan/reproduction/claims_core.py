@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from rhoplan.belief.information import per_nat
 from rhoplan.experiments.paper import cell, select
-from rhoplan.information import per_nat
 from rhoplan.reproduction.claims import (
     SAME,
     UNITS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from rhoplan.belief.information import NATS_PER_BIT, per_nat
 from rhoplan.experiments.paper import cell
-from rhoplan.information import NATS_PER_BIT, per_nat
 from rhoplan.reproduction.claims import (
     SAME,
     UNITS,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.experiments.paper import cell, select
-from rhoplan.information import NATS_PER_BIT
 from rhoplan.reproduction.claims import (
     UNITS,
     Result,

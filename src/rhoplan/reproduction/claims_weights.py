@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rhoplan.information import per_nat
+from rhoplan.belief.information import per_nat
 from rhoplan.reproduction.claims import SAME, UNITS, Result, ask, efe_jobs
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.figures_weights import BROAD, HIGH

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.reproduction.jobs import Job, job
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 
 QUICK_SHARE = 10
 """A quick run simulates one episode in so many of the published protocol, ..."""

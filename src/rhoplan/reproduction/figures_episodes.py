@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import Cell, Quote
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import (
+from rhoplan.report.plots import (
     CHOSEN,
     COLOURS,
     COMMIT,

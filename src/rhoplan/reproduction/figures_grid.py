@@ -10,14 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
+from rhoplan.report.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.reproduction.claims import exact_job
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.figures_quotes import NATS_PER_BIT
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import Outcome, Sheet, Study
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.report.figures import LOOKS
+from rhoplan.report.plots import LOOKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import Cell, Quote, published, quotes_of
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import LOOKS, QUIET, canvas, styled
+from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.reproduction.claims import exact_job, same
 from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import select
-from rhoplan.report.figures import LOOKS, QUIET, canvas, styled
+from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.reproduction.claims import SAME, UNITS
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.study import Outcome, Sheet, Study

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhoplan.experiments.paper import Cell, Quote
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import LOOKS, QUIET, canvas, styled
+from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.reproduction.claims import exact_job
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.figures_lines import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import Cell, Quote
 from rhoplan.problems.registry import make
-from rhoplan.report.figures import LOOKS, QUIET, canvas, styled
+from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.reproduction.claims import by_unit, exact_job
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.figures_episodes import FORAGING

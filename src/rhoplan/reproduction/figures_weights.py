@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.experiments.paper import Cell, Quote, published
-from rhoplan.report.figures import LOOKS, QUIET, canvas, place_labels, styled
+from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan.reproduction.claims import by_unit
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.figures_quotes import NATS_PER_BIT, each_quoted, setting, told

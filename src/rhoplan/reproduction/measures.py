@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import make_agent
-from rhoplan.episodes import simulate_episodes
+from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError
-from rhoplan.planning.clairvoyant import ceiling as find_ceiling
-from rhoplan.planning.solve import solve
+from rhoplan.planning.certified.solve import solve
+from rhoplan.planning.errands.clairvoyant import ceiling as find_ceiling
 from rhoplan.problems.registry import make
-from rhoplan.scoring import evaluate
-from rhoplan.walk import Episodes
+from rhoplan.scoring.episodes import Episodes
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate_episodes
 
 
 def score(
@@ -86,7 +86,7 @@ def steps(
 
     Changes closer than `resolution` are told as one.
     """
-    from rhoplan.experiments.breakpoints import policy_steps
+    from rhoplan.scoring.steps import policy_steps
 
     found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit, resolution=resolution)
     return {

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import Agent
-from rhoplan.information import information
+from rhoplan.agents.agent import Agent
+from rhoplan.belief.information import information
+from rhoplan.graph.graph import Graph
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.problem import END, Action, Array, Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph
-from rhoplan.problem import END, Action, Array, Commit, Problem, Test, observe_then_commit
+from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring import evaluate
-from rhoplan.utility import Information
+from rhoplan.scoring.evaluate import evaluate
 
 ALIKE = 1e-9
 """Values this close (relative to the reward scale) are equal: two ways of adding up floats differ by less."""

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import make_agent
-from rhoplan.draws import draw_outcome, draw_state
-from rhoplan.episodes import simulate_episodes
-from rhoplan.experiments.breakpoints import policy_steps
-from rhoplan.experiments.sweep import sweep
-from rhoplan.information import entropy
-from rhoplan.planning.graph import shared_graph
-from rhoplan.planning.solve import solve
-from rhoplan.policy import Policy, action_values
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Policy, action_values
+from rhoplan.app.sweep import sweep
+from rhoplan.belief.draws import draw_outcome, draw_state
+from rhoplan.belief.information import entropy
+from rhoplan.graph.graph import shared_graph
+from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring import Endings, Flow, OwnWorld, advance
+from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
+from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan.scoring.steps import policy_steps
 
 
 def over(problem: str, agent: str, *, name: str, values: list[str], **settings: Any) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import make_agent
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
-from rhoplan.planning.graph import Graph
-from rhoplan.policy import Policy
-from rhoplan.problem import Ids
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
-from rhoplan.scoring import Endings, Flow, OwnWorld, advance
+from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
 
 ALIKE = 1e-9
 """Nats or rewards closer than this are equal: two ways of adding up floats differ by less."""

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agent import Agent, make_agent
-from rhoplan.episodes import simulate_episodes
-from rhoplan.information import entropy, information, per_nat
+from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.belief.information import entropy, information, per_nat
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.graph import Graph, shared_graph
-from rhoplan.problem import Array, Problem
+from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring import evaluate
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.statistics import bootstrap, cohens_d, effect_label
-from rhoplan.utility import Information
 
 RIGHT = 10.0
 """What a right commit pays in the random problems."""

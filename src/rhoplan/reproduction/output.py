@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rhoplan.report.files import replacing, write_rows, write_text
+from rhoplan.files import replacing, write_rows, write_text
 from rhoplan.reproduction.jobs import fingerprint
 from rhoplan.reproduction.study import Finding, Outcome, Sheet, Study
 from rhoplan.version import __version__

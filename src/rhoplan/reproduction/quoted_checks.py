@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.experiments.paper import Cell, Quote, published, select
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.claims import SAME, UNITS, ask, by_unit, exact_job
@@ -21,6 +20,7 @@ from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.figures_quotes import counted, mean, setting, told
 from rhoplan.reproduction.special_tables import TUNING, asymmetry, exact_d, formulas, scores_by_agent
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan.statistics import binomial, student_p
 
 Check = Callable[[Quote, Cell, Context], Finding | None]

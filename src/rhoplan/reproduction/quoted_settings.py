@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from rhoplan.agent import AGENTS
-from rhoplan.episodes import PUBLISHED_SEEDS
+from rhoplan.agents.agent import AGENTS
 from rhoplan.experiments.paper import Cell, Quote, Row, published
+from rhoplan.planning.search.pomcp import STOP_PROBABILITY
 from rhoplan.problems.registry import make, parameters
 from rhoplan.reproduction.quoted_checks import TUNING_EPISODES
 from rhoplan.reproduction.special_tables import TUNING
 from rhoplan.reproduction.tables import MEASURED
-from rhoplan.search.pomcp import STOP_PROBABILITY
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan.statistics import EFFECT_SIZES
 
 BUILT_FROM: dict[tuple[str, str], tuple[str, str]] = {

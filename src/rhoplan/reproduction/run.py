@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rhoplan.report.files import write_text
+from rhoplan.files import write_text
 from rhoplan.reproduction.context import Context
 from rhoplan.reproduction.output import write_manifest, write_study, write_verdicts
 from rhoplan.reproduction.page import page

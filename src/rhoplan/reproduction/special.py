@@ -10,9 +10,9 @@ from itertools import groupby
 
 import numpy as np
 
-from rhoplan.agent import AGENTS, AgentKind
+from rhoplan.agents.agent import AGENTS, AgentKind
 from rhoplan.experiments.paper import Cell, Table, published
-from rhoplan.problem import Problem
+from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.compare import Number, judge
 from rhoplan.reproduction.context import Context

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.episodes import PUBLISHED_SEEDS
+from rhoplan.belief.information import NATS_PER_BIT, entropy
 from rhoplan.experiments.paper import Cell, Row, Table, published
-from rhoplan.information import NATS_PER_BIT, entropy
 from rhoplan.problems.registry import make
 from rhoplan.reproduction.claims import SAME, UNITS, by_unit, exact_job
 from rhoplan.reproduction.compare import Number, judge
@@ -20,6 +19,7 @@ from rhoplan.reproduction.figures_weights import BROAD, HIGH, WEIGHTS
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet
 from rhoplan.reproduction.tables import plan_row
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan.statistics import effect_label
 
 PER = {"bits": NATS_PER_BIT, "nats": 1.0}

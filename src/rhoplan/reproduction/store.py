@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.errors import RhoplanError
-from rhoplan.report.files import write_text
+from rhoplan.files import write_text
 from rhoplan.reproduction.jobs import Job
 
 

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from statistics import NormalDist
 from typing import Any
 
-from rhoplan.episodes import PUBLISHED_SEEDS
 from rhoplan.experiments.paper import Cell, Quote, published, quotes_of, select
 from rhoplan.reproduction.claims import SAME, UNITS, exact_job
 from rhoplan.reproduction.claims import by_unit as by_unit_of
@@ -20,6 +19,7 @@ from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.repeats import disagreement
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet, Study
 from rhoplan.reproduction.tables import number
+from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 
 Numbers = Mapping[str, Number]
 

@@ -1,0 +1,1 @@
+"""Agents as data, and what they do on a graph."""

@@ -1,0 +1,305 @@
+"""An agent on a graph: what it does at each node, decided once per node and kept.
+
+`decide` opens one decision up into its parts, the record that the command line prints and figures plot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rhoplan.agents.agent import Agent
+from rhoplan.belief.information import coupling, entropy
+from rhoplan.belief.situation import Situation, initial
+from rhoplan.errors import EvidenceError
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.graph.merging import grown
+from rhoplan.graph.ties import ranked
+from rhoplan.model.problem import END, Action, Array, Ids, Leaf, Problem
+from rhoplan.planning.exact import Plan
+
+if TYPE_CHECKING:
+    from rhoplan.planning.search.tree import SearchResult, TreeSearch
+
+UNDECIDED = -9
+
+POMCP_DEEPER = 3
+"""How many actions beyond the horizon POMCP looks: the published setting."""
+
+
+class Policy:
+    """The choices of `agent` on `graph`.
+
+    choice (N,): the slot taken at a node, -1 to end with ending action `ending` (N,); UNDECIDED where nobody asked.
+    """
+
+    def __init__(self, graph: Graph, agent: Agent) -> None:
+        self.graph, self.agent = graph, agent
+        self.leaf = self._leaf()
+        self.plan = Plan(graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count, leaf=self.leaf)
+        self.choice: Ids = np.empty(0, dtype=np.int64)
+        self.ending: Ids = np.empty(0, dtype=np.int64)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether the situation alone decides what is done."""
+        return math.isinf(self.agent.precision) and not self.agent.searches
+
+    def _leaf(self) -> Leaf | None:
+        if self.agent.planner != "anytime":
+            return None
+        from rhoplan.planning.errands.anytime import derived_leaf
+
+        weight = 0.0 if self.agent.utility else self.agent.weight_per_nat
+        return derived_leaf(self.graph.problem, weight=weight, discount=self.agent.discount)
+
+    @cached_property
+    def _search(self) -> TreeSearch:
+        from rhoplan.planning.search.tree import TreeSearch
+
+        agent = self.agent
+        return TreeSearch(
+            self.graph.problem,
+            method=agent.planner,
+            depth=agent.horizon + (POMCP_DEEPER if agent.planner == "pomcp" else 0),
+            weight=agent.weight_per_nat,
+            discount=agent.discount,
+            exploration=agent.exploration,
+        )
+
+    def search(self, node: int, seed: tuple[int, ...]) -> SearchResult:
+        """What a tree search finds at `node`, for planners that sample."""
+        situation = self.graph.situation(node)
+        return self._search.run(situation, simulations=self.agent.simulations, seconds=self.agent.seconds, seed=seed)
+
+    def settle(self, nodes: Ids) -> None:
+        """Decide at `nodes`, unless that was done before."""
+        self._make_room()
+        fresh = nodes[self.choice[nodes] == UNDECIDED]
+        if fresh.size:
+            if self.agent.rule:
+                choices, ending = self._by_rule(fresh)
+            else:
+                choices, ending = self._by_plan(fresh) if self.agent.seconds is None else self._by_time(fresh)
+            self._make_room()
+            self.choice[fresh], self.ending[fresh] = choices, ending
+
+    def _by_plan(self, nodes: Ids) -> tuple[Ids, Ids]:
+        return self.plan.choices(nodes, self.agent.horizon), self.plan.best_ending(nodes)[1]
+
+    def _by_time(self, nodes: Ids) -> tuple[Ids, Ids]:
+        self.graph.expand(nodes)
+        slots = np.empty(len(nodes), dtype=np.int64)
+        for place, node in enumerate(nodes.tolist()):
+            plan, root, depth = self.deepened(node)
+            slots[place] = plan.choices(np.array([root]), depth)[0]
+        return slots, self.plan.best_ending(nodes)[1]
+
+    def deepened(self, node: int) -> tuple[Plan, int, int]:
+        """A plan for `node` as deep as the agent's time allows, its node there, and its depth."""
+        from rhoplan.planning.errands.anytime import deepen
+
+        assert self.agent.seconds is not None
+        return deepen(
+            self.graph.problem, self.graph.situation(node), self.agent.rho, discount=self.agent.discount,
+            leaf=self.leaf, seconds=self.agent.seconds,
+        )  # fmt: skip
+
+    def _by_rule(self, nodes: Ids) -> tuple[Ids, Ids]:
+        assert self.agent.rule is not None
+        self.graph.expand(nodes)
+        slots, ending = np.full(len(nodes), -1), np.full(len(nodes), -1)
+        for place, node in enumerate(nodes.tolist()):
+            name = self.agent.rule(self.graph.problem, self.graph.situation(node), self.agent.weight_per_nat)
+            menu = self.graph.menus[self.graph.visible[node]]
+            going = [action.name for action in menu.going]
+            if name in going:
+                slots[place] = going.index(name)
+            else:
+                ending[place] = [action.name for action in menu.ending].index(name)
+        return slots, ending
+
+    def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
+        """Probability of each ending action (n, E) and of each action that goes on (n, M).
+
+        For nodes that offer the same ending actions, as all nodes of a flat problem do.
+        """
+        visible = int(self.graph.visible[nodes[0]]) if len(nodes) else 0
+        ending = np.zeros((len(nodes), len(self.graph.menus[visible].ending)))
+        if self.is_deterministic:
+            self.settle(nodes)
+            going = np.zeros((len(nodes), self.graph.known.shape[1]))
+            stops = self.choice[nodes] < 0
+            ending[stops, self.ending[nodes[stops]]] = 1.0
+            going[~stops, self.choice[nodes[~stops]]] = 1.0
+            return ending, going
+        _, going_values, _ = self.plan.action_values(nodes, self.agent.horizon)
+        values = np.concatenate([self._ending_values(nodes, visible), going_values], axis=1)
+        with np.errstate(over="ignore"):
+            weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights[:, : ending.shape[1]], weights[:, ending.shape[1] :]
+
+    def opened(self, node: int, seed: int) -> tuple[Array, Array, Array]:
+        """Expected continuation (M,) of each action at `node`, and how probable ending (E,) and going (M,) ones are."""
+        nodes = np.array([node])
+        self.graph.expand(nodes)
+        menu = self.graph.menus[self.graph.visible[node]]
+        if self.agent.searches:
+            found = self.search(node, (seed,))
+            bonus = self.plan.utility.going(self.graph, nodes)[0]
+            slots = len(menu.going)
+            later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
+            return (
+                later,
+                _one_of(len(menu.ending), found.ending if found.choice < 0 else -1),
+                _one_of(slots, found.choice),
+            )
+        if self.agent.seconds is not None:
+            plan, root, depth = self.deepened(node)
+            later = plan.action_values(np.array([root]), depth)[2][0]
+            slot = int(plan.choices(np.array([root]), depth)[0])
+            best = int(plan.best_ending(np.array([root]))[1][0])
+            return later, _one_of(len(menu.ending), best if slot < 0 else -1), _one_of(len(menu.going), slot)
+        later = self.plan.action_values(nodes, self.agent.horizon)[2][0]
+        ending, going = self.probabilities(nodes)
+        return later, ending[0], going[0]
+
+    def _ending_values(self, nodes: Ids, visible: int) -> Array:
+        values = self.graph.ending_rewards(nodes, visible)
+        if not self.agent.commits_count:
+            # Ending is worth 0 whatever the commit; as in the deterministic limit it is the best one that is taken.
+            best = self.plan.best_ending(nodes)[1]
+            return np.where(np.arange(values.shape[1]) == best[:, None], 0.0, -np.inf)
+        return values + self.plan.utility.ending(self.graph, nodes, visible)
+
+    def _make_room(self) -> None:
+        self.choice = grown(self.choice, self.graph.size, UNDECIDED)
+        self.ending = grown(self.ending, self.graph.size, -1)
+
+
+def _one_of(count: int, place: int) -> Array:
+    """Probabilities (count,) that are 1 at `place`; zero everywhere where it is -1."""
+    result: Array = (np.arange(count) == place).astype(float)
+    return result
+
+
+@dataclass(frozen=True)
+class ActionValue:
+    """What one action is worth: reward + weighted_information + continuation = value.
+
+    information is in nats; weighted_information is what the utility adds, w * information by default. coupling is the
+    term of Proposition 3, in nats: zero where the action preserves the hidden state, as the EFE equivalence asks.
+    """
+
+    name: str
+    kind: str
+    reward: float
+    information: float
+    weighted_information: float
+    continuation: float
+    value: float
+    probability: float
+    preserves_hidden_state: bool
+    coupling: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
+
+    beliefs: for each hidden factor the probability of its states; belief: that of the first.
+    """
+
+    belief: dict[str, float]
+    beliefs: dict[str, dict[str, float]]
+    entropy: float
+    choice: str
+    margin: float
+    runner_up: str | None
+    actions: tuple[ActionValue, ...]
+
+    @property
+    def ranking(self) -> tuple[ActionValue, ...]:
+        """The actions from the best to the worst."""
+        return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
+
+
+def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *, seed: int = 0) -> Decision:
+    """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
+
+    With a finite precision the choice is the most probable action. `seed` is for planners that sample.
+    """
+    graph = shared_graph(problem)
+    situation = situation or initial(problem)
+    if situation.visible is END:
+        raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
+    policy = Policy(graph, agent)
+    node = graph.node(situation)
+    actions = action_values(policy, node, seed)
+    chosen = preferred(policy, node, actions)
+    beliefs = {
+        factor.name: dict(zip(factor.states, map(float, belief), strict=True))
+        for factor, belief in zip(problem.factors, situation.beliefs, strict=True)
+    }
+    runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
+    return Decision(
+        belief=next(iter(beliefs.values())),
+        beliefs=beliefs,
+        entropy=float(sum(entropy(belief) for belief in situation.beliefs)),
+        choice=chosen.name,
+        margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
+        runner_up=runner_up.name if runner_up else None,
+        actions=actions,
+    )
+
+
+def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:
+    """`actions` at `node` from the best to the worst by the one tie rule: ending actions win ties, then the first."""
+    listed = sorted(actions, key=lambda action: action.kind != "commit")
+    gains = float(policy.plan.gains(np.array([node]))[0])
+    return [listed[place] for place in ranked(np.array([action.value for action in listed]), gains)]
+
+
+def preferred(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:
+    """The one of `actions` that the agent takes at `node`; with a finite precision the one it takes most often."""
+    if policy.is_deterministic or policy.agent.searches:
+        return max(actions, key=lambda action: action.probability)
+    return in_order(policy, node, actions)[0]
+
+
+def action_values(policy: Policy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:
+    """The parts of every action's value at `node`: actions that go on, then those that end, in the menu's order."""
+    graph, plan, nodes = policy.graph, policy.plan, np.array([node])
+    visible = int(graph.visible[node])
+    menu = graph.menus[visible]
+    continuation, ending_probability, going_probability = policy.opened(node, seed)
+    bonus = plan.utility.going(graph, nodes)[0]
+    rewards = graph.ending_rewards(nodes, visible)[0]
+    extra = plan.utility.ending(graph, nodes, visible)[0]
+    if not policy.agent.commits_count:
+        rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
+
+    def row(action: Action, terms: tuple[float, float, float, float], probability: float) -> ActionValue:
+        reward, information, weighted, later = map(float, terms)
+        value = reward + weighted + later
+        still, apart = action.preserves_hidden_state, float(coupling(graph.beliefs(nodes, action.factor), action)[0])
+        parts = (reward, information, weighted, later, value, float(probability))
+        return ActionValue(action.name, action.kind, *parts, still, apart)
+
+    going = [
+        row(
+            action,
+            (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[k]),
+            going_probability[k],
+        )
+        for k, action in enumerate(menu.going)
+    ]
+    ending = [
+        row(action, (rewards[i], 0.0, extra[i], 0.0), ending_probability[i]) for i, action in enumerate(menu.ending)
+    ]
+    return (*going, *ending)

@@ -1,0 +1,1 @@
+"""What people use: records, the command line, the server."""

@@ -1,0 +1,104 @@
+"""The command line. Each command lives in a small module that imports the engine only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+
+import click
+
+COMMANDS = {
+    "list": "show",
+    "show": "show",
+    "decide": "plan",
+    "evaluate": "plan",
+    "solve": "plan",
+    "report": "advice",
+    "simulate": "run",
+    "sweep": "run",
+    "advise": "talk",
+    "replay": "talk",
+    "serve": "serve",
+    "reproduce": "study",
+    "bench": "study",
+}
+"""Which module of this package holds each command, in the order of the help."""
+
+
+class CommandGroup(click.Group):
+    """Finds commands by name and imports their module then, so that one command does not pay for another."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"rhoplan.app.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--traceback", is_flag=True, help="Show where an error came from.")
+@click.version_option(package_name="rhoplan", message="rhoplan %(version)s")
+def group(traceback: bool) -> None:
+    """Plan what to observe, when to stop, and what to commit to.
+
+    A PROBLEM is a registered name with parameters (tiger, diagnosis:n=16,k=4, tileworld:n=8,partition=random) or the
+    path of a model file (.yaml, .json, .toml).
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: one line and exit 2 for bad input, exit 1 for failure, `--traceback` shows the rest."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # the matrices are small: a second thread waits more than it works
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a bar shows a mark instead
+    if "--traceback" in arguments:
+        group.main([a for a in arguments if a != "--traceback"], prog_name="rhoplan", standalone_mode=False)
+        return
+    sys.exit(_guarded(arguments))
+
+
+def _guarded(arguments: list[str]) -> int:
+    from rhoplan.errors import LimitError, RhoplanError
+
+    try:
+        result = group.main(arguments, prog_name="rhoplan", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except click.UsageError as error:
+        hint = f" (see rhoplan {error.ctx.info_name} --help)" if error.ctx and error.ctx.parent else ""
+        return _fail(error.format_message() + hint, 2)
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except click.Abort:
+        return _fail("stopped", 130)
+    except KeyboardInterrupt:
+        return _fail("stopped", 130)
+    except LimitError as error:
+        return _fail(str(error), 1)
+    except RhoplanError as error:
+        return _fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except MemoryError:
+        return _fail("this needs more memory than there is; shorten the horizon or make the problem smaller", 1)
+    except OSError as error:
+        return _fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), 1)
+    except Exception as error:
+        return _fail(f"this should not have happened ({type(error).__name__}: {error}); --traceback shows where", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"rhoplan: {' '.join(message.split())}", err=True)
+    return code

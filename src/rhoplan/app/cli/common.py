@@ -1,0 +1,169 @@
+"""Options and ways of printing that the commands share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rhoplan.app.records import ceiling_record, finite
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from rhoplan.agents.agent import Agent
+    from rhoplan.model.problem import Problem
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PLANNERS = ("exact", "anytime", "mcts", "pomcp")
+
+AGENT_OPTIONS = (
+    "horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "seconds", "exploration"
+)  # fmt: skip
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+problem_argument = click.argument("problem")
+
+
+def weight_options(command: Command) -> Command:
+    """--weight, --unit and --discount."""
+    command = click.option(
+        "--discount", type=float, help="What the next step's value counts for.  [default: the problem's own, mostly 1]"
+    )(command)
+    command = click.option(
+        "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of information."
+    )(command)
+    return click.option("--weight", type=float, help="Reward per unit of information.  [default: see rhoplan list]")(
+        command
+    )
+
+
+def agent_options(command: Command) -> Command:
+    """The options that describe an agent."""
+    command = weight_options(command)
+    command = click.option(
+        "--precision", type=float, default=math.inf, help="Softmax over values with this precision.  [default: none]"
+    )(command)
+    for option in (
+        click.option("--exploration", type=float, help="UCB1 constant of mcts and pomcp.  [default: by the rewards]"),
+        click.option("--time", "seconds", type=float, help="Seconds per decision of anytime, mcts and pomcp."),
+        click.option("--simulations", type=int, help="Simulations per decision of mcts and pomcp.  [default: 1000]"),
+        click.option("--planner", type=click.Choice(PLANNERS), help="How to look ahead.  [default: see rhoplan list]"),
+    ):
+        command = option(command)
+    command = click.option("--horizon", type=int, help="Actions to look ahead.  [default: the problem's own]")(command)
+    return click.option(
+        "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
+    )(command)
+
+
+def load_problem(spec: str) -> Problem:
+    from rhoplan.problems.registry import make
+
+    return make(spec)
+
+
+def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
+    """The agents that `names` lists, with their notes told on the error stream."""
+    from rhoplan.agents.agent import AGENTS, SAMPLING, make_agent
+
+    # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
+    able = [name for name, kind in AGENTS.items() if kind.commits_count or settings["planner"] not in SAMPLING]
+    wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+    agents = [make_agent(name, problem, **settings) for name in wanted]
+    for agent in agents:
+        for note in agent.notes if names != "all" else ():
+            click.echo(f"note: {note}", err=True)
+    return agents
+
+
+def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of `agent_options` but the name out of a command's `options`."""
+    return {name: options.pop(name) for name in AGENT_OPTIONS}
+
+
+def settings_line(agent: Agent) -> str:
+    """Planner, discount and precision where they are not the plain ones, for the title of a table."""
+    parts = [f", planner {agent.planner}{_budget(agent)}"] if agent.planner != "exact" else []
+    parts += [f", planned with discount {agent.discount:g}"] if agent.discount != 1 else []
+    parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
+    return "".join(parts)
+
+
+def _budget(agent: Agent) -> str:
+    limits = [f"{agent.simulations:,} simulations"] if agent.simulations else []
+    limits += [f"{agent.seconds:g} s"] if agent.seconds else []
+    return f" ({' or '.join(limits)} per decision)" if limits else ""
+
+
+def print_ceiling(problem: Problem) -> None:
+    """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
+    found = ceiling_record(problem).get("ceiling")
+    if not found:
+        return
+    kind = " (discounted)" if problem.discount < 1 else ""
+    if found["optimum"]:
+        low, high = found["optimum"]
+        best = number(low) if high - low < 1e-4 else f"between {number(low)} and {number(high)}"
+        console().print(
+            f"best possible mean reward{kind}: {best}, from the components one by one and the shortest tour"
+        )
+    bound = "" if found["tight"] else ", a loose bound"
+    console().print(f"with nothing hidden{kind}: {number(found['clairvoyant'])}, which no agent can beat{bound}")
+
+
+def print_cut_off(problem: Problem, shares: dict[str, float], cap: int | None) -> None:
+    """A line for each agent some of whose cases are cut off: what that does to the mean."""
+    from rhoplan.advice.words import cut_off
+
+    for name, share in shares.items():
+        if words := cut_off(problem, share, cap):
+            console().print(f"{name}: {words}", soft_wrap=True)
+
+
+def print_json(data: Any) -> None:
+    """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
+    click.echo(json.dumps(finite(data), indent=2, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Where tables go: colours only on a terminal, full width when piped; names are never read as markup."""
+    import sys
+
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        return Console(highlight=False, markup=False, emoji=False)
+    return Console(highlight=False, markup=False, emoji=False, width=120, no_color=True)
+
+
+def show_table(table: Table) -> None:
+    """Print `table`; in a narrow window numbers are folded, never cut."""
+    for column in table.columns:
+        column.overflow = "fold"
+    console().print(table)
+
+
+def bar(share: float, width: int) -> str:
+    """A bar for a share between 0 and 1, with a character that the output can show."""
+    import sys
+
+    solid = (sys.stdout.encoding or "").lower().startswith("utf")
+    return ("█" if solid else "#") * round(width * share)
+
+
+def number(value: float, digits: int = 4) -> str:
+    return f"{value:,.{digits}f}"
+
+
+def signed(value: float, digits: int = 4) -> str:
+    return f"{value:+,.{digits}f}"
+
+
+def percent(value: float, digits: int = 2) -> str:
+    return f"{100 * value:.{digits}f}%"

@@ -1,0 +1,241 @@
+"""`rhoplan simulate` and `rhoplan sweep`: episodes, and scores over a range of settings."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.app.cli.common import (
+    agent_options,
+    agent_settings,
+    console,
+    json_option,
+    load_agents,
+    load_problem,
+    number,
+    percent,
+    print_ceiling,
+    print_cut_off,
+    print_json,
+    problem_argument,
+    settings_line,
+    show_table,
+    signed,
+)
+from rhoplan.app.records import ceiling_record, describe
+
+if TYPE_CHECKING:
+    from rhoplan.agents.agent import Agent
+    from rhoplan.model.problem import Problem
+    from rhoplan.scoring.simulate import Estimate
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    try:
+        seeds = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise click.UsageError(f"seeds must be whole numbers with commas between them; they read '{text}'") from None
+    if len(set(seeds)) < len(seeds):
+        raise click.UsageError(f"seeds must differ, or episodes would count twice; they read '{text}'")
+    return seeds
+
+
+@click.command("simulate")
+@problem_argument
+@click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
+@click.option("--seeds", default="42,123,456,789,1024", show_default=True, help="Seeds, with commas.")
+@click.option("--episodes", type=int, default=1000, show_default=True, help="Episodes for each seed.")
+@click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes to use.")
+@agent_options
+@json_option
+def simulate_command(
+    problem: str,
+    world: str | None,
+    seeds: str,
+    episodes: int,
+    cap: int | None,
+    jobs: int,
+    agent: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from rhoplan.scoring.simulate import simulate
+
+    loaded = load_problem(problem)
+    agents = load_agents(agent, loaded, agent_settings(options))
+    truth = load_problem(world) if world else None
+    numbers = parse_seeds(seeds)
+    estimates = []
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
+        for chosen in agents:
+            task = bar.add_task(chosen.name, total=episodes * len(numbers))
+            estimates.append(
+                simulate(
+                    loaded, chosen, world=truth, seeds=numbers, episodes=episodes, cap=cap, jobs=jobs,
+                    progress=lambda done, task=task: bar.advance(task, done),  # type: ignore[misc]
+                )
+            )  # fmt: skip
+    if as_json:
+        records = [estimate_record(loaded, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
+        print_json(records[0] if len(records) == 1 else records)
+    else:
+        print_estimates(loaded, agents, estimates, truth)
+        print_errors_from(agents, estimates)
+        print_cut_off(truth or loaded, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
+        print_ceiling(truth or loaded)
+    warn_of_unseen_losses(loaded, agents, estimates)
+
+
+def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
+    where = world.spec if world else None
+    per_seed = estimate.episodes // len(estimate.seeds)
+    return {
+        **describe(problem, agent),
+        "world": where,
+        "kind": "estimated",
+        "episodes_per_seed": per_seed,
+        **asdict(estimate),
+        **ceiling_record(world or problem),
+    }
+
+
+def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estimate], world: Problem | None) -> None:
+    from rich.table import Table
+
+    first = estimates[0]
+    where = f" in the world of {world.spec}" if world else ""
+    seeds = ", ".join(map(str, first.seeds))
+    what = f"mean ± standard error, {problem.unit}{settings_line(agents[0])}"
+    title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; {what}"
+    table = Table("agent", title=title, title_justify="left")
+    factored = math.isnan(first.log_score)
+    fades = (world or problem).discount < 1
+    last = (["discounted"] if fades else []) + (["steps", *first.tallies] if factored else ["log score"])
+    rated = ["success"] if any(not math.isnan(row.success) for row in estimates) else []
+    for heading in ("H", "weight", "reward", "tests", *rated, "cut off", *last):
+        table.add_column(heading.replace("_", " "), justify="right")
+    for agent, row in zip(agents, estimates, strict=True):
+        success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
+        more = [(row.discounted, row.discounted_se)] if fades else []
+        more += [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
+        table.add_row(
+            agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
+            f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
+            *([success] if rated else []), percent(row.truncated),
+            *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
+        )  # fmt: skip
+    show_table(table)
+
+
+def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
+    """A line that says where the standard errors come from."""
+    exact = [agent.name for agent, row in zip(agents, estimates, strict=True) if row.se_from == "exact"]
+    if not exact:
+        console().print("standard errors come from the episodes")
+        return
+    which = "" if len(exact) == len(agents) else f" of {', '.join(exact)}"
+    console().print(f"standard errors{which} come from the exact spread, those of the log score from the episodes")
+
+
+def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list[Estimate]) -> None:
+    """A line on the error stream for each agent whose largest possible loss was not met."""
+    from rhoplan.advice.words import money, one_in
+
+    for agent, row in zip(agents, estimates, strict=True):
+        if row.unseen_loss is not None:
+            unseen, unit = row.unseen_loss, problem.unit
+            click.echo(
+                f"warning: {agent.name}: the worst that an action taken can pay, {money(unseen.reward, unit)}, came up "
+                f"in none of {row.episodes:,} episodes (the worst was {money(unseen.worst_seen, unit)}; by the agent's "
+                f"beliefs its chance is {one_in(unseen.chance)}): mean and standard error leave it out; run more "
+                "episodes",
+                err=True,
+            )
+
+
+@click.command("sweep")
+@problem_argument
+@click.option(
+    "--over",
+    required=True,
+    help="What to vary: NAME=1,2,5 or NAME=FROM:TO:STEP. NAME is weight, horizon, discount or a parameter of PROBLEM.",
+)
+@click.option("--out", type=click.Path(), help="Where to write OUT.csv and OUT.png.  [default: sweep-PROBLEM-NAME]")
+@agent_options
+@json_option
+def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json: bool, **options: Any) -> None:
+    """Exact scores of agents in PROBLEM over a range of one setting, as a table, a CSV file and a plot.
+
+    Sweeping the weight uses planning-ig unless an agent is named.
+    """
+    from rhoplan.agents.agent import AGENTS
+    from rhoplan.app.sweep import sweep, write_sweep
+
+    settings = agent_settings(options)
+    name, values = parse_range(over)
+    source = click.get_current_context().get_parameter_source("agent")
+    if name == "weight" and source is not click.core.ParameterSource.COMMANDLINE:
+        agent = "planning-ig"
+    names = list(AGENTS) if agent == "all" else [part.strip() for part in agent.split(",")]
+    rows, notes = sweep(problem, names, name, values, settings)
+    for note in notes if agent != "all" else ():
+        click.echo(f"note: {note}", err=True)
+    stem = Path(problem.partition(":")[0]).stem
+    target = Path(out) if out else Path(f"sweep-{stem}-{name}")
+    title = f"{problem}, weights per {settings['unit'][:-1]}"
+    files = write_sweep(rows, name, target, title=title, command=shlex.join(["rhoplan", *sys.argv[1:]]))
+    if as_json:
+        print_json({"problem": problem, "over": name, "kind": "exact", "files": [str(f) for f in files], "rows": rows})
+        return
+    print_sweep(problem, name, rows)
+    shares = {f"{name} {row['setting']}, {row['agent']}": row["truncated"] for row in rows}
+    print_cut_off(load_problem(problem), shares, None)
+    for file in files:
+        click.echo(f"wrote {file}")
+
+
+MOST_VALUES = 10_000
+
+
+def parse_range(text: str) -> tuple[str, list[str]]:
+    """Name and values of `name=1,2,5` or `name=from:to:step`."""
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if not equals or not values:
+        raise click.UsageError(f"--over must read NAME=VALUES; it reads '{text}'")
+    if ":" not in values:
+        return name, [value.strip() for value in values.split(",") if value.strip()]
+    try:
+        ends = [float(part) for part in values.split(":")]
+    except ValueError:
+        raise click.UsageError(f"a range must read FROM:TO or FROM:TO:STEP; it reads '{values}'") from None
+    start, stop, step = (*ends, 1.0)[:3] if len(ends) in (2, 3) else (0.0, -1.0, 1.0)
+    if not all(map(math.isfinite, ends)) or step <= 0 or stop < start or (stop - start) / step > MOST_VALUES:
+        raise click.UsageError(f"a range must run upwards from FROM to TO in steps above 0; it reads '{values}'")
+    count = math.floor((stop - start) / step + 1e-9) + 1
+    return name, [f"{start + i * step:.12g}" for i in range(count)]
+
+
+def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(name, "agent", title=f"{problem}: exact scores over {name}", title_justify="left")
+    for heading in ("H", "weight", "reward", "tests", "success", "cut off"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}",
+            signed(row["reward"]), number(row["tests"]), percent(row["success"]), percent(row["truncated"]),
+        )  # fmt: skip
+    show_table(table)

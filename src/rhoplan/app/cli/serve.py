@@ -1,0 +1,104 @@
+"""`rhoplan serve`: the advisor as a local web page and HTTP API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rhoplan.app.serve.settings import LOOPBACK, Settings
+
+if TYPE_CHECKING:
+    import socket
+
+    from rhoplan.app.serve.sources import Source
+
+USUAL = Settings()
+
+
+@click.command("serve")
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on: this machine only.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 for any free one.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.01),
+    default=USUAL.seconds,
+    show_default=True,
+    help="Planning time per request.",
+)
+@click.option("--nodes", type=click.IntRange(1), default=USUAL.nodes, show_default=True, help="Size of a plan.")
+@click.option(
+    "--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, show_default=True, help="GB per worker process."
+)
+@click.option(
+    "--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, show_default=True, help="Request size."
+)
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
+def serve_command(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    seconds: float,
+    nodes: int,
+    memory: float,
+    size: int,
+    workers: int | None,
+) -> None:
+    """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file or the name of a problem.
+
+    Everything stays on this machine: the page asks no other host, and nobody else can reach it unless --host says so.
+    """
+    try:
+        import uvicorn
+
+        from rhoplan.app.serve.app import create_app
+    except ImportError as error:
+        raise click.ClickException(f"serve needs the extra: pip install 'rhoplan[serve]' ({error})") from None
+    opened = [open_model(model) for model in models]
+    local = host in LOOPBACK
+    settings = Settings(
+        workers=workers or USUAL.workers,
+        seconds=seconds,
+        nodes=nodes,
+        memory=int(memory * 1e9),
+        request_bytes=size,
+        hosts=LOOPBACK if local else (),
+    )
+    listening = listen(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
+    click.echo(f"rhoplan is at {address} (ctrl-c ends it)")
+    if not local:
+        click.echo("note: everyone who can reach this address can use it; there is no login", err=True)
+    config = uvicorn.Config(create_app(settings, opened), log_level="warning", server_header=False, access_log=False)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def open_model(text: str) -> Source:
+    """What the page shows for a MODEL of the command line: a file's text, or a name; errors are found here."""
+    from rhoplan.app.serve.sources import Source, check_name
+    from rhoplan.io.model_file import LANGUAGES
+    from rhoplan.problems.registry import FILE_ENDINGS, make
+
+    make(text)
+    if not text.lower().endswith(FILE_ENDINGS):
+        return Source(text)
+    path = Path(text)
+    check_name(path.stem)
+    return Source(path.stem, path.read_bytes().decode("utf-8-sig"), LANGUAGES[path.suffix.lower()])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at the address; one line of complaint where it cannot."""
+    import socket
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)  # who comes before the server is ready waits in line
+    except OSError as error:
+        raise click.ClickException(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
+    return listening

@@ -1,0 +1,282 @@
+"""`rhoplan advise` and `rhoplan replay`: a case as a conversation in the terminal, kept, and checked again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.app.cli.common import (
+    AGENT_OPTIONS,
+    agent_options,
+    agent_settings,
+    bar,
+    console,
+    load_agents,
+    load_problem,
+    number,
+    print_json,
+    problem_argument,
+    show_table,
+    signed,
+)
+from rhoplan.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from rhoplan.advice.case import Advice
+    from rhoplan.advice.journal import Case
+    from rhoplan.model.problem import Problem
+
+MOST_STATES = 8
+"""States whose belief is shown; the others are summed."""
+
+HELP = """\
+a number or an outcome's name   the result of the recommended test
+TEST=OUTCOME                    the result of another test
+skip TEST, or na TEST           that test is not available (without TEST: the recommended one)
+undo                            take back the last entry
+what if TEST=OUTCOME            what would follow, without entering it
+why                             the table of all tests
+stop, or a commit's name        end the case with the best commit, or with that one
+... because REASON              after any of these: why you do not follow the advice; alone: why you did not
+save FILE                       keep the case in a file
+quit                            leave; the case is kept where --case says
+"""
+
+
+@click.command("advise")
+@problem_argument
+@click.option("--case", "case_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="File that keeps the case: it is resumed where it exists.")  # fmt: skip
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
+)
+@agent_options
+def advise_command(problem: str, case_file: Path | None, log: Path | None, agent: str, **options: Any) -> None:
+    """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
+
+    Type `help` for what can be said. Input may be piped in, one entry per line.
+    """
+    from rhoplan.advice.journal import Case, load_case
+
+    loaded = load_problem(problem)
+    agents = load_agents(agent, loaded, agent_settings(options))
+    if len(agents) != 1:
+        raise click.UsageError("this command takes one agent at a time")
+    if case_file and case_file.exists():
+        case = load_case(case_file, loaded, agents[0] if _asked_for_an_agent() else None)
+    else:
+        case = Case(loaded, agents[0])
+    out, over = console(), case.ended
+    if not over:
+        out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
+        show_advice(loaded, case.advice())
+        _converse(case, case_file)
+    if case.ended:
+        from rhoplan.advice.words import counted, money
+
+        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, loaded.unit)}"
+        out.print(f"\nCommitted: {case.entries[-1]['commit']}, {paid}")
+        if log and not over:
+            case.append_to(log)
+    elif case_file:
+        out.print(f"\nThe case is kept in {case_file}")
+
+
+def _asked_for_an_agent() -> bool:
+    """Whether the command line says who advises; if not, a case goes on with the agent it had."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return any(context.get_parameter_source(name) is typed for name in ("agent", *AGENT_OPTIONS))
+
+
+def _converse(case: Case, case_file: Path | None) -> None:
+    """Do what the person types until the case ends or they leave."""
+    from rhoplan.errors import RhoplanError
+
+    out = console()
+    while not case.ended:
+        line = _ask()
+        if line is None:
+            return
+        try:
+            answer = respond(case, line)
+            if case_file:
+                case.save(case_file)
+        except RhoplanError as error:
+            out.print(str(error))
+            continue
+        except OSError as error:  # the case goes on, whatever the disk says
+            out.print(f"it could not be kept: {error.strerror or error}")
+            continue
+        if answer == "quit":
+            return
+        if answer:
+            out.print(answer)
+        elif not case.ended:
+            _show_override(case)
+            show_advice(case.problem, case.advice())
+
+
+def _show_override(case: Case) -> None:
+    """Say what the advice was where the last entry was something else, and how to say why."""
+    last = case.entries[-1] if case.entries else None
+    if last and not last["followed"] and not last["why"]:
+        console().print(f"the advice was {last['advised']['do']}; because REASON says why you did otherwise")
+
+
+def _ask() -> str | None:
+    """The next line that the person types, None at the end of the input."""
+    if sys.stdin.isatty():
+        click.echo("\n> ", nl=False)
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def respond(case: Case, line: str) -> str:
+    """Do what `line` says; text to show, empty where the new advice says it all."""
+    line, why = _reason(line)
+    words = line.split()
+    first = words[0].lower() if words else ""
+    rest = line[len(first) :].strip()
+    if not first and why:
+        case.explain(why)
+        return "the reason is kept"
+    if line in [result.outcome for result in case.advice().results]:  # what is asked for comes before any command
+        case.enter(*_pair(case, line), why)
+        return ""
+    if first in ("", "help", "?"):
+        return HELP
+    if first in ("quit", "exit"):
+        return "quit"
+    if first == "undo":
+        case.undo()
+        return ""
+    if first in ("skip", "na") or line.lower() == "not available":
+        case.skip(rest if first in ("skip", "na") and rest else case.advice().do, why)
+        return ""
+    if first == "stop":
+        case.stop(rest or None, why)
+        return ""
+    if first == "save":
+        if not rest:
+            return "save needs the name of a file"
+        if Path(rest).is_dir():
+            return f"'{rest}' is a folder; save needs the name of a file"
+        case.save(Path(rest))
+        return f"kept in {rest}"
+    if first == "why":
+        show_options(case.problem, case.advice())
+        return " "
+    if line.lower().startswith("what if "):
+        return case.what_if(*_pair(case, line[8:]))
+    if line in [commit.name for commit in case.problem.flat.commits]:
+        case.stop(line, why)
+        return ""
+    case.enter(*_pair(case, line), why)
+    return ""
+
+
+def _reason(line: str) -> tuple[str, str]:
+    """What `line` says to do, and the reason after the word because."""
+    what, _, why = f" {line} ".partition(" because ")
+    return what.strip(), why.strip()
+
+
+def _pair(case: Case, text: str) -> tuple[str, str]:
+    """Test and outcome from `TEST=OUTCOME`, an outcome of the recommended test, or its number."""
+    if "=" in text:
+        test, _, outcome = text.partition("=")
+        return test.strip(), outcome.strip()
+    advice = case.advice()
+    names = [result.outcome for result in advice.results]
+    text = text.strip()
+    if not advice.is_test:
+        raise EvidenceError(f"'{text}' is not understood: enter TEST=OUTCOME, stop, or help")
+    if text not in names and text.isascii() and text.isdigit() and 1 <= int(text) <= len(names):
+        return advice.do, names[int(text) - 1]
+    return advice.do, text
+
+
+def show_advice(problem: Problem, advice: Advice) -> None:
+    """What a person must see: belief, what to do and why, what stopping means, what is still to come."""
+    from rhoplan.advice.variations import counts_losses
+    from rhoplan.advice.words import counted, likeliest, money, percent
+
+    out, unit = console(), problem.unit
+    out.print()
+    ranked = likeliest(advice.belief)
+    shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
+    for state, share in shown:
+        out.print(f"  {state:<24} {bar(share, 30):<30} {percent(share)}")
+    if len(shown) < len(ranked):
+        rest = sum(share for _, share in ranked[MOST_STATES:])
+        out.print(f"  {f'{len(ranked) - len(shown)} other states':<24} {bar(rest, 30):<30} {percent(rest)}")
+    stop = advice.stop
+    worth = (
+        f"expected loss {money(-stop.value, unit)}" if counts_losses(problem) else f"worth {money(stop.value, unit)}"
+    )
+    out.print(f"  if you stop now: {stop.commit}, {worth}, wrong in {percent(stop.wrong)} of cases")
+    if advice.given:
+        out.print(f"  so far: {counted(len(advice.given), 'test')} for {money(advice.spent, unit)}")
+    verb = "DO NEXT" if advice.is_test else "COMMIT"
+    out.print(f"\n{verb}: {advice.do}", style="bold")
+    out.print(f"because {advice.reason}")
+    if advice.is_test:
+        for place, result in enumerate(advice.results, 1):
+            out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
+        ahead = advice.ahead
+        tests, cost = ahead.bad_case()
+        out.print(
+            f"still to come: {number(ahead.tests, 1)} tests, about {money(ahead.cost, unit)}; "
+            f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, unit)}"
+        )
+        if ahead.cut_off:
+            out.print(ahead.cut_off, soft_wrap=True)
+    else:
+        out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
+    if advice.cost_only != advice.do:
+        out.print(f"by cost alone one would do: {advice.cost_only}")
+
+
+def show_options(problem: Problem, advice: Advice) -> None:
+    from rich.table import Table
+
+    table = Table("test", "cost", "decides", "informs (nats)", "x weight", "net")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for option in advice.options:
+        table.add_row(
+            option.test, number(option.cost), signed(option.decides), number(option.information),
+            signed(option.weighted), signed(option.net),
+        )  # fmt: skip
+    show_table(table)
+    console().print(
+        f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
+    )
+
+
+@click.command("replay")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--model", help="Advise by this model, whatever was kept.  [default: the model kept with each case]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def replay_command(file: Path, model: str | None, as_json: bool) -> None:
+    """Compute the advice in a case log again, and report the first difference.
+
+    FILE is a log, a case file, or a case saved in the page.
+    """
+    from rhoplan.advice.replay import replay
+
+    cases, difference = replay(file, load_problem(model) if model else None)
+    if as_json:
+        print_json({"cases": cases, "difference": difference})
+    elif difference is None:
+        click.echo(f"{cases} {'case' if cases == 1 else 'cases'}: the advice is the same throughout")
+    else:
+        click.echo(f"case {difference['case']}, step {difference['step']}: {difference['what']}")
+        click.echo(json.dumps({name: difference[name] for name in ("then", "now")}, indent=2, ensure_ascii=False))
+    if difference is not None:
+        sys.exit(1)

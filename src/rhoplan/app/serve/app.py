@@ -1,0 +1,374 @@
+"""The addresses: the page at /, the API under /api/v1. This process never plans; it names, asks a worker and replies.
+
+Requests are stateless: a case is the evidence that the page sends along. All that is kept are uploaded models, and
+replies to give again, both in memory with a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from rhoplan.app.serve import schema
+from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.pool import Pool
+from rhoplan.app.serve.refusals import Reply, refusal, success
+from rhoplan.app.serve.settings import Settings
+from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
+from rhoplan.app.serve.worker import Job
+from rhoplan.errors import RhoplanError
+from rhoplan.problems.registry import WORKED_MODELS
+from rhoplan.version import __version__
+
+API = "/api/v1"
+
+STATIC = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+
+SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
+"""Tasks that may take long: they leave a worker free for the others."""
+
+HEAVY = ("agent", "horizon", "planner", "simulations", "time")
+"""Fields that make the same task on the same problem take longer."""
+
+BRISK, MOST_BRISK = 1.0, 5000
+"""Seconds within which a reply shows that others of its kind need not leave a worker free; how many kinds are kept."""
+
+UNFINISHED = b'"not examined"'
+"""Stands in a reply that is not as good as it could be with more time: it is not given again."""
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)
+}
+OBJECT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The result", "content": {"application/json": {"schema": {"type": "object"}}}}
+}
+ONE_OR_MORE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The result", "content": {"application/json": {"schema": {"type": ["object", "array"]}}}}
+}
+
+
+PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What a report may load: its own styles and figures, no script."""
+
+
+NO_MODEL = Source("tiger")
+"""Stands for the problem in jobs that are about none."""
+
+
+ModelName = Annotated[str, Path(min_length=1, max_length=500)]
+
+
+class Desk:
+    """Takes requests to workers, and gives the same reply to the same request."""
+
+    def __init__(self, settings: Settings, opened: Sequence[Source]) -> None:
+        self.settings = settings
+        self.library = Library(most=settings.uploads, most_bytes=settings.upload_bytes, expiry=settings.expiry)
+        for source in opened:
+            if source.text is not None:
+                self.library.keep(source, opened=True)
+        self.first = opened[0].name if opened else None
+        self.pool = Pool(settings)
+        self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._brisk: set[str] = set()
+        self._size = 0
+
+    async def answer(self, task: str, body: schema.Request, client: Request) -> Response:
+        """The reply to a request about a problem; work for a client that has gone is given up."""
+        request = body.model_dump()
+        found: dict[str, Source] = {}
+        for field in ("problem", "world"):
+            try:
+                if request.get(field) is not None:
+                    found[field] = find_source(request.pop(field), self.library)
+            except UnknownModel as error:
+                return response(refusal(404, field, str(error)))
+        source = found.pop("problem")
+        request |= found
+        work = asyncio.ensure_future(self.ask(task, source, request))
+        gone = asyncio.ensure_future(_disconnected(client))
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        if work.done():
+            return response(work.result())
+        work.cancel()
+        return response(refusal(400, None, "the client has gone"))
+
+    async def ask(self, task: str, source: Source, request: dict[str, Any]) -> Reply:
+        """The reply of a worker, or the one that was given before."""
+        limit = self.settings.seconds
+        seconds = min(request.pop("timeout", None) or limit, limit)
+        key = json.dumps([task, source.key, seconds, request], sort_keys=True, default=lambda other: other.key)
+        if key in self._replies:
+            self._replies.move_to_end(key)
+            return self._replies[key]
+        job = Job(task, source, {**request, "seconds": seconds, "memory": self.settings.memory / 2})
+        kind = repr([task, source.key, *(request.get(name) for name in HEAVY)])
+        brisk = kind in self._brisk or (source.name in WORKED_MODELS and request.get("horizon") is None)
+        slow = task in SLOW or (task == "what-if" and request["flips"]) or not brisk
+        begin = time.monotonic()
+        reply = await self.pool.run(job, seconds=seconds, slow=slow)
+        if time.monotonic() - begin < BRISK:
+            if len(self._brisk) >= MOST_BRISK:
+                self._brisk.clear()
+            self._brisk.add(kind)
+        if reply[0] == 200 and task != "solve" and request.get("time") is None and UNFINISHED not in reply[1]:
+            self._keep(key, reply)
+        return reply
+
+    async def knows(self, name: str, digest: str) -> bool:
+        """Whether the server has the model with this digest under this name."""
+        try:
+            source = find_source(name, self.library)
+        except RhoplanError:
+            return False
+        status, body = await self.ask("model", source, {})
+        return status == 200 and bool(json.loads(body)["digest"] == digest)
+
+    def _keep(self, key: str, reply: Reply) -> None:
+        if key in self._replies:
+            return
+        self._replies[key] = reply
+        self._size += len(key) + len(reply[1])
+        while self._size > self.settings.reply_bytes:
+            old, (_, body) = self._replies.popitem(last=False)
+            self._size -= len(old) + len(body)
+
+
+def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) -> FastAPI:
+    """The server with these limits; `opened` are the models it shows first."""
+    desk = Desk(settings or Settings(), opened)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        desk.pool.start()
+        try:
+            yield
+        finally:
+            desk.pool.stop()
+
+    app = FastAPI(
+        title="rhoplan",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+        responses=REFUSALS,
+    )
+    app.state.desk = desk
+    app.add_middleware(Border, settings=desk.settings)
+    _add_errors(app)
+    _add_page(app)
+    _add_models(app, desk)
+    _add_planning(app, desk)
+    _add_cases(app, desk)
+    return app
+
+
+async def _disconnected(client: Request) -> None:
+    """Returns when the client has gone; what it sent has been read before."""
+    while (await client.receive())["type"] != "http.disconnect":
+        pass
+
+
+def response(reply: Reply) -> Response:
+    status, body = reply
+    return Response(body, status, media_type="application/json")
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Any, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = [part for part in first["loc"] if part not in ("body", "path", "query")]
+        known = [
+            str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
+        ]
+        field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
+        if first["type"] == "json_invalid":
+            fault = f"{first['ctx']['error']} at character {field}"
+            return response(refusal(422, None, f"the body is not JSON: {fault}"))
+        return response(refusal(422, field or None, _sentence(first)))
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Any, error: HTTPException) -> Response:
+        message = {404: "there is nothing at this address", 405: "this address takes another method"}
+        return response(refusal(error.status_code, None, message.get(error.status_code, str(error.detail))))
+
+
+def _sentence(fault: Any) -> str:
+    """What is wrong with a field, in our words where the checker's own do not help."""
+    if fault["type"] == "model_attributes_type":
+        return "the body must be a JSON object, sent with the header content-type: application/json"
+    if fault["type"] == "extra_forbidden":
+        return "this address takes no such field; see openapi.json"
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def _add_page(app: FastAPI) -> None:
+    """The page's files, read once: a request chooses among addresses, never among files."""
+    folder = files("rhoplan.app.serve").joinpath("static")
+    scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js"))
+    served = STATIC | {f"/{name}": (name, "text/javascript; charset=utf-8") for name in scripts}
+    for address, (name, kind) in served.items():
+        app.add_route(address, _fixed(folder.joinpath(name).read_bytes(), kind), include_in_schema=False)
+
+
+def _fixed(content: bytes, kind: str) -> Callable[[Any], Response]:
+    return lambda _: Response(content, media_type=kind)
+
+
+def _add_models(app: FastAPI, desk: Desk) -> None:
+    @app.get(f"{API}/models", responses=OBJECT, tags=["models"])
+    async def list_models() -> Response:
+        """Registered problems, shipped models, and those uploaded or opened."""
+        status, body = await desk.ask("catalogue", NO_MODEL, {})
+        if status != 200:
+            return response((status, body))
+        limits = {
+            "bytes": desk.settings.request_bytes,
+            "nodes": desk.settings.nodes,
+            "seconds": desk.settings.seconds,
+            "memory_bytes": desk.settings.memory,
+        }
+        more = {
+            "report": True,
+            "uploaded": desk.library.listed(),
+            "first": desk.first,
+            "limits": limits,
+            "version": __version__,
+        }
+        return response(success({**json.loads(body), **more}))
+
+    @app.post(f"{API}/models", responses=OBJECT, tags=["models"])
+    async def upload_model(body: schema.Upload) -> Response:
+        """Keep a model under a name; its text is checked first, and errors name the line and the field."""
+        try:
+            check_name(body.name)
+        except RhoplanError as error:
+            return response(refusal(422, "name", str(error)))
+        source = Source(body.name, body.text, body.language)
+        status, found = await desk.ask("check", source, {})
+        if status == 200 and not body.check_only:
+            try:
+                desk.library.keep(source)
+            except RhoplanError as error:
+                return response(refusal(422, "name", str(error)))
+        if body.check_only and status in (200, 422):  # the question was whether it is sound, and this is the answer
+            return response(success({"sound": status == 200, **json.loads(found)}))
+        return response((status, found))
+
+    @app.get(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    async def show_model(name: ModelName) -> Response:
+        """One model: its numbers, and its text where it can be written as a model file."""
+        try:
+            source = find_source(name, desk.library)
+        except RhoplanError as error:
+            return response(refusal(404, "name", str(error)))
+        return response(await desk.ask("model", source, {}))
+
+    html: dict[int | str, dict[str, Any]] = {
+        200: {"description": "The report", "content": {"text/html": {"schema": {"type": "string"}}}}
+    }
+
+    @app.get(f"{API}/report/{{name}}", responses={**html}, response_class=Response, tags=["models"])
+    async def report(
+        client: Request,
+        name: ModelName,
+        weight: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 1.0,
+        horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    ) -> Response:
+        """The printable report on a model, as a page."""
+        asked = {"problem": name, "agent": "planning-ig", "weight": weight, "horizon": horizon}
+        body = schema.AgentRequest.model_validate(asked)
+        found = await desk.answer("report", body, client)
+        if found.status_code != 200:
+            return found
+        headers = {"content-security-policy": PRINTABLE}
+        return Response(json.loads(bytes(found.body))["html"], media_type="text/html", headers=headers)
+
+    @app.delete(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    async def forget_model(name: ModelName) -> Response:
+        """Forget an uploaded model."""
+        if not desk.library.remove(name):
+            return response(refusal(404, "name", "there is no uploaded model of this name"))
+        return response(success({"removed": name}))
+
+
+def _add_planning(app: FastAPI, desk: Desk) -> None:
+    @app.post(f"{API}/decide", responses=OBJECT, tags=["planning"])
+    async def decide(body: schema.Decide, client: Request) -> Response:
+        """What to do next, and the value of every action in parts that add up."""
+        return await desk.answer("decide", body, client)
+
+    @app.post(f"{API}/situation", responses=OBJECT, tags=["planning"])
+    async def situation(body: schema.Situate, client: Request) -> Response:
+        """Where a case stands: what is visible and believed, and what each action could show."""
+        return await desk.answer("situation", body, client)
+
+    @app.post(f"{API}/advise", responses=OBJECT, tags=["planning"])
+    async def advise(body: schema.Advise, client: Request) -> Response:
+        """Advice on a case: what to do next, why, what it costs, how sure we are, how much longer."""
+        return await desk.answer("advise", body, client)
+
+    @app.post(f"{API}/evaluate", responses=ONE_OR_MORE, tags=["planning"])
+    async def evaluate(body: schema.Evaluate, client: Request) -> Response:
+        """Exact score of an agent; no episode is simulated."""
+        return await desk.answer("evaluate", body, client)
+
+    @app.post(f"{API}/solve", responses=OBJECT, tags=["planning"])
+    async def solve(body: schema.Solve, client: Request) -> Response:
+        """Certified bounds on the best plan with no horizon limit."""
+        return await desk.answer("solve", body, client)
+
+    @app.post(f"{API}/pathway", responses=OBJECT, tags=["planning"])
+    async def pathway(body: schema.DrawPathway, client: Request) -> Response:
+        """The recommended pathway as a tree, each leaf with its share of cases."""
+        return await desk.answer("pathway", body, client)
+
+    @app.post(f"{API}/compare", responses=OBJECT, tags=["planning"])
+    async def compare(body: schema.Compare, client: Request) -> Response:
+        """Ways of deciding side by side, and reward against success over the weight."""
+        return await desk.answer("compare", body, client)
+
+    @app.post(f"{API}/what-if", responses=OBJECT, tags=["planning"])
+    async def what_if(body: schema.WhatIf, client: Request) -> Response:
+        """Advice with other numbers, and where the first action flips."""
+        return await desk.answer("what-if", body, client)
+
+
+def _add_cases(app: FastAPI, desk: Desk) -> None:
+    @app.post(f"{API}/journal", responses=OBJECT, tags=["cases"])
+    async def journal(body: schema.Journal, client: Request) -> Response:
+        """A case as its line of the case log: the model, its digest, and the advice with its parts at each entry."""
+        return await desk.answer("journal", body, client)
+
+    @app.post(f"{API}/replay", responses=OBJECT, tags=["cases"])
+    async def replay(body: schema.Replay) -> Response:
+        """The advice in a case log computed again: the first difference, and the last case to go on with.
+
+        `known` is the name under which the server has the very model of that case, null where it has not.
+        """
+        status, found = await desk.ask("replay", NO_MODEL, body.model_dump())
+        if status != 200:
+            return response((status, found))
+        reply = json.loads(found)
+        last = reply["case"]
+        known = last["problem"] if await desk.knows(last["problem"], last["digest"]) else None
+        return response(success({**reply, "known": known}))

@@ -1,0 +1,156 @@
+"""Worker processes that plan for the server: each request has a time limit, and whoever exceeds it is replaced.
+
+Requests that may take long leave one worker free for quick ones, so advice on a case does not wait behind a solve.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from rhoplan.app.serve.refusals import Reply, busy, over_memory, over_time
+from rhoplan.app.serve.settings import Settings
+from rhoplan.app.serve.worker import Answer, Job, work
+
+STARTING = 60.0
+"""Seconds that a new process may take to be ready: it imports the engine, on a busy machine slowly."""
+
+
+class Worker:
+    """One process and the connection to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.hot: frozenset[str] = frozenset()
+        self.ready = self.closed = self.working = False
+        self._lock = threading.Lock()
+        self.connection: Connection
+        self.process: BaseProcess
+        self.start()
+
+    def start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, there = context.Pipe()
+        self.process = context.Process(target=work, args=(there, self.settings), daemon=True)
+        self.process.start()
+        there.close()
+        self.hot, self.ready = frozenset(), False
+
+    def call(self, job: Job, seconds: float) -> Reply:
+        """The reply to `job`; the process is replaced where it takes longer than `seconds`, dies or is worn."""
+        self.working = True
+        try:
+            return self._call(job, seconds)
+        finally:
+            with self._lock:
+                self.working = False
+
+    def give_up(self) -> None:
+        """End the job at hand, for which nobody waits any more; the process is replaced."""
+        with self._lock:
+            if self.working:
+                self.process.kill()
+
+    def _call(self, job: Job, seconds: float) -> Reply:
+        try:
+            if not self.ready:
+                if not self.connection.poll(STARTING):
+                    self.replace()
+                    return busy(STARTING)
+                self.connection.recv()
+                self.ready = True
+            self.connection.send(job)
+            if not self.connection.poll(seconds):
+                self.replace()
+                return over_time(seconds)
+            answer: Answer = self.connection.recv()
+        except (EOFError, OSError):
+            self.replace()  # what ends a worker in the middle of a job is memory that the system does not give
+            return over_memory(self.settings.memory)
+        self.hot = answer.hot
+        if answer.worn:
+            self.replace()
+        return answer.reply
+
+    def replace(self) -> None:
+        self.end()
+        if not self.closed:
+            self.start()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class Pool:
+    """Workers, and who gets one next."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="worker")
+        self._workers: list[Worker] = []
+        self._idle: list[Worker] = []
+        self._free = asyncio.Semaphore(settings.workers)
+        self._slow = asyncio.Semaphore(max(1, settings.workers - 1))
+
+    def start(self) -> None:
+        """Start the processes; they get ready while the server already answers."""
+        self._workers = [Worker(self.settings) for _ in range(self.settings.workers)]
+        self._idle = list(self._workers)
+
+    def stop(self) -> None:
+        """End the processes, whatever they are doing."""
+        for worker in self._workers:
+            worker.closed = True
+            worker.process.kill()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._workers:
+            with suppress(OSError):
+                worker.end()
+
+    async def run(self, job: Job, *, seconds: float, slow: bool) -> Reply:
+        """The reply to `job`, which may work for `seconds`; `slow` where others should not have to wait for it."""
+        lanes = [self._slow, self._free] if slow else [self._free]
+        taken: list[asyncio.Semaphore] = []
+        try:
+            for lane in lanes:
+                await asyncio.wait_for(lane.acquire(), self.settings.patience)
+                taken.append(lane)
+        except asyncio.TimeoutError:
+            self._release(taken)
+            return busy(self.settings.patience)
+        except asyncio.CancelledError:
+            self._release(taken)
+            raise
+        worker = self._choose(job.source.key)
+        worker.working = True  # before anybody can give the job up
+        call = asyncio.get_running_loop().run_in_executor(self._threads, worker.call, job, seconds)
+
+        def done(_: object) -> None:
+            self._idle.append(worker)
+            self._release(taken)
+
+        call.add_done_callback(done)
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            if slow:  # a quick job is done sooner than a new process would be ready
+                worker.give_up()
+            raise
+
+    def _choose(self, key: str) -> Worker:
+        """An idle worker: one that has the problem at hand, else one that is ready, else any."""
+        best = max(self._idle, key=lambda worker: (key in worker.hot, worker.ready, -self._idle.index(worker)))
+        self._idle.remove(best)
+        return best
+
+    @staticmethod
+    def _release(lanes: list[asyncio.Semaphore]) -> None:
+        for lane in reversed(lanes):
+            lane.release()

@@ -1,0 +1,150 @@
+"""A worker process: builds problems, keeps the hot ones, and answers one job after another within its memory.
+
+The process that started it ends it when a job takes too long; a worker that runs out of memory says so and asks to be
+replaced. It ends by itself when the connection closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rhoplan.app.serve.refusals import Reply, over_memory, over_nodes, refusal, refused, success
+from rhoplan.app.serve.settings import Settings
+from rhoplan.app.serve.sources import Source
+
+MOST_PROBLEMS = 24
+"""Problems a worker keeps with their graphs; the longest unused one goes first, what-ifs before whole models."""
+
+DERIVED = "|"
+"""Stands in the key of a problem that was made from another, with other numbers or fewer tests."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to compute, for which problem, with what the request said."""
+
+    task: str
+    source: Source
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The reply to a job, which problems the worker has at hand now, and whether it should be replaced."""
+
+    reply: Reply
+    hot: frozenset[str]
+    worn: bool
+
+
+class Shelf:
+    """Problems with their graphs, the longest unused one last."""
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self._problems: OrderedDict[str, Any] = OrderedDict()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(self._problems)
+
+    def problem(self, source: Source) -> Any:
+        """The problem of `source`, with a graph that has a limit."""
+        return self.get(source.key, lambda: build(source))
+
+    def get(self, key: str, make: Callable[[], Any]) -> Any:
+        """The problem called `key`, made if it is not at hand."""
+        from rhoplan.graph.graph import Graph
+
+        if key not in self._problems:
+            problem = make()
+            problem.__dict__["_graph"] = Graph(problem, node_limit=self.nodes)  # what shared_graph finds
+            self._problems[key] = problem
+            while len(self._problems) > MOST_PROBLEMS:
+                derived = (old for old in self._problems if DERIVED in old and old != key)
+                self._problems.pop(next(derived, next(iter(self._problems))))
+        self._problems.move_to_end(key)
+        return self._problems[key]
+
+    def drop(self, source: Source) -> None:
+        """Forget a problem, whose graph may have stopped half grown, and what was made from it."""
+        for key in [key for key in self._problems if key.startswith(source.key)]:
+            del self._problems[key]
+
+
+def build(source: Source) -> Any:
+    """The problem that `source` means."""
+    if source.text is None:
+        from rhoplan.problems.registry import make
+
+        return make(source.name)
+    from rhoplan.io.model_file import parse_model
+
+    return parse_model(source.text, file=source.name, language=source.language)
+
+
+def work(connection: Connection, settings: Settings) -> None:
+    """Answer jobs until the connection closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c is for the server, which ends its workers
+    limit_memory(settings.memory)
+    from rhoplan.app.serve import tasks
+
+    shelf = Shelf(settings.nodes)
+    connection.send(None)
+    while True:
+        try:
+            job: Job = connection.recv()
+        except (EOFError, OSError):
+            return
+        reply, worn = answer(tasks.TASKS[job.task], job, shelf, settings)
+        worn = worn or resident_bytes() > settings.memory / 2
+        connection.send(Answer(reply, shelf.keys, worn))
+
+
+def answer(
+    task: Callable[[Source, dict[str, Any], Shelf], Any], job: Job, shelf: Shelf, settings: Settings
+) -> tuple[Reply, bool]:
+    """The reply to `job`, and whether memory ran out on the way."""
+    from rhoplan.errors import LimitError, RhoplanError
+
+    try:
+        return success(task(job.source, job.request, shelf)), False
+    except LimitError as error:
+        shelf.drop(job.source)
+        return over_nodes(settings.nodes, str(error)), False
+    except RhoplanError as error:
+        return refused(error, inline=job.source.inline), False
+    except MemoryError:
+        return over_memory(settings.memory), True
+    except (ArithmeticError, RecursionError, ValueError) as error:
+        shelf.drop(job.source)
+        return refusal(422, "problem", f"this cannot be computed: {' '.join(str(error).split())[:200]}"), False
+    except Exception as error:
+        shelf.drop(job.source)
+        return refusal(500, None, f"this should not have happened ({type(error).__name__})"), True
+
+
+def limit_memory(size: int) -> None:
+    """Hold this process to `size` bytes of address space, where the system can."""
+    if sys.platform in ("linux", "darwin"):
+        import resource
+
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def resident_bytes() -> int:
+    """Memory that this process holds now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,1 @@
+"""Beliefs: the update, information, situations, and drawing from them."""

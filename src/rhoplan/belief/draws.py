@@ -1,0 +1,67 @@
+"""How chance is turned into hidden states and outcomes, so that every simulation draws the same episode from a seed.
+
+The rules reproduce the published random streams:
+
+- a hidden state takes one `integers(0, m)` where the m states that the prior allows are equally probable, else one
+  `random()` inverted through the cumulative prior, and nothing where only one state is possible;
+- an outcome takes one `random()` u inverted through the row of the true state with the most probable outcome first
+  (equal ones in their own order), and nothing where the row leaves one outcome only. With a test that names a label
+  and is right with probability `accuracy` above one half this reads: the right label if u < accuracy.
+
+Shapes: S hidden states, O outcomes.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+
+
+def draw_state(rng: np.random.Generator, prior: Array) -> int:
+    """A hidden state drawn from `prior` (S,)."""
+    possible = np.flatnonzero(prior)
+    if len(possible) == 1:
+        return int(possible[0])
+    if np.all(prior[possible] == prior[possible[0]]):
+        return int(possible[rng.integers(0, len(possible))])
+    position = np.count_nonzero(np.cumsum(prior) <= rng.random())
+    return int(min(position, possible[-1]))
+
+
+def draw_outcome(rng: np.random.Generator, row: Array) -> int:
+    """An outcome drawn from `row` (O,), the likelihood of the true state. No draw where only one can happen."""
+    outcomes = _ordered(row)
+    return outcomes[0][0] if outcomes[0][1] >= 1.0 else _reached(rng.random(), outcomes)
+
+
+def outcome_for(u: float, row: Array) -> int:
+    """The outcome that `u` in [0, 1) stands for, given the likelihood `row` (O,) of the true state."""
+    return _reached(u, _ordered(row))
+
+
+def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
+    """Outcomes (S, O) of each state from most to least probable, and the cumulative probability (S, O) in that order.
+
+    The outcome for u is `order[s, np.count_nonzero(cumulative[s] <= u)]`. From the last outcome that can happen on the
+    cumulative is exactly 1, so no u in [0, 1) reaches an impossible one; a first entry of 1 says that nothing is drawn.
+    """
+    order = np.argsort(-likelihood, axis=1, kind="stable").astype(np.int64)
+    cumulative: Array = np.cumsum(np.take_along_axis(likelihood, order, axis=1), axis=1)
+    last = np.count_nonzero(likelihood > 0, axis=1) - 1
+    cumulative[np.arange(likelihood.shape[1]) >= last[:, None]] = 1.0
+    return order, cumulative
+
+
+def _ordered(row: Array) -> list[tuple[int, float]]:
+    """One row of `outcome_order` without the impossible outcomes: plain numbers are faster for a single draw."""
+    probabilities = row.tolist()
+    order = sorted((o for o, p in enumerate(probabilities) if p > 0), key=lambda o: -probabilities[o])
+    cumulative = list(accumulate(probabilities[o] for o in order))
+    return list(zip(order, [*cumulative[:-1], 1.0], strict=True))
+
+
+def _reached(u: float, outcomes: list[tuple[int, float]]) -> int:
+    return next(outcome for outcome, cumulative in outcomes if u < cumulative)

@@ -1,0 +1,144 @@
+"""The one Bayes update and the one information gain, on arrays with a leading batch axis.
+
+    posterior   b'_o(s) = P(o | s) b(s) / P(o | b)                     (then moved by the transition, if any)
+    information I(b)    = H(b) - sum_o P(o | b) H(b'_o)      in nats   (I_k(b) of Proposition 1)
+
+Shapes: n beliefs in the batch, S hidden states, O outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.model.problem import Action, Array
+
+NATS_PER_BIT = math.log(2.0)
+
+TINY = 1e-280
+"""Probabilities below this are kept as logs: products with them lose digits, and then themselves, below 1e-308."""
+
+LOG_TINY = math.log(TINY)
+
+NEARLY_SURE = 0.999
+"""Probability from which its log is taken from the rest: a thousand times the rounding of a float is left below it."""
+
+
+def entropy(beliefs: Array) -> Array:
+    """Entropy in nats along the last axis; 0 ln 0 is 0.
+
+    Where one state is nearly certain, the log of its probability comes from what is left for the others: the entropy
+    keeps its digits, however small it is.
+    """
+    logs = np.log(beliefs, out=np.zeros_like(beliefs), where=beliefs > 0)
+    sure = beliefs > NEARLY_SURE
+    if sure.any():
+        rows = sure.any(axis=-1)
+        rest = np.where(sure[rows], 0.0, beliefs[rows]).sum(axis=-1)
+        logs[sure] = np.log1p(-rest)
+    result: Array = -(beliefs * logs).sum(axis=-1)
+    return result
+
+
+def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
+    """Probability (n, O) of each outcome and the belief (n, O, S) after it, for beliefs (n, S).
+
+    The belief after an outcome of probability zero is a row of zeros: nobody can hold it.
+    """
+    joint = beliefs[:, None, :] * action.likelihood.T
+    probability = joint.sum(axis=-1)
+    posterior = np.divide(joint, probability[..., None], out=np.zeros_like(joint), where=probability[..., None] > 0)
+    if action.transition is not None:
+        posterior = np.einsum("nos,ost->not", posterior, _per_outcome(action))
+    return probability, posterior
+
+
+def update_logs(logs: Array, action: Action) -> tuple[Array, Array]:
+    """The same update where probabilities are too small for floats, from the logs (n, S) of beliefs.
+
+    The log probability (n, O) of each outcome, and the logs (n, O, S) of the belief after it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = logs[:, None, :] + np.log(action.likelihood.T)
+        probability = _log_sum(joint)
+        posterior = np.where(np.isfinite(probability)[..., None], joint - probability[..., None], -np.inf)
+        if action.transition is not None:
+            posterior = _log_sum(np.swapaxes(posterior[..., None] + np.log(_per_outcome(action)), -1, -2))
+    return probability, posterior
+
+
+def underflows(beliefs: Array, action: Action) -> NDArray[np.bool_]:
+    """Whether (n,) updating beliefs (n, S) by `action` could make a state too improbable for a float to hold."""
+    least = np.min(beliefs, axis=-1, initial=1.0, where=beliefs > 0)
+    result: NDArray[np.bool_] = least * action.least_likelihood < TINY
+    return result
+
+
+def is_tiny(logs: Array) -> bool:
+    """Whether some state that is not ruled out has a probability too small for floats, given logs (S,)."""
+    return bool(np.any((logs < LOG_TINY) & (logs > -np.inf)))
+
+
+def predict(beliefs: Array, action: Action) -> Array:
+    """Belief (n, S) about the state after `action`, before its outcome is seen."""
+    if action.transition is None:
+        return beliefs
+    kernel: Array = np.einsum("so,ost->st", action.likelihood, _per_outcome(action))
+    return beliefs @ kernel
+
+
+def information(beliefs: Array, action: Action) -> Array:
+    """Expected information (n,), in nats, that the outcome of `action` gives about the state after it."""
+    probability, posterior = update(beliefs, action)
+    return gain(entropy(predict(beliefs, action)), probability, entropy(posterior))
+
+
+def coupling(beliefs: Array, action: Action) -> Array:
+    """The coupling term (n,) of Proposition 3, in nats: how far, on average, the belief after `action` lies from the
+    belief that its outcome alone would give, E_o KL(b'_{o,T} || b'_o).
+
+    Zero where the hidden state is preserved: there the EFE equivalence holds. Infinite where the action leads to states
+    that were ruled out.
+    """
+    if action.transition is None:
+        return np.zeros(len(beliefs))
+    probability, moved = update(beliefs, action)
+    _, still = update(beliefs, replace(action, transition=None))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(moved > 0, moved * np.log(moved / still), 0.0)
+    result: Array = (probability * parts.sum(axis=-1)).sum(axis=-1)
+    return np.maximum(result, 0.0)
+
+
+def gain(before: Array, probability: Array, after: Array) -> Array:
+    """Information (n,) from entropies before (n,) and after each outcome (n, O). Never below zero."""
+    result: Array = np.maximum(before - (probability * after).sum(axis=-1), 0.0)
+    return result
+
+
+def per_nat(weight: float, unit: str) -> float:
+    """`weight` as reward per nat: 1 per bit is 1 / ln 2 = 1.44 per nat."""
+    if unit == "nats":
+        return weight
+    if unit == "bits":
+        return weight / NATS_PER_BIT
+    raise ValueError(f"unit of information must be nats or bits, not '{unit}'")
+
+
+def _log_sum(logs: Array) -> Array:
+    """ln of the sum of exp over the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    result: Array = np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0]
+    return result
+
+
+def _per_outcome(action: Action) -> Array:
+    assert action.transition is not None
+    if action.transition.ndim == 3:
+        return action.transition
+    states = len(action.reward)
+    return np.broadcast_to(action.transition, (len(action.outcomes), states, states))

@@ -1,0 +1,141 @@
+"""A Situation is all the agent knows: the visible state and one belief per hidden factor.
+
+`branch` is where one action leads from one situation, for people and for tests; the planner asks the same
+question for whole batches through `information.update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.belief.information import is_tiny, underflows, update, update_logs
+from rhoplan.errors import EvidenceError, ImpossibleEvidence
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import END, Action, Array, Problem, Visible
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A visible state and the belief (S,) about each hidden factor.
+
+    logs: for each factor the logs (S,) of its belief where some probability is too small for a float, else None; empty
+    where there is none. A state that evidence makes that improbable is not ruled out: more evidence can bring it back.
+    """
+
+    visible: Visible
+    beliefs: tuple[Array, ...]
+    logs: tuple[Array | None, ...] = ()
+
+    @property
+    def belief(self) -> Array:
+        """Belief about the first factor (the only one of a flat problem)."""
+        return self.beliefs[0]
+
+    def log_belief(self, factor: int) -> Array | None:
+        """Logs (S,) of the belief about `factor`, where they say more than the belief itself."""
+        return self.logs[factor] if self.logs else None
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """One outcome of an action: how probable it is, and the situation it leads to."""
+
+    outcome: str
+    probability: float
+    situation: Situation
+
+
+def initial(problem: Problem) -> Situation:
+    """The situation before any evidence."""
+    return Situation(problem.start, tuple(factor.prior for factor in problem.factors))
+
+
+def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Branch, ...]:
+    """Where `action` can lead: one Branch per possible outcome (its probability may be too small for a float)."""
+    belief, logs = situation.beliefs[action.factor][None, :], situation.log_belief(action.factor)
+    branches = []
+    if logs is None and not underflows(belief, action)[0]:
+        probability, posterior = update(belief, action)
+        for position in np.flatnonzero(probability[0] > 0):
+            chance = float(probability[0, position])
+            branches.append(_branch(situation, action, int(position), chance, posterior[0, position], None))
+        return tuple(branches)
+    with np.errstate(divide="ignore"):
+        log_probability, later = update_logs(np.log(belief) if logs is None else logs[None, :], action)
+    for position in np.flatnonzero(np.isfinite(log_probability[0])):
+        chance, after = float(np.exp(log_probability[0, position])), later[0, position]
+        branches.append(_branch(situation, action, int(position), chance, np.exp(after), after))
+    return tuple(branches)
+
+
+def _branch(
+    situation: Situation, action: Action, position: int, chance: float, belief: Array, logs: Array | None
+) -> Branch:
+    factors = range(len(situation.beliefs))
+    kept = logs if logs is not None and is_tiny(logs) else None
+    beliefs = tuple(belief if factor == action.factor else situation.beliefs[factor] for factor in factors)
+    known = tuple(kept if factor == action.factor else situation.log_belief(factor) for factor in factors)
+    after = Situation(action.leads_to[position], beliefs, known if any(one is not None for one in known) else ())
+    return Branch(action.outcomes[position], chance, after)
+
+
+def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
+    """The actions on the menu in `situation`; none once the episode has ended."""
+    return () if situation.visible is END else problem.menu(situation.visible)
+
+
+def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> Situation:
+    """The situation after `test` came out as `outcome`."""
+    actions = {action.name: action for action in available(problem, situation)}
+    if test not in actions:
+        if problem.is_flat and any(known.name == test for known in problem.flat.tests):
+            raise EvidenceError(_why_not(problem, situation, test))
+        kinds = ", ".join(name for name, action in actions.items() if action.kind == "test")
+        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {kinds or 'none'}")
+    action = actions[test]
+    if action.kind == "commit":
+        raise EvidenceError(f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence")
+    if outcome not in action.outcomes:
+        raise EvidenceError(f"test '{test}' has no outcome '{outcome}'; it has {', '.join(action.outcomes)}")
+    for candidate in branch(problem, situation, action):
+        if candidate.outcome == outcome:
+            return candidate.situation
+    raise impossible(problem, situation.beliefs[action.factor], action, outcome)
+
+
+def _why_not(problem: Problem, situation: Situation, name: str) -> str:
+    """Why a test of a flat problem may not be run in `situation`."""
+    menu = problem.flat
+    test = next(known for known in menu.tests if known.name == name)
+    done = situation.visible
+    assert isinstance(done, Done)
+    if not test.repeatable and name in done.run:
+        return f"test '{name}' may run only once and has been run already"
+    waits = [other for other in test.after if other not in done.run]
+    if waits:
+        return f"test '{name}' may run only after {', '.join(waits)}"
+    full = menu.most_tests is not None and done.tests >= menu.most_tests
+    cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:g} {problem.unit}"
+    return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
+
+
+def observe_all(problem: Problem, evidence: Iterable[tuple[str, str]]) -> Situation:
+    """The situation after all of `evidence`, pairs of test and outcome in the order they were seen."""
+    situation = initial(problem)
+    for test, outcome in evidence:
+        situation = observe(problem, situation, test, outcome)
+    return situation
+
+
+def impossible(problem: Problem, belief: Array, action: Action, outcome: str) -> ImpossibleEvidence:
+    """The error for an outcome of probability zero; names situation, action and outcome."""
+    states = problem.factors[action.factor].states
+    held = ", ".join(f"{states[s]} {belief[s]:.3g}" for s in np.flatnonzero(belief)[:4])
+    more = ", ..." if np.count_nonzero(belief) > 4 else ""
+    return ImpossibleEvidence(
+        f"outcome '{outcome}' of '{action.name}' has probability zero under the model of '{problem.name}' "
+        f"when the belief is ({held}{more})"
+    )

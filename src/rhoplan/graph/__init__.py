@@ -1,0 +1,1 @@
+"""The merged belief graph, and the one tie rule."""

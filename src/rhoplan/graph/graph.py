@@ -1,0 +1,355 @@
+"""The merged belief graph of a problem: every situation once, every arc once, whatever the agent.
+
+Nodes are situations (visible state and one merged belief per hidden factor). An arc is an action that does not end
+the episode: its reward, its information, and for each outcome a probability and the node it leads to. The graph knows
+nothing of weights, horizons or discounts, so one graph serves every agent. It grows on demand.
+
+Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Flat problems have
+their M and O from the start; those of others can grow with the graph, so arrays are read after expanding, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.belief.information import entropy, gain, predict
+from rhoplan.belief.situation import Situation
+from rhoplan.errors import LimitError
+from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
+from rhoplan.graph.table import BeliefTable
+from rhoplan.graph.ties import choose
+from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+
+UNKNOWN, ENDED = -2, -1
+"""What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
+
+CHUNK_NUMBERS = 4_000_000
+"""How many posterior probabilities are held at once while arcs are expanded: 32 MB."""
+
+DEFAULT_NODE_LIMIT = 6_000_000
+
+
+class VisibleMenu:
+    """The actions of one visible state, split into those that end the episode and those that go on.
+
+    ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
+    """
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.ending = tuple(action for action in actions if action.ends_episode)
+        self.going = tuple(action for action in actions if not action.ends_episode)
+        self.ending_rewards: list[tuple[int, Ids, Array]] = []
+        for factor in sorted({action.factor for action in self.ending}):
+            columns = np.flatnonzero([action.factor == factor for action in self.ending])
+            rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
+            self.ending_rewards.append((factor, columns, rewards))
+
+
+class Graph:
+    """Situations of `problem` and how actions connect them; see the module's text.
+
+    size: nodes so far. visible (N,), belief (N, F): ids of what each node consists of.
+    next, probability (N, M, O); reward, information (N, M); known (N, M): whether the arc is expanded.
+    stop_reward, stop_action (N,): the best ending action by expected reward; minus infinity and -1 where none ends.
+    gains (N,): the most that rewards above zero can come to from a node on, for the tie rule.
+    """
+
+    def __init__(
+        self, problem: Problem, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
+    ) -> None:
+        self.problem = problem
+        self.node_limit = node_limit
+        # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
+        shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
+        self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)
+        self.size = 0
+        self.visibles: list[Visible] = []
+        self.menus: list[VisibleMenu] = []
+        self.going: Ids = np.empty(0, dtype=np.int64)
+        self._alike: Ids = np.empty(0, dtype=np.int64)
+        self._first_alike: dict[tuple[tuple[int, bytes], ...], int] = {}
+        self._actions: list[Action] = []
+        self._kernels: list[Action] = []
+        self._kernel_ids: dict[tuple[bytes, ...], int] = {}
+        self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
+        self._action_kernel: Ids = np.empty(0, dtype=np.int64)
+        self._action_factor: Ids = np.empty(0, dtype=np.int64)
+        self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
+        self._visible_ids: dict[Visible, int] = {}
+        self._index = RowIndex()
+        # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
+        self._held: Ids = np.empty((0, 1 + len(problem.factors)), dtype=np.int64)
+        self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
+        self.stop_reward: Array = np.empty(0)
+        self.stop_action: Ids = np.empty(0, dtype=np.int64)
+        self.gains: Array = np.empty(0)
+        self._allocate(0, 0)
+        if problem.is_flat:
+            # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
+            tests = problem.flat.tests
+            self._widen(most_at_once(tests), max([len(test.outcomes) for test in tests], default=0))
+        self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
+
+    # -- situations -----------------------------------------------------------------------------------------------
+
+    def node(self, situation: Situation) -> int:
+        """The node of `situation`, made if it is new."""
+        logs = [[situation.log_belief(factor)] for factor in range(len(situation.beliefs))]
+        beliefs = tuple(belief[None, :] for belief in situation.beliefs)
+        return int(self.nodes([situation.visible], beliefs, logs)[0])
+
+    def nodes(
+        self,
+        visibles: Sequence[Visible],
+        beliefs: tuple[Array, ...],
+        logs: Sequence[Sequence[Array | None]] | None = None,
+    ) -> Ids:
+        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor.
+
+        logs: per factor, for each situation the logs of its belief where floats cannot hold it.
+        """
+        visible = np.array([self._visible_id(visible) for visible in visibles], dtype=np.int64)
+        known = [None] * len(beliefs) if logs is None else logs
+        ids = [table.intern(held, log) for table, held, log in zip(self.tables, beliefs, known, strict=True)]
+        return self._intern(np.stack([visible, *ids], axis=1))
+
+    def situation(self, node: int) -> Situation:
+        """The situation that `node` stands for."""
+        beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
+        logs = tuple(table.logs(i) for table, i in zip(self.tables, self.belief[node].tolist(), strict=True))
+        known = logs if any(one is not None for one in logs) else ()
+        return Situation(self.visibles[self.visible[node]], beliefs, known)
+
+    def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
+        """Beliefs (n, S) about one factor at `nodes`."""
+        result: Array = self.tables[factor].beliefs[self.belief[nodes, factor]]
+        return result
+
+    def by_visible(self, nodes: Ids) -> list[tuple[int, Ids]]:
+        """Positions within `nodes` that share a visible state, one pair per visible state."""
+        if len(self.visibles) == 1:
+            return [(0, np.arange(len(nodes)))]
+        visible = self.visible[nodes]
+        return [(int(v), np.flatnonzero(visible == v)) for v in np.unique(visible)]
+
+    def by_endings(self, nodes: Ids) -> list[tuple[int, Ids]]:
+        """Positions within `nodes` whose ending actions are alike, each with one visible state that offers them."""
+        if len(self.visibles) == 1:
+            return [(0, np.arange(len(nodes)))]
+        alike = self._alike[self.visible[nodes]]
+        return [(int(v), np.flatnonzero(alike == v)) for v in np.unique(alike)]
+
+    def ending_rewards(self, nodes: Ids, visible: int) -> Array:
+        """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
+        menu = self.menus[visible]
+        result = np.empty((len(nodes), len(menu.ending)))
+        for factor, columns, rewards in menu.ending_rewards:
+            result[:, columns] = self.beliefs(nodes, factor) @ rewards
+        return result
+
+    def matters(self, nodes: Ids, mass: Array, least: float) -> NDArray[np.bool_]:
+        """Whether (n,) the share `mass` (n,) of cases at `nodes` matters: to counts, or to values as at the root.
+
+        A share below `least` can still matter where what is at stake is so much larger than at the root.
+        """
+        if mass.min(initial=1.0) > least:
+            return np.ones(len(mass), dtype=bool)
+        ends = np.append(nodes, self.root)
+        stop = self.stop_reward[ends]
+        stake = np.where(np.isfinite(stop), np.abs(stop), 0.0) + 2 * self.gains[ends]
+        result: NDArray[np.bool_] = (mass > least) | (mass * stake[:-1] > least * stake[-1])
+        return result
+
+    def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
+        """A new graph that holds only `nodes` (and the root), and their numbers there."""
+        fresh = Graph(self.problem, node_limit=self.node_limit)
+        beliefs = tuple(self.beliefs(nodes, factor) for factor in range(len(self.tables)))
+        logs = [[table.logs(i) for i in self.belief[nodes, f].tolist()] for f, table in enumerate(self.tables)]
+        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs, logs)
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def expand(self, nodes: Ids, slots: NDArray[np.bool_] | None = None) -> None:
+        """Make every arc of `nodes` known; with `slots` (n, M), only those marked."""
+        wanted = ~self.known[nodes] if slots is None else slots & ~self.known[nodes]
+        wanted &= np.arange(wanted.shape[1]) < self.going[self.visible[nodes]][:, None]
+        rows, columns = np.nonzero(wanted)
+        if not rows.size:
+            return
+        sources = nodes[rows]
+        actions = self._menu_actions[self.visible[sources], columns]
+        kernels = self._action_kernel[actions]
+        order = np.argsort(kernels, kind="stable")
+        ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
+        for first, last in pairwise([0, *ends, len(order)]):
+            part = order[first:last]
+            kernel = self._kernels[kernels[part[0]]]
+            step = max(1, CHUNK_NUMBERS // kernel.likelihood.size)
+            for start in range(0, len(part), step):
+                chunk = part[start : start + step]
+                self._expand_chunk(kernel, sources[chunk], columns[chunk], actions[chunk])
+
+    def _expand_chunk(self, kernel: Action, nodes: Ids, slots: Ids, actions: Ids) -> None:
+        """Fill arcs whose actions have the numbers of `kernel`, whatever factor they concern and wherever they lead."""
+        table, outcomes = self.tables[kernel.factor], len(kernel.outcomes)
+        factors = self._action_factor[actions]
+        ids = self.belief[nodes, factors]
+        distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
+        probability, after = table.follow(distinct, kernel)
+        possible = after >= 0
+        beliefs = table.beliefs[distinct]
+        before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
+        targets = self._targets(actions, outcomes)
+        self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
+        # Beliefs sum to 1 up to their last digit; a price is exact.
+        fixed = kernel.same_reward
+        self.reward[nodes, slots] = (beliefs @ kernel.reward)[place] if fixed is None else fixed
+        self.probability[nodes, slots, :outcomes] = probability[place]
+        goes_on = possible[place] & (targets >= 0)
+        rows = np.empty((len(nodes), outcomes, 1 + len(self.tables)), dtype=np.int64)
+        rows[..., 0] = targets
+        rows[..., 1:] = self.belief[nodes][:, None, :]
+        rows[np.arange(len(nodes))[:, None], np.arange(outcomes), 1 + factors[:, None]] = after[place]
+        leads_to = np.full((len(nodes), outcomes), ENDED, dtype=np.int32)
+        leads_to[goes_on] = self._intern(rows[goes_on])
+        self.next[nodes, slots, :outcomes] = leads_to
+        self.known[nodes, slots] = True
+
+    def _targets(self, actions: Ids, outcomes: int) -> Ids:
+        """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
+        unknown = self._action_target[actions, 0] == UNKNOWN
+        for action in np.unique(actions[unknown]) if unknown.any() else ():
+            leads_to = self._actions[action].leads_to
+            self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
+        return self._action_target[actions, :outcomes]
+
+    def _intern(self, rows: Ids) -> Ids:
+        self._index.limit = self.node_limit
+        try:
+            ids, fresh = self._index.identify(row_keys(rows.view(np.uint64)), rows.view(np.uint64), self._rows)
+        except OverflowError:
+            raise LimitError(
+                f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: "
+                "shorten the horizon, or score it by `rhoplan simulate`"
+            ) from None
+        if fresh.size:
+            start, self.size = self.size, self.size + len(fresh)
+            self._held = grown(self._held, self.size, 0)
+            self._held[start : self.size] = rows[fresh]
+            self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
+            self._allocate(self.size, self.known.shape[1])
+            self._set_stops(np.arange(start, self.size))
+        return ids
+
+    def _rows(self, nodes: Ids) -> Keys:
+        return self._held[nodes].view(np.uint64)
+
+    def _set_stops(self, nodes: Ids) -> None:
+        self.stop_reward = grown(self.stop_reward, self.size, -np.inf)
+        self.stop_action = grown(self.stop_action, self.size, -1)
+        # Where the hidden state may change, or what can be had depends on the place, no belief bounds what is to come.
+        per_state = self.problem.gains
+        self.gains = grown(self.gains, self.size, self.problem.reward_scale if per_state is None else 0.0)
+        step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
+        for start in range(0, len(nodes), step):
+            part = nodes[start : start + step]
+            for visible, positions in self.by_endings(part):
+                if self.menus[visible].ending:
+                    chosen = part[positions]
+                    rewards = self.ending_rewards(chosen, visible)
+                    if per_state is not None:
+                        self.gains[chosen] = self.beliefs(chosen) @ per_state
+                    self.stop_action[chosen] = choose(rewards, self.gains[chosen])
+                    self.stop_reward[chosen] = rewards.max(axis=1)
+
+    def _visible_id(self, visible: Visible) -> int:
+        if visible not in self._visible_ids:
+            menu = VisibleMenu(self.problem.menu(visible))
+            number = self._visible_ids[visible] = len(self.visibles)
+            self.visibles.append(visible)
+            self.menus.append(menu)
+            outcomes = max([len(action.outcomes) for action in menu.going], default=0)
+            if len(menu.going) > self.known.shape[1] or outcomes > self.next.shape[2]:
+                self._widen(max(len(menu.going), self.known.shape[1]), max(outcomes, self.next.shape[2]))
+            self.going = grown(self.going, number + 1, 0)
+            self._menu_actions = grown(self._menu_actions, number + 1, -1)
+            self.going[number] = len(menu.going)
+            self._menu_actions[number, : len(menu.going)] = [self._action_id(action) for action in menu.going]
+            endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
+            self._alike = grown(self._alike, number + 1, -1)
+            self._alike[number] = self._first_alike.setdefault(endings, number)
+        return self._visible_ids[visible]
+
+    def _action_id(self, action: Action) -> int:
+        number = len(self._actions)
+        self._actions.append(action)
+        for name, fill in (("_action_kernel", 0), ("_action_factor", 0), ("_action_target", UNKNOWN)):
+            setattr(self, name, grown(getattr(self, name), number + 1, fill))
+        parts = (action.likelihood, action.reward, action.transition)
+        key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
+        if key not in self._kernel_ids:
+            self._kernel_ids[key] = len(self._kernels)
+            self._kernels.append(action)
+        self._action_kernel[number] = self._kernel_ids[key]
+        self._action_factor[number] = action.factor
+        return number
+
+    def _allocate(self, rows: int, slots: int) -> None:
+        if not hasattr(self, "known"):
+            self.next: NDArray[np.int32] = np.empty((0, slots, 0), dtype=np.int32)
+            self.probability: Array = np.empty((0, slots, 0))
+            self.reward: Array = np.empty((0, slots))
+            self.information: Array = np.empty((0, slots))
+            self.known: NDArray[np.bool_] = np.empty((0, slots), dtype=bool)
+        self.next = grown(self.next, rows, UNKNOWN)
+        self.probability = grown(self.probability, rows, 0.0)
+        self.reward = grown(self.reward, rows, -np.inf)
+        self.information = grown(self.information, rows, 0.0)
+        self.known = grown(self.known, rows, False)
+
+    def _widen(self, slots: int, outcomes: int) -> None:
+        old = self.next, self.probability, self.reward, self.information, self.known
+        rows, had, wide = old[0].shape
+        self.next = np.full((rows, slots, outcomes), UNKNOWN, dtype=np.int32)
+        self.probability = np.zeros((rows, slots, outcomes))
+        self.reward = np.full((rows, slots), -np.inf)
+        self.information = np.zeros((rows, slots))
+        self.known = np.zeros((rows, slots), dtype=bool)
+        self._menu_actions = _wider(self._menu_actions, slots, -1)
+        self._action_target = _wider(self._action_target, outcomes, UNKNOWN)
+        self.next[:, :had, :wide] = old[0]
+        self.probability[:, :had, :wide] = old[1]
+        self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
+
+
+def most_at_once(tests: Sequence[Test]) -> int:
+    """At least as many as there can ever be of `tests` on one menu.
+
+    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
+    """
+    once = {test.name for test in tests if not test.repeatable}
+    last_of_chains: set[str] = set()
+    for test in tests:
+        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
+        last_of_chains.add(test.name)
+    return len(last_of_chains)
+
+
+def _wider(array: Ids, columns: int, fill: int) -> Ids:
+    larger = np.full((len(array), columns), fill, dtype=array.dtype)
+    larger[:, : array.shape[1]] = array
+    return larger
+
+
+def shared_graph(problem: Problem) -> Graph:
+    """The graph of `problem` that every planner and evaluation in this process uses and extends."""
+    graph = problem.__dict__.get("_graph")
+    if graph is None:
+        graph = problem.__dict__["_graph"] = Graph(problem)
+    assert isinstance(graph, Graph)
+    return graph

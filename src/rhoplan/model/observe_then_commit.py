@@ -1,0 +1,236 @@
+"""Observe-then-commit problems: tests that leave one hidden state alone, then one final decision.
+
+Tests and commits are what people write down; `FlatMenu` makes actions of them and knows the rules: which tests may
+still be run, and for what.
+
+Shapes: S hidden states, O outcomes, E commits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.check import check_problem
+from rhoplan.model.problem import END, LARGEST_REWARD, Action, Array, CachedMenu, Factor, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A test of a flat problem: what it costs (positive) and P(outcome | state), shape (S, O).
+
+    group: tests of one group share a price that the first of them adds (see FlatMenu). after: tests to run before it.
+    """
+
+    __test__ = False  # keeps test collectors away from a class of this name
+
+    name: str
+    cost: float
+    outcomes: tuple[str, ...]
+    likelihood: Array
+    repeatable: bool = True
+    group: str = ""
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Commit:
+    """A final decision of a flat problem: its reward in each state, shape (S,)."""
+
+    name: str
+    reward: Array
+
+
+class Done(NamedTuple):
+    """The visible state of an observe-then-commit problem: what has been done that bears on what may still be done.
+
+    run: tests that may not be run again or that others wait for. paid: groups whose first price is paid. tests, spent:
+    how many were run and what they cost, counted only where there is a cap on it.
+    """
+
+    run: frozenset[str] = frozenset()
+    paid: frozenset[str] = frozenset()
+    tests: int = 0
+    spent: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatMenu(CachedMenu):
+    """Menu of an observe-then-commit problem.
+
+    The visible state is a `Done`. first_prices: what the first test of a group adds to its cost. most_tests, budget:
+    caps, None for no cap.
+    """
+
+    tests: tuple[Test, ...]
+    commits: tuple[Commit, ...]
+    first_prices: Mapping[str, float] = field(default_factory=dict)
+    most_tests: int | None = None
+    budget: float | None = None
+
+    @property
+    def same_everywhere(self) -> bool:
+        """Whether every test can be run at any time, for the same cost."""
+        plain = all(test.repeatable and not test.group and not test.after for test in self.tests)
+        return plain and self.most_tests is None and self.budget is None
+
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """What restricts tests besides running once: equal for menus with the same restrictions."""
+        ordered = {test.name: (test.group, test.after) for test in self.tests if test.group or test.after}
+        return dict(self.first_prices), self.most_tests, self.budget, ordered
+
+    def without(self, names: Collection[str]) -> FlatMenu:
+        """This menu with some tests left out, and groups that are empty then.
+
+        A test that waits for one of them stays: it may be run where the other one was run before.
+        """
+        tests = tuple(test for test in self.tests if test.name not in names)
+        prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
+        return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget)
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
+
+    def allowed(self, test: Test, done: Done) -> bool:
+        """Whether `test` may be run when `done` is what has been done."""
+        return (
+            (test.repeatable or test.name not in done.run)
+            and done.run.issuperset(test.after)
+            and (self.most_tests is None or done.tests < self.most_tests)
+            and (self.budget is None or done.spent + self.exact_price(test, done) <= written(self.budget))
+        )
+
+    def price(self, test: Test, done: Done) -> float:
+        """What running `test` costs now."""
+        return float(self.exact_price(test, done))
+
+    def exact_price(self, test: Test, done: Done) -> Fraction:
+        """What running `test` costs now, to the last digit that people wrote."""
+        first = self.first_prices.get(test.group, 0.0)
+        return written(test.cost) + (written(first) if first and test.group not in done.paid else 0)
+
+    @property
+    def everything(self) -> tuple[Action, ...]:
+        """All tests, whether they may be run at first or not, and all commits."""
+        return (*(self._test(test, Done()) for test in self.tests), *self._commits)
+
+    @cached_property
+    def payoff(self) -> Array:
+        """Reward (E, S) of each commit in each state."""
+        return np.stack([commit.reward for commit in self.commits])
+
+    @cached_property
+    def right(self) -> Array:
+        """1 where a commit (row) is a best one for the state (column), else 0: what counts as success."""
+        return best_commits(self.payoff)
+
+    @cached_property
+    def gains(self) -> Array:
+        """The most (S,) that committing can gain in each state: what is lost there counts as nothing."""
+        best: Array = np.maximum(self.payoff.max(axis=0), 0.0)
+        return best
+
+    @cached_property
+    def _commits(self) -> tuple[Action, ...]:
+        one = np.ones((len(self.commits[0].reward), 1))
+        return tuple(Action(c.name, c.reward, one, ("done",), (END,)) for c in self.commits)
+
+    @cached_property
+    def _remembered(self) -> frozenset[str]:
+        """Tests whose having been run bears on what may be run."""
+        return frozenset(test.name for test in self.tests if not test.repeatable).union(*(t.after for t in self.tests))
+
+    def _test(self, test: Test, done: Done) -> Action:
+        cost = np.full(test.likelihood.shape[0], -self.price(test, done))
+        return Action(test.name, cost, test.likelihood, test.outcomes, (self.after(test, done),) * len(test.outcomes))
+
+    def after(self, test: Test, done: Done) -> Done:
+        """What has been done once `test` is run too."""
+        return Done(
+            done.run | {test.name} if test.name in self._remembered else done.run,
+            done.paid | {test.group} if self.first_prices.get(test.group, 0.0) else done.paid,
+            done.tests + (self.most_tests is not None),
+            done.spent + (self.exact_price(test, done) if self.budget is not None else 0),
+        )
+
+
+def observe_then_commit(
+    name: str,
+    states: tuple[str, ...],
+    *,
+    tests: tuple[Test, ...],
+    commits: tuple[Commit, ...],
+    prior: Array | None = None,
+    unit: str = "points",
+    horizon: int = 3,
+    note: str = "",
+    spec: str = "",
+    details: dict[str, Any] | None = None,
+    first_prices: Mapping[str, float] | None = None,
+    most_tests: int | None = None,
+    budget: float | None = None,
+) -> Problem:
+    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
+    if not commits:
+        raise ProblemError(f"'{name}' must have at least one commit")
+    menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget)
+    _check_rules(name, menu)
+    belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
+    problem = Problem(
+        name=name,
+        factors=(Factor("state", tuple(states), belief),),
+        start=Done(),
+        menu=menu,
+        unit=unit,
+        horizon=horizon,
+        note=note,
+        spec=spec or name,
+        details=details or {},
+    )
+    check_problem(problem)
+    return problem
+
+
+def _check_rules(name: str, menu: FlatMenu) -> None:
+    """Raise ProblemError unless groups, orders and caps make sense."""
+    tests = {test.name: test for test in menu.tests}
+    for test in menu.tests:
+        for other in test.after:
+            if other not in tests or other == test.name:
+                raise ProblemError(f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none")
+    ready: set[str] = set()
+    while fresh := {t.name for t in menu.tests if t.name not in ready and ready.issuperset(t.after)}:
+        ready |= fresh
+    if len(ready) < len(tests):
+        waiting = ", ".join(sorted(set(tests) - ready))
+        raise ProblemError(f"tests of '{name}' wait for one another and can never run: {waiting}")
+    for group, price in menu.first_prices.items():
+        if not 0 <= price <= LARGEST_REWARD:
+            raise ProblemError(f"first price of group '{group}' must be a number of at least 0; it is {price:g}")
+        if not any(test.group == group for test in menu.tests):
+            raise ProblemError(f"group '{group}' of '{name}' has a price but no test")
+    if menu.most_tests is not None and menu.most_tests < 0:
+        raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}")
+    if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
+        raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}")
+
+
+@lru_cache(maxsize=1 << 16)
+def written(number: float) -> Fraction:
+    """The decimal number that people wrote for `number`: prices add up to a budget as they do on paper."""
+    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10) ** 400
+
+
+def best_commits(rewards: Array) -> Array:
+    """1 where a commit (row) is a best one for the state (column), else 0; last digits do not count."""
+    top = rewards.max(axis=0)
+    best: Array = (rewards >= top - 1e-12 * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
+    return best

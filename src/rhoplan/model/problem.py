@@ -1,0 +1,237 @@
+"""The records every problem is made of: Factor, Action, Problem.
+
+A problem has hidden factors (independent, each with a prior), a visible state that everyone sees, and in each
+visible state a menu of actions. An action is one record whatever it does: it pays a reward that depends on the
+hidden state of one factor, yields an outcome with a likelihood that depends on that factor, leads to a visible
+state (or to END), and may change the factor. Tests, moves, commits and samples differ only in these numbers, so
+their kind is derived and nothing in the planner branches on it. This is Definition 1 of the paper (factored
+observation POMDP); observe-then-commit is the case of one factor and one visible state.
+
+Shapes: S hidden states of the action's factor, O outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.errors import ProblemError
+
+if TYPE_CHECKING:
+    from rhoplan.model.observe_then_commit import FlatMenu
+
+Array: TypeAlias = NDArray[np.float64]
+Ids: TypeAlias = NDArray[np.int64]
+Visible: TypeAlias = Hashable
+
+ROW_SUM_TOLERANCE = 1e-9
+"""How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
+
+
+LARGEST_REWARD = 1e100
+"""Size of a reward whose square and sums are still numbers."""
+
+LARGEST_HORIZON = 10_000
+
+
+class _End(Enum):
+    END = "end"
+
+    def __repr__(self) -> str:
+        return "END"
+
+
+END = _End.END
+"""The visible state after the last action of an episode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+
+    name: str
+    states: tuple[str, ...]
+    prior: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """Something the agent can do.
+
+    reward: (S,) what it pays for each hidden state of its factor (a cost is a negative reward).
+    likelihood: (S, O) probability of each outcome given the hidden state before the action.
+    leads_to: the visible state after each outcome; END stops the episode.
+    transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome.
+    """
+
+    name: str
+    reward: Array
+    likelihood: Array
+    outcomes: tuple[str, ...]
+    leads_to: tuple[Visible, ...]
+    factor: int = 0
+    transition: Array | None = None
+
+    @property
+    def ends_episode(self) -> bool:
+        return all(visible is END for visible in self.leads_to)
+
+    @cached_property
+    def same_reward(self) -> float | None:
+        """The reward, where it is one and the same in every state; None where it depends on the state."""
+        return float(self.reward[0]) if np.all(self.reward == self.reward[0]) else None
+
+    @cached_property
+    def least_likelihood(self) -> float:
+        """The smallest probability above zero of an outcome, or of a change of state."""
+        least = float(np.min(self.likelihood, initial=1.0, where=self.likelihood > 0))
+        if self.transition is not None:
+            least *= float(np.min(self.transition, initial=1.0, where=self.transition > 0))
+        return least
+
+    @property
+    def preserves_hidden_state(self) -> bool:
+        """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""
+        return self.transition is None or bool(np.all(self.transition == np.eye(len(self.reward))))
+
+    @property
+    def kind(self) -> str:
+        """`commit` ends the episode, `test` has outcomes, `sample` changes the hidden state, `move` does neither."""
+        if self.ends_episode:
+            return "commit"
+        if len(self.outcomes) > 1:
+            return "test"
+        return "move" if self.preserves_hidden_state else "sample"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+
+    An action is named, or meant by its kind; an empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted
+
+
+class CachedMenu:
+    """A menu that is built once per visible state: subclasses say how in `build`."""
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        """The actions available in `visible`."""
+        raise NotImplementedError
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        if visible not in self._menus:
+            self._menus[visible] = self.build(visible)
+        return self._menus[visible]
+
+    @cached_property
+    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the numbers, not the menus made from them."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
+Rule: TypeAlias = Callable[..., str]
+"""An agent that does not plan: problem, situation and weight to the name of an action."""
+Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A decision problem under partial observability whose tests can be planned.
+
+    menu: the actions available in a visible state, always the same tuple for the same state.
+    leaf: value (n,) of stopping the look-ahead, given n visible states and one belief array (n, S) per factor;
+        None means the best ending action.
+    tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
+    horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
+    planner: how agents plan when nobody says (see `agent.PLANNERS`). discount: what a reward one step later counts for.
+    """
+
+    name: str
+    factors: tuple[Factor, ...]
+    start: Visible
+    menu: Menu
+    unit: str = "points"
+    leaf: Leaf | None = None
+    horizon: int = 3
+    planner: str = "exact"
+    discount: float = 1.0
+    cap: int = 200
+    note: str = ""
+    spec: str = ""
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether this is an observe-then-commit problem: one hidden factor that stays as it is, tests, one commit."""
+        return hasattr(self.menu, "commits")
+
+    @property
+    def flat(self) -> FlatMenu:
+        """Tests, commits and rules of an observe-then-commit problem."""
+        if not self.is_flat:
+            raise ProblemError(f"'{self.name}' is not an observe-then-commit problem with one hidden factor")
+        return cast("FlatMenu", self.menu)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States of the first factor (the only one of a flat problem)."""
+        return self.factors[0].states
+
+    @property
+    def prior(self) -> Array:
+        return self.factors[0].prior
+
+    @property
+    def gains(self) -> Array | None:
+        """The most (S,) that an episode can gain in each state of the one hidden factor, where the menu can tell.
+
+        It can where the hidden state stays as it is and only commits gain; None elsewhere.
+        """
+        found: Array | None = getattr(self.menu, "gains", None)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: everything but what planners keep on the problem."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    @cached_property
+    def reward_scale(self) -> float:
+        """Largest reward or cost in sight at the start, the yardstick of the tie rule.
+
+        Ending actions that another one beats in every state do not count: nobody would take them.
+        """
+        actions = self.menu(self.start)
+        sizes = [float(np.max(np.abs(action.reward))) for action in actions if not action.ends_episode]
+        for factor in {action.factor for action in actions if action.ends_episode}:
+            rewards = np.stack([a.reward for a in actions if a.ends_episode and a.factor == factor])
+            beaten = (rewards[:, None] > rewards).all(axis=-1).any(axis=0)
+            sizes.append(float(np.max(np.abs(rewards[~beaten]))))
+        return max([*sizes, 0.0]) or 1.0

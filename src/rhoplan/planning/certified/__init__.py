@@ -1,0 +1,1 @@
+"""The optimum with no horizon limit, between certified bounds."""

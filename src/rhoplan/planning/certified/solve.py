@@ -1,0 +1,135 @@
+"""The optimal plan with no horizon limit, between a lower and an upper bound that are both certified.
+
+`bounds` holds the two bounds on a growing graph and says why they are bounds. Here the cut-off moves out round by
+round until they meet, or until time or memory runs out: then the bounds reached are the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.errors import AgentError, LimitError, ProblemError
+from rhoplan.model.problem import Problem
+from rhoplan.planning.certified.bounds import Bounds
+from rhoplan.planning.certified.follow import score_plan
+
+FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
+"""Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
+most probable likelihood row leaves this much doubt."""
+
+FIRST_PLAN_REACH, WIDE_ROUND, WIDE_GROWTH = 0.1, 4, 1.5
+"""Where bounds carry over from belief to belief, most rounds follow the optimistic plan alone, as far as it goes with
+this probability; every fourth moves the cut-off out along all tests, while the graph grows by half at most."""
+
+SMALLEST_DOUBT = 1e-12
+"""A cut-off finer than this tells rounding errors apart, not beliefs."""
+
+DOUBT_STEP, REACH_STEP = 2.0, 3.0
+"""By how much the cut-off moves out each round. On Tileworld one more item of net evidence divides doubt by four."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Certified bounds on the optimal value, and the exact score of the plan that reaches the lower one.
+
+    lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
+    the gap asked for, else what ran out. reward, tests, success: of the plan behind `lower`. first: its first action.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    stopped_by: str
+    reward: float
+    tests: float
+    success: float
+    truncated: float
+    first: str
+    nodes: int
+    symmetries: int
+    rounds: int
+    seconds: float
+
+    @property
+    def converged(self) -> bool:
+        return self.upper - self.lower <= self.gap
+
+
+def solve(
+    problem: Problem,
+    *,
+    weight: float = 0.0,
+    discount: float = 1.0,
+    gap: float = 1e-3,
+    seconds: float = 600.0,
+    memory: float = 4e9,
+    progress: Callable[[float, float, int], None] | None = None,
+) -> Solution:
+    """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
+
+    Stops early, with the bounds it has, after `seconds` or when the graph would take more than `memory` bytes.
+    `progress` is told lower, upper and number of nodes after each round.
+    Not covered: problems with several hidden factors. With a discount below 1 and only losses to commit to, putting off
+    the loss for ever can be optimal; no cut-off reaches that, and the bounds then stay apart.
+    """
+    if not problem.is_flat:
+        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: `solve` does not cover it")
+    if not weight >= 0 or not np.isfinite(weight):
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
+    if not gap > 0:
+        raise AgentError(f"gap must be above 0; it is {gap:g}")
+    begin = time.monotonic()
+    deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
+    bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)
+    doubt, reach, plan_reach, rounds = FIRST_DOUBT, FIRST_REACH, FIRST_PLAN_REACH, 0
+    try:
+        while not bounds.within(gap):
+            rounds += 1
+            if bounds.follows_plan and rounds % WIDE_ROUND:
+                if not bounds.grow_along(plan_reach, negligible=negligible, deadline=deadline):
+                    plan_reach /= REACH_STEP
+            else:
+                most = WIDE_GROWTH * bounds.size + 2000 if bounds.follows_plan else np.inf
+                if bounds.grow(doubt, reach, negligible=negligible, deadline=deadline, most=most):
+                    doubt, reach = doubt / DOUBT_STEP, reach / REACH_STEP
+            bounds.settle(gap, deadline=deadline)
+            if bounds.carries_over:
+                bounds.carry_over(gap)
+                bounds.settle(gap, deadline=deadline)
+            if progress:
+                progress(*bounds.at_root, bounds.size)
+            if doubt < SMALLEST_DOUBT:
+                stopped_by = "precision"
+                break
+    except (LimitError, MemoryError):
+        stopped_by = "memory"
+        with suppress(TimeoutError):
+            bounds.settle(gap, deadline=deadline)
+    except TimeoutError:
+        stopped_by = "time"
+    lower, upper = bounds.at_root
+    reward, tests, success, truncated, first = score_plan(bounds, problem.cap)
+    if weight == 0 and discount == 1 and truncated == 0 and stopped_by != "gap":
+        lower = max(lower, min(reward, upper))  # the plan's own value, where sweeps were cut short of backing it up
+    return Solution(
+        lower,
+        upper,
+        gap,
+        "gap" if bounds.within(gap) else stopped_by,
+        reward,
+        tests,
+        success,
+        truncated,
+        first,
+        bounds.size,
+        len(bounds.symmetries),
+        rounds,
+        time.monotonic() - begin,
+    )

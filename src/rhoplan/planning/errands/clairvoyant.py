@@ -1,0 +1,159 @@
+"""Ceilings: what no agent can beat, because it is what one earns with nothing hidden.
+
+`known_values` solves the problem as seen by someone who knows the hidden state; `ceiling` averages that over the prior.
+For problems where every errand must be done on the spot and walking is all that connects them (Inspection), the optimum
+itself comes apart: one optimal-stopping problem per factor, solved with bounds, and the shortest tour.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from rhoplan.errors import LimitError
+from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.planning.certified.solve import solve
+from rhoplan.planning.errands.outlook import Outlook
+from rhoplan.planning.errands.places import Survey
+from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE
+
+MOST_STATES = 1 << 16
+"""Joint hidden states over which a ceiling is averaged one by one."""
+
+MOST_SWEEPS = 10_000
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """clairvoyant: mean reward with nothing hidden, discounted as the problem says. tight: whether it is that mean, or
+    a bound above it. optimum: bounds on the best possible mean reward, where the problem comes apart; else None.
+    """
+
+    clairvoyant: float
+    tight: bool
+    optimum: tuple[float, float] | None
+
+
+def ceiling(problem: Problem) -> Ceiling:
+    """The ceiling over `problem`. LimitError where it is neither flat, nor of errands, nor small with one factor."""
+    if problem.is_flat:
+        best = np.max([commit.reward for commit in problem.flat.commits], axis=0)
+        return Ceiling(float(problem.prior @ best), True, None)
+    outlook = Outlook(problem, discount=problem.discount)
+    try:
+        found = outlook.survey(problem.start)
+    except LimitError:
+        return Ceiling(_by_state(problem), True, None)
+    one_tour = not found.optional and problem.discount == 1
+    joint = math.prod(np.count_nonzero(problem.factors[factor].prior) for factor in found.factors)
+    if len(found.factors) > (MOST_AT_ONCE if one_tour else MOST) or not (one_tour or joint <= MOST_STATES):
+        return Ceiling(_loose(problem, outlook, found), False, None)
+    return Ceiling(_by_errands(problem, outlook, found), True, _optimum(problem, outlook, found))
+
+
+def _by_state(problem: Problem) -> float:
+    if len(problem.factors) > 1:
+        raise LimitError(f"'{problem.name}' has several factors and does not come apart: there is no ceiling for it")
+    places, values = known_values(problem, discount=problem.discount)
+    return float(problem.prior @ values[places[problem.start]])
+
+
+def known_values(problem: Problem, *, discount: float) -> tuple[dict[Visible, int], Array]:
+    """What each visible state is worth (P, S) to someone who knows the state of the one hidden factor.
+
+    By value iteration; LimitError where there is no end in sight.
+    """
+    places: dict[Visible, int] = {problem.start: 0}
+    queue, menus = [problem.start], []
+    for visible in queue:
+        menus.append(problem.menu(visible))
+        for target in (t for action in menus[-1] for t in action.leads_to if t is not END):
+            if target not in places:
+                places[target] = len(places)
+                queue.append(target)
+    states = len(problem.prior)
+    if len(places) * states > 1_000_000:
+        raise LimitError(f"'{problem.name}' has {len(places):,} places and {states:,} states: too many for a ceiling")
+    values = np.zeros((len(places), states))
+    for _ in range(MOST_SWEEPS):
+        before = values.copy()
+        for here, menu in enumerate(menus):
+            values[here] = np.max([_known_worth(action, places, values, discount) for action in menu], axis=0)
+        if np.max(np.abs(values - before)) <= 1e-12 * problem.reward_scale:
+            return places, values
+    raise LimitError(f"'{problem.name}' goes on for ever with nothing hidden: there is no ceiling for it")
+
+
+def _known_worth(action: Action, places: dict[Visible, int], values: Array, discount: float) -> Array:
+    total: Array = action.reward.copy()
+    for outcome, target in enumerate(action.leads_to):
+        if target is not END:
+            after = values[places[target]]
+            if action.transition is not None:
+                change = action.transition if action.transition.ndim == 2 else action.transition[outcome]
+                after = change @ after
+            total = total + discount * action.likelihood[:, outcome] * after
+    return total
+
+
+def _by_errands(problem: Problem, outlook: Outlook, found: Survey) -> float:
+    """Mean over hidden states of the best tour: one by one, or by factor where the tour is the same for all."""
+    start = np.array([found.place[problem.start]])
+    supports = [np.flatnonzero(problem.factors[factor].prior) for factor in found.factors]
+    if not found.optional and problem.discount == 1:
+        prior = tuple(factor.prior[None, :] for factor in problem.factors)
+        worth, after = outlook.rate(found, prior)
+        for column, (factor, states) in enumerate(zip(found.factors, supports, strict=True)):
+            known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]
+            worth[0, column] = known @ problem.factors[factor].prior[states]
+        return float(outlook.best_tour(found, start, worth, after)[0])
+    joint = np.array(list(product(*supports)))
+    priors = [problem.factors[factor].prior for factor in found.factors]
+    chance = np.prod([np.ones(len(joint)), *(prior[joint[:, c]] for c, prior in enumerate(priors))], axis=0)
+    beliefs = [np.repeat(factor.prior[None, :], len(joint), axis=0) for factor in problem.factors]
+    for column, factor in enumerate(found.factors):
+        beliefs[factor] = np.eye(len(problem.factors[factor].states))[joint[:, column]]
+    worth, after = outlook.rate(found, tuple(beliefs))
+    return float(chance @ outlook.best_tour(found, np.repeat(start, len(joint)), worth, after))
+
+
+def _known(problem: Problem, facts: list[tuple[int, int]]) -> tuple[Array, ...]:
+    """One row of beliefs per fact (factor, state): that factor is known, the others are as at first."""
+    beliefs = [np.repeat(factor.prior[None, :], len(facts), axis=0) for factor in problem.factors]
+    for row, (factor, state) in enumerate(facts):
+        beliefs[factor][row] = np.eye(len(problem.factors[factor].states))[state]
+    return tuple(beliefs)
+
+
+def _loose(problem: Problem, outlook: Outlook, found: Survey) -> float:
+    """Above the mean of the best tour: every errand worth the shortest walk to it is done, at no other cost.
+
+    Where time is discounted, what is lost may count for next to nothing: then only gains are counted.
+    """
+    start, fades = found.place[problem.start], problem.discount < 1
+    apart = found.cost[found.site] + np.diag(np.full(len(found.site), np.inf))
+    near = np.minimum(found.cost[start], apart.min(axis=0)) * (0.0 if fades else 1.0)
+    total = float(found.leaving.max()) if found.optional else 0.0
+    total, least = (max(total, 0.0), 0.0) if fades else (total, 0.0 if found.optional else -np.inf)
+    for column, factor in enumerate(found.factors):
+        states = np.flatnonzero(problem.factors[factor].prior)
+        known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]
+        total += float(np.maximum(known - near[column], least) @ problem.factors[factor].prior[states])
+    return total
+
+
+def _optimum(problem: Problem, outlook: Outlook, found: Survey) -> tuple[float, float] | None:
+    """Bounds on the optimum where errands meet in nothing but the walk between them."""
+    if found.optional or found.remote or problem.discount < 1:
+        return None
+    low, high = np.zeros((1, len(found.factors))), np.zeros((1, len(found.factors)))
+    for errand in dict.fromkeys(found.errands):
+        solution = solve(errand, gap=1e-6)
+        columns = [column for column, other in enumerate(found.errands) if other is errand]
+        low[:, columns], high[:, columns] = solution.lower, solution.upper
+    start = np.array([found.place[problem.start]])
+    ends = [float(outlook.best_tour(found, start, worth, np.ones_like(worth))[0]) for worth in (low, high)]
+    return ends[0], ends[1]

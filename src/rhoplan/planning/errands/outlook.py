@@ -1,0 +1,154 @@
+"""What a situation of a factored problem is worth, derived from the problem: the leaf of the anytime planner.
+
+Each hidden factor is an errand of its own: what is it worth to stand at its place with this belief, test it as long as
+that pays, and deal with it? That is a small optimal-stopping problem, solved on its own merged belief graph. The
+errands are then put into the best order over the places (`route`), walks and leaving included. What this leaves out is
+testing from afar; that is what the planner's own look-ahead is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.errors import LimitError
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.merging import grown
+from rhoplan.model.problem import Array, Ids, Problem, Visible
+from rhoplan.planning.errands.places import LEAVE, Survey, survey
+from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE, errands_in_order, first_errands, good_order
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.utility import Information
+
+TESTS_ON_THE_SPOT = 8
+"""How many tests an errand may still run when it is rated: beyond this, one more changes next to nothing."""
+
+
+class Errands:
+    """Worth of one kind of errand, by belief."""
+
+    def __init__(self, problem: Problem, weight: float, discount: float) -> None:
+        self.graph = Graph(problem)
+        self.plan = Plan(self.graph, Information(weight), discount=discount)
+        self.fade_of_ending = np.array([1.0 if c.name == LEAVE else discount for c in problem.flat.commits])
+        self._rated: Array = np.empty((0, 2))
+
+    def rate(self, beliefs: Array) -> tuple[Array, Array]:
+        """For each belief (n, S): what dealing with the factor is worth, and what a reward right after counts for."""
+        nodes = self.graph.nodes([self.graph.problem.start] * len(beliefs), (beliefs,))
+        self._rated = grown(self._rated, self.graph.size, np.nan)
+        fresh = np.unique(nodes[np.isnan(self._rated[nodes, 0])])
+        if fresh.size:
+            rated = np.stack(
+                [self.plan.values(fresh, TESTS_ON_THE_SPOT), self._fades(fresh, TESTS_ON_THE_SPOT)], axis=1
+            )
+            self._rated = grown(self._rated, self.graph.size, np.nan)
+            self._rated[fresh] = rated
+        return self._rated[nodes, 0], self._rated[nodes, 1]
+
+    def _fades(self, nodes: Ids, depth: int) -> Array:
+        if self.plan.discount == 1:
+            return np.ones(len(nodes))
+        fades: Array = self.fade_of_ending[self.plan.best_ending(nodes)[1]]
+        slots = self.plan.choices(nodes, depth) if depth else np.full(len(nodes), -1)
+        goes = np.flatnonzero(slots >= 0)
+        if goes.size:
+            arcs = self.graph.next[nodes[goes], slots[goes]]
+            children, place = np.unique(np.maximum(arcs, 0), return_inverse=True)
+            later = self._fades(children.astype(np.int64), depth - 1)[place].reshape(arcs.shape)
+            chances = self.graph.probability[nodes[goes], slots[goes]]
+            fades[goes] = self.plan.discount * (chances * later).sum(axis=1)
+        return fades
+
+
+class Outlook:
+    """Value of stopping the look-ahead, for problems that `places.survey` can read.
+
+    The order of errands is the best one up to `route.MOST` of them (more where nothing but walking decides it), and a
+    good one beyond.
+    """
+
+    def __init__(self, problem: Problem, *, weight: float = 0.0, discount: float = 1.0) -> None:
+        self.problem, self.weight, self.discount = problem, weight, discount
+        self._surveys: dict[Visible, Survey] = {}
+        self._kinds: dict[Hashable, Problem] = {}
+        self._errands: dict[Problem, Errands] = {}
+
+    def __call__(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
+        surveys = [self.survey(visible) for visible in visibles]
+        which = np.array([id(found) for found in surveys])
+        values = np.empty(len(visibles))
+        for number, found in {id(found): found for found in surveys}.items():
+            rows = np.flatnonzero(which == number)
+            places = np.array([found.place[visibles[row]] for row in rows.tolist()])
+            worth, after = self.rate(found, tuple(belief[rows] for belief in beliefs))
+            values[rows] = self.best_tour(found, places, worth, after)
+        return values
+
+    def survey(self, visible: Visible) -> Survey:
+        """The survey that `visible` belongs to; LimitError where the problem is not of that kind."""
+        if visible not in self._surveys:
+            found = survey(self.problem, visible, discount=self.discount, errands=self._kinds)
+            if found is None or (visible == self.problem.start and found.is_dead_end):
+                raise LimitError(f"'{self.problem.name}' does not come apart into places and errands")
+            self._surveys.update(dict.fromkeys(found.place, found))
+        return self._surveys[visible]
+
+    def rate(self, found: Survey, beliefs: tuple[Array, ...]) -> tuple[Array, Array]:
+        """Worth and fade (n, K) of each errand of `found`, for one belief array (n, S) per factor."""
+        shape = (len(beliefs[0]), len(found.factors))
+        worth, after = np.empty(shape), np.empty(shape)
+        for problem in dict.fromkeys(found.errands):
+            columns = [column for column, errand in enumerate(found.errands) if errand is problem]
+            stacked = np.concatenate([beliefs[found.factors[column]] for column in columns])
+            if problem not in self._errands:
+                self._errands[problem] = Errands(problem, self.weight, self.discount)
+            rated = self._errands[problem].rate(stacked)
+            worth[:, columns], after[:, columns] = (part.reshape(len(columns), -1).T for part in rated)
+        return worth, after
+
+    def best_tour(self, found: Survey, places: Ids, worth: Array, after: Array) -> Array:
+        """Value (n,) of being at `places` with errands of these worths (n, K), in the best order found."""
+        count, leaving = len(found.factors), found.leaving[found.site]
+        if found.is_dead_end:
+            return np.zeros(len(places))
+        if found.optional and not np.isfinite(leaving).any():  # no errand, or none from which one gets out again
+            return found.leaving[places]
+        rows, place = np.unique(np.concatenate([worth, after], axis=1), axis=0, return_inverse=True)
+        cost, fade = self._walks(found, found.site)
+        if self._few:
+            first = first_errands(rows[:, :count].copy(), rows[:, count:].copy(), cost, fade, leaving)
+        else:
+            order = np.argsort([self._rank[factor] for factor in found.factors])
+            inside = np.ix_(order, order)
+            parts = rows[:, :count][:, order], rows[:, count:][:, order], cost[inside], fade[inside], leaving[order]
+            first = errands_in_order(*parts)[:, np.argsort(order)]
+        cost, fade = self._walks(found, places)
+        going = (fade * first[place] - cost).max(axis=1)
+        value: Array = np.maximum(going, found.leaving[places])
+        return value
+
+    @cached_property
+    def _few(self) -> bool:
+        """Whether orders are exact. Decided once: a value that jumps as errands get fewer would reward haste."""
+        found = self.survey(self.problem.start)
+        return len(found.factors) <= (MOST if found.optional or self.discount < 1 else MOST_AT_ONCE)
+
+    @cached_property
+    def _rank(self) -> dict[int, int]:
+        """The place of each factor in a good order of all errands from the start, for when there are too many."""
+        found = self.survey(self.problem.start)
+        order = good_order(found.cost[found.place[self.problem.start]], found.cost[found.site])
+        return {found.factors[errand]: rank for rank, errand in enumerate(order.tolist())}
+
+    def _walks(self, found: Survey, places: Ids) -> tuple[Array, Array]:
+        """Cost (discounted along the way) and fade (n, K) of walking from `places` to each errand."""
+        cost, steps = found.cost[places], found.steps[places]
+        if self.discount == 1:
+            return cost, np.ones_like(cost)
+        there = np.isfinite(steps)
+        fade = np.where(there, self.discount**steps, 1.0)
+        mean = np.divide(cost, steps, out=np.zeros_like(cost), where=there & (steps > 0))
+        return np.where(there, mean * (1 - fade) / (1 - self.discount), np.inf), fade

@@ -1,0 +1,135 @@
+"""Belief-dependent utilities rho(b, a): what an agent values besides reward.
+
+The planner adds the utility of taking action a under belief b to the reward of a (Equation 1 of the paper, with the
+action-dependent rho of Proposition 1). A utility answers for a batch of graph nodes: once for the actions that go on,
+and, where it has something to say about them, for the actions that end the episode.
+
+A utility of your own is a function of beliefs and action:
+
+    def surprise(beliefs, action):          # beliefs (n, S) -> (n,)
+        return -np.log(beliefs.max(axis=1))
+
+    utility = OwnUtility(surprise)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Action, Array, Ids
+
+
+class Utility(Protocol):
+    """What every utility offers. Weights are in reward units per nat."""
+
+    @property
+    def rates_endings(self) -> bool:
+        """Whether the utility has something to say about ending actions."""
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        """Utility (n, M) of each action that goes on, at `nodes`."""
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        """Utility (n, E) of each ending action at `nodes`, which share a visible state."""
+
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        """Largest size (n,) that the utility can reach in all from `nodes` on, for the tie rule."""
+
+
+@dataclass(frozen=True)
+class Information:
+    """weight * expected information for actions that go on, nothing for commits: rho_EFE when the weight is 1."""
+
+    weight: float = 0.0
+    rates_endings: ClassVar[bool] = False
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        return self.weight * graph.information[nodes]
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        return np.zeros((len(nodes), len(graph.menus[visible].ending)))
+
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return abs(self.weight) * most_information(graph, nodes)
+
+
+@dataclass(frozen=True)
+class NegativeEntropy:
+    """-weight * H(b) at every action, commits included: being unsure costs, and so does deciding while unsure."""
+
+    weight: float = 1.0
+    rates_endings: ClassVar[bool] = True
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        return np.repeat(self._value(graph, nodes)[:, None], graph.known.shape[1], axis=1)
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        return np.repeat(self._value(graph, nodes)[:, None], len(graph.menus[visible].ending), axis=1)
+
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return abs(self.weight) * most_information(graph, nodes)
+
+    def _value(self, graph: Graph, nodes: Ids) -> Array:
+        total: Array = sum(table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables))
+        return -self.weight * total
+
+
+class OwnUtility:
+    """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included."""
+
+    rates_endings = True
+
+    def __init__(self, function: Callable[[Array, Action], Array], *, scale: float = 1.0) -> None:
+        self.function = function
+        self._scale = scale
+
+    def going(self, graph: Graph, nodes: Ids) -> Array:
+        values = np.zeros((len(nodes), graph.known.shape[1]))
+        for visible, positions in graph.by_visible(nodes):
+            menu = graph.menus[visible].going
+            values[positions, : len(menu)] = self._columns(graph, nodes[positions], menu)
+        return values
+
+    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+        return self._columns(graph, nodes, graph.menus[visible].ending)
+
+    def scale(self, graph: Graph, nodes: Ids) -> Array:
+        return np.full(len(nodes), self._scale)
+
+    def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
+        values = np.empty((len(nodes), len(actions)))
+        for column, action in enumerate(actions):
+            values[:, column] = self.function(graph.beliefs(nodes, action.factor), action)
+            if not np.all(np.isfinite(values[:, column])):
+                raise ValueError(f"a utility must be finite; it is not for action '{action.name}'")
+        return values
+
+
+class TargetBelief(OwnUtility):
+    """-weight * KL(b || target) at every action: the agent wants to end up believing `target` (S,), all positive."""
+
+    def __init__(self, target: Array, *, weight: float = 1.0) -> None:
+        target = np.asarray(target, dtype=float)
+        if np.any(target <= 0) or abs(float(target.sum()) - 1) > 1e-9:
+            raise ValueError("a target belief must be positive in every state and sum to 1")
+        self.target, self.weight = target, weight
+        super().__init__(self._divergence, scale=abs(weight) * float(-np.log(target.min())))
+
+    def _divergence(self, beliefs: Array, action: Action) -> Array:
+        ratio = np.log(beliefs / self.target, out=np.zeros_like(beliefs), where=beliefs > 0)
+        result: Array = -self.weight * (beliefs * ratio).sum(axis=1)
+        return result
+
+
+def most_information(graph: Graph, nodes: Ids) -> Array:
+    """The most (n,), in nats, that can still be learned at `nodes`: the entropy, unless the hidden state may change."""
+    if graph.problem.gains is not None:
+        held: Array = graph.tables[0].entropy[graph.belief[nodes, 0]]
+        return held
+    return np.full(len(nodes), sum(math.log(len(factor.states)) for factor in graph.problem.factors))

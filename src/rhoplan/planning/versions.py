@@ -1,0 +1,276 @@
+"""One graph for many versions of a flat problem that differ in numbers only: priors, likelihoods, prices, rewards.
+
+What can be done and seen is the same in all versions. So situations are laid out once, by evidence alone, and every
+version gets a copy of them with its own beliefs, probabilities, information and rewards. Copy k of node n is node
+k * N + n of one graph: a Plan on it answers for all versions at once.
+
+Shapes: K versions, N nodes of the layout, T tests, O outcomes, S states, E commits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.belief.information import entropy, gain
+from rhoplan.belief.situation import observe_all
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.ties import choose
+from rhoplan.model.observe_then_commit import Done, FlatMenu, Test, written
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.exact import Plan
+
+MOST_NODES = 100_000
+"""Situations that a layout may have."""
+
+NUMBERS_AT_ONCE = 1_000_000
+"""How many arc probabilities the copies of one graph may have together: 8 MB, several times over."""
+
+
+MOST_LOG = 690.0
+"""ln of the largest chance, in terms of the usual one, that is compared: beyond, floats end."""
+
+NEAR = 1e-9
+"""Sums of prices closer to the budget than this share of it are added up exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """K versions of a layout on one graph.
+
+    start (K,): the node at which each begins. evidence (K,): the chance of what was given. commits (K, E): what each
+    commit is worth there. allowed (K,): how many arcs no budget bars.
+    """
+
+    graph: Graph
+    start: Ids
+    evidence: Array
+    commits: Array
+    allowed: Ids
+
+
+class Layout:
+    """Every situation that `horizon` actions after `given` can lead to, whatever the numbers of `problem`.
+
+    Where probabilities are zero they must be zero in every version. left_out: tests that cannot be had from now on.
+    prices_vary: whether versions may differ in prices where there is a budget; every test is laid out then, and those
+    beyond the budget are barred in each copy.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        given: Sequence[tuple[str, str]],
+        horizon: int,
+        *,
+        left_out: Collection[str] = (),
+        prices_vary: bool = False,
+    ) -> None:
+        self._bars = prices_vary and problem.flat.budget is not None
+        generic = _generic(problem, prices_vary=prices_vary)
+        fewer = replace(generic, menu=generic.flat.without(left_out))
+        self.graph = Graph(fewer, node_limit=MOST_NODES)
+        self.node = self.graph.node(observe_all(generic, given))
+        Plan(self.graph).values(np.array([self.node]), horizon)
+        menu = problem.flat
+        places = {test.name: place for place, test in enumerate(menu.tests)}
+        self._given = [(places[test], menu.tests[places[test]].outcomes.index(outcome)) for test, outcome in given]
+        self._outcomes = [len(test.outcomes) for test in menu.tests]
+        self._groups = [test.group for test in menu.tests]
+        self._priced = list(menu.first_prices)
+        self._arcs = [self._arcs_of(test) for test in menu.tests]
+        self._levels = self._derivations()
+        self._usual: float | None = None
+
+    @property
+    def at_once(self) -> int:
+        """How many versions fit one graph."""
+        return max(1, NUMBERS_AT_ONCE // max(self.graph.probability[: self.graph.size].size, 1))
+
+    def copies(self, problems: Sequence[Problem]) -> Copies:
+        """The layout with the numbers of each of `problems`, menus and all else as they are in the layout."""
+        layout, count, size = self.graph, len(problems), self.graph.size
+        likelihood = np.stack([self._likelihoods(problem) for problem in problems])
+        beliefs, evidence = self._beliefs(problems, likelihood)
+        unsure = entropy(beliefs)
+        probability = np.zeros((count, *layout.probability[:size].shape))
+        information = np.zeros((count, *layout.information[:size].shape))
+        for test, (nodes, slots, after, _) in enumerate(self._arcs):
+            if not nodes.size:
+                continue
+            chance = beliefs[:, nodes] @ likelihood[:, test, : self._outcomes[test]].swapaxes(1, 2)
+            probability[:, nodes, slots, : self._outcomes[test]] = chance
+            information[:, nodes, slots] = gain(unsure[:, nodes], chance, unsure[:, after])
+        reward = self._rewards(problems, evidence)
+        graph = copy(layout)
+        graph.problem, graph.size = problems[0], count * size
+        graph.probability, graph.information, graph.reward = map(_stacked, (probability, information, reward))
+        graph.visible, graph.known = np.tile(layout.visible[:size], count), np.tile(layout.known[:size], (count, 1))
+        step = (np.arange(count, dtype=np.int32) * size)[:, None, None, None]
+        graph.next = np.where(layout.next[:size] >= 0, layout.next[:size] + step, layout.next[:size])
+        graph.next = graph.next.reshape(count * size, *graph.next.shape[2:])
+        graph.belief = np.arange(count * size)[:, None]
+        graph.tables = (copy(layout.tables[0]),)
+        graph.tables[0].size, graph.tables[0]._logs = count * size, {}
+        graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
+        commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
+        graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
+        graph.stop_reward = _stacked(commits).max(axis=1)
+        graph.stop_action = choose(_stacked(commits), graph.gains)
+        start = np.arange(count) * size + self.node
+        allowed = np.isfinite(reward).sum(axis=(1, 2))
+        return Copies(graph, start, evidence, commits[:, self.node], allowed)
+
+    def _beliefs(self, problems: Sequence[Problem], likelihood: Array) -> tuple[Array, Array]:
+        """Belief (K, N, S) at every node of every version, and the chance (K,) of what was given."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.stack([problem.prior for problem in problems]))
+            for test, outcome in self._given:
+                logs = logs + np.log(likelihood[:, test, outcome])
+        # Long evidence has a chance below any float; only its size beside that of the first version seen counts.
+        top = logs.max(axis=-1)
+        if self._usual is None and np.isfinite(top[0]):
+            self._usual = float(top[0])
+        possible = np.isfinite(top)[:, None]
+        weights = np.exp(np.where(possible, logs - np.where(possible, top[:, None], 0.0), -np.inf))
+        beside = np.where(np.isfinite(top), top - (self._usual or 0.0), -np.inf)
+        evidence = weights.sum(axis=-1) * np.exp(np.where(beside < MOST_LOG, beside, -np.inf))
+        beliefs = np.zeros((len(problems), self.graph.size, logs.shape[1]))
+        beliefs[:, self.node] = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1.0)
+        for made, parents, tests, outcomes in self._levels:
+            joint = beliefs[:, parents] * likelihood[:, tests, outcomes]
+            total = joint.sum(axis=-1, keepdims=True)
+            beliefs[:, made] = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+        return beliefs, evidence
+
+    def _rewards(self, problems: Sequence[Problem], evidence: Array) -> Array:
+        """Reward (K, N, M) of every arc; minus infinity beyond the budget, where what was given had no chance."""
+        cost = np.array([[test.cost for test in problem.flat.tests] for problem in problems])
+        first = np.array([[p.flat.first_prices.get(group, 0.0) for group in self._groups] for p in problems])
+        reward = np.full((len(problems), *self.graph.reward[: self.graph.size].shape), -np.inf)
+        prices = [cost[:, t, None] + first[:, t, None] * opens for t, (_, _, _, opens) in enumerate(self._arcs)]
+        for (nodes, slots, _, _), price in zip(self._arcs, prices, strict=True):
+            reward[:, nodes, slots] = -price
+        if self._bars:
+            evidence[self._over(problems, self._bought[[self.node]])[:, 0]] = 0.0
+            for test, (nodes, slots, _, opens) in enumerate(self._arcs):
+                over = self._over(problems, self._bought[nodes] + self._purchase(test, opens))
+                reward[:, nodes, slots] = np.where(over, -np.inf, reward[:, nodes, slots])
+        return reward
+
+    def _over(self, problems: Sequence[Problem], bought: Ids) -> NDArray[np.bool_]:
+        """Whether (K, n) what was bought (n, items) is beyond the budget of each version.
+
+        Sums of floats decide where they are clear, the decimals that people wrote where they are not.
+        """
+        prices = np.array([[*(t.cost for t in p.flat.tests), *p.flat.first_prices.values()] for p in problems])
+        budget = np.array([problem.flat.budget for problem in problems], dtype=float)[:, None]
+        total = prices @ bought.T
+        over: NDArray[np.bool_] = total > budget
+        for version, row in np.argwhere(np.abs(total - budget) <= NEAR * np.maximum(total, budget)):
+            counted = zip(prices[version].tolist(), bought[row].tolist(), strict=True)
+            over[version, row] = sum(written(price) * count for price, count in counted) > written(budget[version, 0])
+        return over
+
+    def _purchase(self, test: int, opens: Array) -> Ids:
+        """What running `test` buys (n, items): itself, and where it opens its group (n,) that."""
+        items = np.zeros((len(opens), len(self._outcomes) + len(self._priced)), dtype=np.int64)
+        items[:, test] = 1
+        if self._groups[test] in self._priced:
+            items[:, len(self._outcomes) + self._priced.index(self._groups[test])] = opens
+        return items
+
+    @cached_property
+    def _bought(self) -> Ids:
+        """How often each test and each opening of a group (N, items) was paid for on the way to a node."""
+        bought = np.zeros((self.graph.size, len(self._outcomes) + len(self._priced)), dtype=np.int64)
+        for place, (test, _) in enumerate(self._given):
+            first = self._groups[test] not in [self._groups[earlier] for earlier, _ in self._given[:place]]
+            bought[self.node] += self._purchase(test, np.array([float(first)]))[0]
+        opening = np.zeros((len(self._arcs), self.graph.size))
+        for test, (nodes, _, _, opens) in enumerate(self._arcs):
+            opening[test, nodes] = opens
+        for made, parents, tests, _ in self._levels:
+            bought[made] = bought[parents]
+            for test in np.unique(tests):
+                taken = tests == test
+                bought[made[taken]] += self._purchase(int(test), opening[test, parents[taken]])
+        return bought
+
+    def _likelihoods(self, problem: Problem) -> Array:
+        """P(outcome | state) of every test as (T, O, S), with zeros for outcomes that a test does not have."""
+        result = np.zeros((len(self._outcomes), max(self._outcomes, default=0), len(problem.states)))
+        for place, test in enumerate(problem.flat.tests):
+            result[place, : self._outcomes[place]] = test.likelihood.T
+        return result
+
+    def _arcs_of(self, test: Test) -> tuple[Ids, Ids, Ids, Array]:
+        """Nodes and slots (n,) at which `test` can be run, nodes (n, O) after it, and whether (n,) it opens its group.
+
+        An outcome that cannot happen leads to node 0, which means nothing.
+        """
+        graph, size = self.graph, self.graph.size
+        named = [[action.name for action in menu.going] for menu in graph.menus]
+        slot_of = np.array([names.index(test.name) if test.name in names else -1 for names in named])
+        paid = [isinstance(seen, Done) and test.group in seen.paid for seen in graph.visibles]
+        opens: Array = 1.0 - np.array(paid, dtype=float)
+        slots = slot_of[graph.visible[:size]]
+        nodes: Ids = np.flatnonzero(slots >= 0)
+        nodes = nodes[graph.known[nodes, slots[nodes]]]
+        after = graph.next[nodes, slots[nodes], : len(test.outcomes)].astype(np.int64)
+        return nodes, slots[nodes], np.maximum(after, 0), opens[graph.visible[nodes]]
+
+    def _derivations(self) -> list[tuple[Ids, Ids, Ids, Ids]]:
+        """How nodes come from others: level by level the node, the one before, the test and its outcome."""
+        graph = self.graph
+        rows = [np.empty((0, 4), dtype=np.int64)]
+        for test, (nodes, slots, after, _) in enumerate(self._arcs):
+            possible = graph.next[nodes, slots, : after.shape[1]] >= 0
+            before, outcomes = (np.broadcast_to(a, after.shape) for a in (nodes[:, None], np.arange(after.shape[1])))
+            rows.append(np.stack([after, before, np.full(after.shape, test), outcomes], axis=-1)[possible])
+        links = np.concatenate(rows)
+        found = np.zeros(graph.size, dtype=bool)
+        found[self.node] = True
+        levels: list[tuple[Ids, Ids, Ids, Ids]] = []
+        while True:
+            fresh = links[found[links[:, 1]] & ~found[links[:, 0]]]
+            if not len(fresh):
+                return levels
+            made, place = np.unique(fresh[:, 0], return_index=True)
+            found[made] = True
+            before, tests, results = fresh[place, 1:].T
+            levels.append((made, before, tests, results))
+
+
+def _generic(problem: Problem, *, prices_vary: bool) -> Problem:
+    """`problem` with random numbers wherever a probability is positive: no two different findings say the same.
+
+    With a budget and prices that vary, nothing is beyond the budget, and what was spent tells which tests were run.
+    """
+    random = np.random.default_rng(20240608)
+
+    def drawn(rows: Array) -> Array:
+        mixed = np.where(rows > 0, random.uniform(0.5, 1.5, rows.shape), 0.0)
+        result: Array = mixed / mixed.sum(axis=-1, keepdims=True)
+        return result
+
+    menu = problem.flat
+    tests = tuple(replace(test, likelihood=drawn(test.likelihood)) for test in menu.tests)
+    prices, budget = dict(menu.first_prices), menu.budget
+    if budget is None or prices_vary:
+        tests = tuple(replace(test, cost=random.uniform(1, 2)) for test in tests)
+        prices = {group: random.uniform(1, 2) for group in prices}
+        budget = None if budget is None else math.inf
+    factor = replace(problem.factors[0], prior=drawn(problem.prior))
+    return replace(problem, factors=(factor,), menu=FlatMenu(tests, menu.commits, prices, menu.most_tests, budget))
+
+
+def _stacked(array: Array) -> Array:
+    """(K, N, ...) as (K * N, ...)."""
+    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])

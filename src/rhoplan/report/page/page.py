@@ -1,0 +1,198 @@
+"""The report as one HTML page that needs nothing else, no network and no script, and prints on A4."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from rhoplan.advice.cautions import Caution
+from rhoplan.advice.variations import counts_losses
+from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
+from rhoplan.belief.information import per_nat
+from rhoplan.model.observe_then_commit import Commit
+from rhoplan.report.content import Report
+from rhoplan.report.page.parts import MANY, safe, table
+from rhoplan.report.page.pathway import pathway_section, thousand
+from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
+from rhoplan.report.page.tests import tests_section
+from rhoplan.report.page.weight import weight_section
+from rhoplan.version import __version__
+
+FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
+"""Warnings that stand at the top of the report."""
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    name = safe(report.problem.name)
+    steps, at_the_end = pathway_section(report)
+    body = [
+        f"<header><h1>{safe(_title(report))}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
+        f"rhoplan {safe(__version__)}.</p></header>",
+        _question(report),
+        _first(report),
+        *(_warning([one]) for one in report.cautions if one.kind in FIRST),
+        "<h2>States and final actions</h2>",
+        _states(report),
+        "<h2>Tests</h2>",
+        tests_section(report.problem),
+        "<h2>Recommended pathway</h2>",
+        steps,
+        "<h2>What becomes of 1,000 cases</h2>",
+        thousand(report),
+        "<h2>When to stop</h2>",
+        stopping(report),
+        "<h2>Compared with other ways of deciding</h2>",
+        comparison(report),
+        *(["<h2>What the weight does</h2>", weight_section(report, report.frontier)] if report.frontier else []),
+        "<h2>What would change the first action</h2>",
+        sensitivity(report),
+        "<h2>Assumptions and warnings</h2>",
+        _assumptions(report),
+        at_the_end,
+    ]
+    style = files("rhoplan.report.page").joinpath("report.css").read_text(encoding="utf-8")
+    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    head += f"<title>{name}: recommended pathway</title><style>{style}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _title(report: Report) -> str:
+    """The model's name as a title: words instead of hyphens, and a capital."""
+    words = report.problem.name.replace("-", " ").replace("_", " ").strip() or report.problem.name
+    return words[:1].upper() + words[1:]
+
+
+def _info(report: Report) -> dict[str, Any]:
+    info = report.problem.details.get("info", {})
+    return info if isinstance(info, dict) else {"note": info}
+
+
+def _question(report: Report) -> str:
+    info, problem = _info(report), report.problem
+    text = _whole(str(info.get("about", "") or problem.note))
+    asked = f"<p><b>Question.</b> {safe(text)}</p>" if text else ""
+    note = _whole(str(info.get("note", "")))
+    asked += f"<p>{safe(note)}</p>" if note else ""
+    if info.get("illustrative"):
+        asked += "<p class='soft'>Illustrative: the numbers of this model are made up.</p>"
+    if info.get("source"):
+        asked += f"<p class='soft'>Source: {safe(_whole(str(info['source'])))}</p>"
+    return asked
+
+
+def _whole(text: str) -> str:
+    """`text` as a sentence: with a capital, and a stop unless it ends with a mark of its own."""
+    words = text.strip()
+    return words[:1].upper() + words[1:] + ("" if not words or words[-1] in ".?!" else ".")
+
+
+def _first(report: Report) -> str:
+    advice, unit, ahead = report.advice, safe(report.problem.unit), report.pathway.ahead
+    tests, cost = ahead.bad_case()
+    losses = counts_losses(report.problem)
+    word, sign = ("loss", -1) if losses else ("reward", 1)
+    stop = f"{word} {money(sign * advice.stop.value + 0.0, unit)}, wrong in {percent(advice.stop.wrong)}"
+    facts = [
+        (f"expected {word}, tests included", money(sign * ahead.reward + 0.0, unit), "per case"),
+        ("right final action", percent(ahead.right), "of cases"),
+        ("spent on tests, on average", money(ahead.cost, unit), f"nine cases in ten: at most {money(cost, unit)}"),
+        ("number of tests, on average", f"{ahead.tests:.2f}", f"nine cases in ten: at most {tests}"),
+        ("if you stopped now", safe(advice.stop.commit), stop),
+        ("against the best possible plan", *against_best(report)),
+    ]
+    items = "".join(f"<li><span>{name}</span><b>{value}</b><span>{more}</span></li>" for name, value, more in facts)
+    return (
+        f"<div class='first'><p class='do'>First: {'run' if advice.is_test else 'stop and commit to'} "
+        f"<strong>{safe(advice.do)}</strong></p><p>because {safe(advice.reason)}.</p><ul class='facts'>{items}</ul>"
+        f"<p class='soft'>{_plan(report)}</p></div>"
+    )
+
+
+def _plan(report: Report) -> str:
+    """What the plan of this report counts, and how far it looks."""
+    agent, unit = report.agent, safe(report.problem.unit)
+    if agent.rule:
+        return f"This plan follows the rule {safe(agent.name)}."
+    per = agent.unit.removesuffix("s")
+    far = f"looking {counted(agent.horizon, 'test')} ahead at every step"
+    if not agent.commits_count:
+        return f"This plan counts the cost of tests and information only ({safe(agent.name)}), {far}."
+    if agent.weight == 0:
+        return f"This plan counts costs and nothing else, {far}."
+    name = "EFE, expected free energy" if agent.name == "efe" else safe(agent.name)
+    return f"This plan counts costs, and each {per} of information as {agent.weight:g} {unit} ({name}), {far}."
+
+
+def _warning(cautions: Sequence[Caution]) -> str:
+    """Warnings of one kind; tests of which the same is said are named together."""
+    kind, told = cautions[0].kind, dict[str, list[str]]()
+    for one in cautions:
+        told.setdefault(one.text.removeprefix(one.about), []).append(one.about)
+    text = " ".join(f"{safe(', '.join(names))}{safe(words)}" for words, names in told.items())
+    return f"<div class='warn'><b>{safe(kind[:1].upper() + kind[1:])}.</b> {text}</div>"
+
+
+def _states(report: Report) -> str:
+    problem, losses = report.problem, counts_losses(report.problem)
+    commits: Sequence[Commit] = problem.flat.commits
+    what, sign = ("Loss", -1) if losses else ("Reward", 1)
+    if len(problem.states) > MANY:
+        return _many_states(report, what.lower(), sign)
+    columns = [amounts(sign * value for value in commit.reward.tolist()) for commit in commits]
+    rows = [
+        [safe(state), stated(share), in_thousand(share), *(column[place] for column in columns)]
+        for place, (state, share) in enumerate(zip(problem.states, problem.prior.tolist(), strict=True))
+    ]
+    heads = ["state", "prior", "in&nbsp;1,000", *(safe(commit.name) for commit in commits)]
+    lead = f"<p class='lead'>{what} of each final action in each state, in {safe(problem.unit)}. "
+    lead += "Prior: the chance of each state before any test.</p>"
+    return lead + table(heads, rows, kind="dense" if len(commits) > 6 else "")
+
+
+def _many_states(report: Report, what: str, sign: int) -> str:
+    """Of models with many states: how large chances and losses are, in a few lines."""
+    problem = report.problem
+    low, high = (stated(float(end)) for end in (problem.prior.min(), problem.prior.max()))
+    chances = f"each with a prior of {low}" if low == high else f"with priors from {low} to {high}"
+    rows = []
+    for commit in problem.flat.commits[:MANY]:
+        values = sorted({round(sign * float(value) + 0.0, 9) for value in commit.reward})
+        told = ", ".join(
+            f"{money(value)} in {int((abs(sign * commit.reward - value) < 1e-9).sum())}" for value in values[:6]
+        )
+        rows.append([safe(commit.name), told + (", ..." if len(values) > 6 else "")])
+    left = len(problem.flat.commits) - len(rows)
+    more = f"<p class='soft note'>And {left} more final actions.</p>" if left > 0 else ""
+    heads = ["final action", f"{what}, {safe(problem.unit)}, and in how many states"]
+    return f"<p class='lead'>{len(problem.states)} states, {chances}.</p>{table(heads, rows, numbers=9)}{more}"
+
+
+def _assumptions(report: Report) -> str:
+    problem, menu = report.problem, report.problem.flat
+    points = ["Results of different tests are independent of each other once the true state is known."]
+    again = [test.name for test in menu.tests if test.repeatable]
+    if again:
+        points.append(f"Repeats of a test are independent of each other: {', '.join(again)}.")
+    if len(again) < len(menu.tests):
+        points.append("Every other test runs at most once." if again else "Every test runs at most once.")
+    points.append("No test changes the state, and the state does not change while testing.")
+    if menu.most_tests is not None:
+        points.append(f"At most {counted(menu.most_tests, 'test')} may be run.")
+    if menu.budget is not None:
+        points.append(f"At most {money(menu.budget, problem.unit)} may be spent on tests.")
+    points.append("All numbers are exact for this model, not simulated; they are as good as the model.")
+    if report.agent.weight or report.frontier:
+        points.append(
+            f"Information is counted in {report.agent.unit}: the toss of a fair coin tells "
+            f"{math.log(2) * per_nat(1.0, report.agent.unit):.2f}."
+        )
+    listed = "".join(f"<li>{safe(point)}</li>" for point in points)
+    kinds = list(dict.fromkeys(one.kind for one in report.cautions if one.kind not in FIRST))
+    warned = "".join(_warning([one for one in report.cautions if one.kind == kind]) for kind in kinds)
+    above = list(dict.fromkeys(one.kind for one in report.cautions if one.kind in FIRST))
+    if above:
+        warned += f"<p class='soft told'>Told at the top of this report: {', '.join(above)}.</p>"
+    return f"<ul class='keep'>{listed}</ul>{warned or '<p>No warnings.</p>'}"

@@ -1,0 +1,1 @@
+"""How good an agent is: exact scores, simulation, steps over the weight."""

@@ -1,0 +1,348 @@
+"""Many episodes at once: an agent walks its graph in step with a world that draws states and outcomes.
+
+The agent decides at graph nodes, once per node. The world holds the hidden state of every factor, pays rewards, draws
+outcomes and changes states; it may be another problem than the agent's model, as long as names agree. Visible states
+are seen by both.
+
+Shapes: n episodes, F factors, M slots, S states (the most any factor has), O outcomes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
+from rhoplan.belief.draws import draw_state, outcome_order
+from rhoplan.belief.situation import impossible
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.model.observe_then_commit import best_commits
+from rhoplan.model.problem import Action, Array, Ids, Problem
+
+LARGEST_GRAPH = 400_000
+"""Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
+
+BLOCK = 32
+"""Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
+
+NEGLIGIBLE = 1e-12
+"""Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One row per episode, in order of seed and number; each array (n,).
+
+    discounted is the reward as the world discounts it.
+    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
+    whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
+    log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
+    worst_paid: the least that one action paid. worst_possible: the least that one of the actions taken could have paid,
+    by what the agent believed then; worst_chance: how often it was to be expected (see NEGLIGIBLE).
+    """
+
+    reward: Array
+    discounted: Array
+    tests: Ids
+    steps: Ids
+    success: Array
+    truncated: NDArray[np.bool_]
+    log_score: Array
+    worst_paid: Array
+    worst_possible: Array
+    worst_chance: Array
+    tallies: dict[str, Array] = field(default_factory=dict)
+
+
+class Walk:
+    """An agent walking its graph while a world draws the outcomes."""
+
+    def __init__(self, problem: Problem, agent: Agent, world: Problem, cap: int) -> None:
+        self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
+        self._use(shared_graph(problem))
+        places = zip(world.factors, problem.factors, strict=True)
+        self.state_places = [np.array([mine.states.index(s) for s in theirs.states]) for theirs, mine in places]
+
+    def chunk(self, seed: int, first: int, last: int) -> Episodes:
+        """Episodes `first` to `last` (not included) of `seed`."""
+        priors = tuple(factor.prior for factor in self.world.factors)
+        streams = Streams(priors, seed, first, last, own=not (self.policy.is_deterministic or self.agent.searches))
+        count = last - first
+        log = Log(count, self.world)
+        states, drawn = streams.states.copy(), np.zeros(count, dtype=np.int64)
+        nodes = np.full(count, self.graph.root)
+        active = np.arange(count)
+        for step in range(self.cap):
+            if self.graph.size > LARGEST_GRAPH and len(self.graph.visibles) > 1:
+                fresh, nodes = self.graph.continued(nodes)
+                self._use(fresh)
+            slots, commits = self._act(nodes[active], streams, active, step)
+            uniforms = streams.uniforms(active, drawn[active])
+            still = np.ones(len(active), dtype=bool)
+            for visible, positions in self.graph.by_visible(nodes[active]):
+                menu = self._menu(visible)
+                ends = positions[slots[positions] < 0]
+                self._commit(log, menu, active[ends], commits[ends], nodes, states)
+                still[ends] = False
+                going = positions[slots[positions] >= 0]
+                ended = self._step(
+                    log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn, streams
+                )
+                still[going[ended]] = False
+            active = active[still]
+            if not active.size:
+                break
+        log.truncated[active] = True
+        return log.episodes(self._log_scores(nodes, states))
+
+    def _use(self, graph: Graph) -> None:
+        self.graph, self.policy = graph, Policy(graph, self.agent)
+        self._menus: dict[int, WorldMenu] = {}
+
+    def _act(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
+        """Slot taken (n,), -1 to end, and the ending action (n,) it would be."""
+        if self.policy.is_deterministic:
+            self.policy.settle(np.unique(nodes))
+            return self.policy.choice[nodes], self.policy.ending[nodes]
+        if self.agent.searches:
+            return self._search(nodes, streams, walkers, step)
+        slots, endings = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
+        uniforms = streams.own_uniforms(walkers, step)
+        for _, positions in self.graph.by_endings(nodes):
+            distinct, place = np.unique(nodes[positions], return_inverse=True)
+            ending, going = self.policy.probabilities(distinct)
+            cumulative = np.cumsum(np.concatenate([ending, going], axis=1), axis=1)[place]
+            drawn = (uniforms[positions, None] >= cumulative / cumulative[:, -1:]).sum(axis=1)
+            commits = ending.shape[1]
+            slots[positions] = np.where(drawn < commits, -1, drawn - commits)
+            endings[positions] = np.minimum(drawn, commits - 1)
+        return slots, endings
+
+    def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, nodes: Ids, states: Ids) -> None:
+        if walkers.size:
+            held = states[walkers, menu.ending_factor[commits]]
+            self._fear(log, walkers, nodes, menu.ending_factor[commits], menu.ending_reward[commits])
+            log.pay(walkers, menu.ending_reward[commits, held])
+            log.count(walkers, menu.ending_tallies[:, commits, held])
+            if self.world.is_flat:
+                log.success[walkers] = menu.ending_best[commits, held]
+
+    def _search(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
+        """As `_act`, each episode with a search of its own."""
+        self.graph.expand(np.unique(nodes))
+        seeds = streams.entropy[walkers].tolist()
+        found = [self.policy.search(node, (seed, 1, step)) for node, seed in zip(nodes.tolist(), seeds, strict=True)]
+        return np.array([result.choice for result in found]), np.array([result.ending for result in found])
+
+    def _step(
+        self,
+        log: Log,
+        menu: WorldMenu,
+        walkers: Ids,
+        slots: Ids,
+        uniforms: Array,
+        nodes: Ids,
+        states: Ids,
+        drawn: Ids,
+        streams: Streams,
+    ) -> Ids:
+        """Take `slots`; positions within `walkers` of those whose outcome ended the episode."""
+        factors = menu.factor[slots]
+        held = states[walkers, factors]
+        row = menu.cumulative[slots, held]
+        risky = np.flatnonzero(menu.is_risky[slots])
+        self._fear(log, walkers[risky], nodes, factors[risky], menu.reward[slots[risky]])
+        outcomes = menu.order[slots, held, (uniforms[:, None] >= row).sum(axis=1)]
+        drawn[walkers] += row[:, 0] < 1.0
+        log.pay(walkers, menu.reward[slots, held])
+        log.tests[walkers] += menu.is_test[slots]
+        log.count(walkers, menu.tallies[:, slots, held, outcomes])
+        for slot, (order, cumulative) in menu.changes.items():
+            taken = np.flatnonzero(slots == slot)
+            if not taken.size:
+                continue
+            chosen, place = walkers[taken], (outcomes[taken], held[taken])
+            chance = cumulative[place]
+            drawn_now = (
+                (streams.uniforms(chosen, drawn[chosen])[:, None] >= chance).sum(axis=1) if taken.size else taken
+            )
+            states[chosen, factors[taken]] = order[(*place, drawn_now)]
+            drawn[chosen] += chance[:, 0] < 1.0
+        targets = self.graph.next[nodes[walkers], slots, outcomes]
+        impossibles = np.flatnonzero((targets < 0) & (self.graph.probability[nodes[walkers], slots, outcomes] <= 0))
+        if impossibles.size:
+            first = impossibles[0]
+            node, action = int(nodes[walkers[first]]), menu.going[slots[first]]
+            belief = self.graph.situation(node).beliefs[action.factor]
+            raise impossible(self.problem, belief, action, action.outcomes[outcomes[first]])
+        nodes[walkers[targets >= 0]] = targets[targets >= 0]
+        return np.flatnonzero(targets < 0)
+
+    def _fear(self, log: Log, walkers: Ids, nodes: Ids, factors: Ids, rewards: Array) -> None:
+        """Tell `log` what actions that pay `rewards` (n, S) by the state of `factors` (n,) could pay at most badly."""
+        for factor in np.unique(factors):
+            chosen, places = np.flatnonzero(factors == factor), self.state_places[factor]
+            beliefs = self.graph.beliefs(nodes[walkers[chosen]], int(factor))[:, places]
+            log.fear(walkers[chosen], rewards[chosen, : len(places)], beliefs)
+
+    def _log_scores(self, nodes: Ids, states: Ids) -> Array:
+        if not self.problem.is_flat:
+            return np.full(len(nodes), np.nan)
+        with np.errstate(divide="ignore"):
+            held = self.graph.beliefs(nodes)[np.arange(len(nodes)), self.state_places[0][states[:, 0]]]
+            scores: Array = np.log(held)
+        return scores
+
+    def _menu(self, visible: int) -> WorldMenu:
+        if visible not in self._menus:
+            mine = self.graph.menus[visible]
+            theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
+            self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)
+        return self._menus[visible]
+
+
+class WorldMenu:
+    """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
+
+    factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
+    which `draws` takes them. is_risky (M,): whether the reward depends on the state. changes: for slots that change the
+    state, the states after it by outcome and state, in the order in which they are drawn, and the cumulative chance,
+    both (O, S, S). tallies (T, M, S, O). For ending actions:
+    ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
+    """
+
+    def __init__(
+        self, world: Problem, going: tuple[Action, ...], ending: tuple[Action, ...], theirs: dict[str, Action]
+    ) -> None:
+        states = max(len(factor.states) for factor in world.factors)
+        outcomes = max([len(action.outcomes) for action in going], default=1)
+        self.going = going
+        self.factor = np.array([theirs[action.name].factor for action in going], dtype=np.int64)
+        self.reward = np.zeros((len(going), states))
+        self.cumulative = np.ones((len(going), states, outcomes))
+        self.order = np.zeros((len(going), states, outcomes), dtype=np.int64)
+        self.changes: dict[int, tuple[Ids, Array]] = {}
+        self.is_test = np.array([action.kind == "test" for action in going], dtype=np.int64)
+        self.tallies = np.zeros((len(world.tallies), len(going), states, outcomes))
+        for slot, action in enumerate(going):
+            self._fill(slot, action, theirs[action.name], world)
+        self.is_risky = np.array([np.ptp(theirs[action.name].reward) > 0 for action in going], dtype=bool)
+        self.ending_factor = np.array([theirs[action.name].factor for action in ending], dtype=np.int64)
+        self.ending_reward = np.full((len(ending), states), -np.inf)
+        self.ending_tallies = np.zeros((len(world.tallies), len(ending), states))
+        for place, action in enumerate(ending):
+            reward = theirs[action.name].reward
+            self.ending_reward[place, : len(reward)] = reward
+            for row, tally in enumerate(world.tallies.values()):
+                names = world.factors[action.factor].states
+                self.ending_tallies[row, place, : len(names)] = tally.counts(theirs[action.name], names)[:, 0]
+        self.ending_best = best_commits(self.ending_reward) if len(ending) else self.ending_reward
+
+    def _fill(self, slot: int, mine: Action, theirs: Action, world: Problem) -> None:
+        states, outcomes = theirs.likelihood.shape
+        names = world.factors[theirs.factor].states
+        place = np.array([mine.outcomes.index(outcome) for outcome in theirs.outcomes])
+        order, cumulative = outcome_order(theirs.likelihood)
+        self.reward[slot, :states] = theirs.reward
+        self.cumulative[slot, :states, :outcomes] = cumulative
+        self.order[slot, :states, :outcomes] = place[order]
+        if theirs.transition is not None:
+            rows = np.empty((outcomes, states, states))
+            rows[place] = theirs.transition  # the agent's numbering of outcomes
+            order, cumulative = outcome_order(rows.reshape(-1, states))
+            self.changes[slot] = order.reshape(rows.shape), cumulative.reshape(rows.shape)
+        for row, tally in enumerate(world.tallies.values()):
+            counts = tally.counts(theirs, names)
+            self.tallies[row, slot, :states, place] = counts.T
+
+
+class Log:
+    """What has happened so far in each episode."""
+
+    def __init__(self, count: int, world: Problem) -> None:
+        self.world = world
+        self.reward = np.zeros(count)
+        self.discounted = np.zeros(count)
+        self.tests = np.zeros(count, dtype=np.int64)
+        self.steps = np.zeros(count, dtype=np.int64)
+        self.success = np.zeros(count)
+        self.truncated = np.zeros(count, dtype=bool)
+        self.tallies = np.zeros((len(world.tallies), count))
+        self.worst_paid = np.full(count, np.inf)
+        self.worst_possible = np.full(count, np.inf)
+        self.worst_chance = np.zeros(count)
+
+    def pay(self, walkers: Ids, reward: Array) -> None:
+        """One more step of the episodes `walkers`, and what it pays."""
+        self.reward[walkers] += reward
+        self.discounted[walkers] += self.world.discount ** self.steps[walkers] * reward
+        self.steps[walkers] += 1
+        self.worst_paid[walkers] = np.minimum(self.worst_paid[walkers], reward)
+
+    def fear(self, walkers: Ids, rewards: Array, beliefs: Array) -> None:
+        """What the step that comes may pay the episodes `walkers`, by state, and how probable (n, S) these are."""
+        least = np.where(beliefs > NEGLIGIBLE, rewards, np.inf).min(axis=1)
+        chance = np.where(rewards <= least[:, None], beliefs, 0.0).sum(axis=1)
+        before = self.worst_possible[walkers]
+        self.worst_chance[walkers] = chance * (least <= before) + self.worst_chance[walkers] * (before <= least)
+        self.worst_possible[walkers] = np.minimum(before, least)
+
+    def count(self, walkers: Ids, tallies: Array) -> None:
+        self.tallies[:, walkers] += tallies
+
+    def episodes(self, log_score: Array) -> Episodes:
+        tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
+        if not self.world.is_flat:
+            nothing = np.full(len(self.reward), np.nan)
+            self.success = (tallies.pop("success") > 0).astype(float) if "success" in tallies else nothing
+        return Episodes(
+            self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score,
+            self.worst_paid, np.minimum(self.worst_possible, self.worst_paid), self.worst_chance, tallies,
+        )  # fmt: skip
+
+
+class Streams:
+    """The published random stream of each episode of a chunk."""
+
+    def __init__(self, priors: tuple[Array, ...], seed: int, first: int, last: int, *, own: bool) -> None:
+        self.priors = priors
+        self.entropy = seed * 10000 + np.arange(first, last)
+        self.states = np.empty((last - first, len(priors)), dtype=np.int64)
+        self._drawn = np.empty((last - first, BLOCK))
+        self._filled = np.full(last - first, BLOCK)
+        for row, entropy in enumerate(self.entropy.tolist()):
+            generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+            self.states[row] = [draw_state(generator, prior) for prior in priors]
+            self._drawn[row] = generator.random(BLOCK)
+        self._own = np.empty((last - first, 0)) if own else None
+
+    def uniforms(self, walkers: Ids, places: Ids) -> Array:
+        """The uniform number (n,) at `places` in the streams of the episodes `walkers`."""
+        short = walkers[places >= self._filled[walkers]]
+        if short.size:
+            width = self._drawn.shape[1]
+            if places.max() >= width:
+                self._drawn = np.concatenate([self._drawn, np.empty_like(self._drawn)], axis=1)
+                width *= 2
+            for row in short.tolist():
+                generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
+                for prior in self.priors:
+                    draw_state(generator, prior)
+                self._drawn[row] = generator.random(width)
+            self._filled[short] = width
+        result: Array = self._drawn[walkers, places]
+        return result
+
+    def own_uniforms(self, walkers: Ids, step: int) -> Array:
+        """The `step`-th number (n,) of the agent's own stream in the episodes `walkers`."""
+        assert self._own is not None
+        if step >= self._own.shape[1]:
+            self._own = np.empty((len(self._own), max(BLOCK, 2 * self._own.shape[1])))
+            for row in walkers.tolist():
+                sequence = np.random.SeedSequence(int(self.entropy[row]), spawn_key=(1,))
+                self._own[row] = np.random.Generator(np.random.PCG64(sequence)).random(self._own.shape[1])
+        result: Array = self._own[walkers, step]
+        return result
