@@ -18,8 +18,8 @@ NEGLIGIBLE = 1e-16
 """Share of cases, in all, that a score need not follow: a few times what one situation may lose."""
 
 MERGED = 1e-12
-"""How far information may be off, as a share of the entropy at hand: a result that tells next to nothing leads to a belief
-that is merged with the one before it. The tie rule makes the same allowance."""
+"""How far information may be off, as a share of the entropy at hand: a result that tells next to nothing leads to a
+belief that is merged with the one before it. The tie rule makes the same allowance."""
 
 MOST_DEEP = 8
 """Tests in a row up to which the oracle works out the optimum without a horizon."""
