@@ -251,3 +251,18 @@ def test_what_cannot_be_stepped_through_is_refused():
         policy_steps(tiger, horizon=0)
     with pytest.raises(ValueError, match="nats or bits"):
         policy_steps(tiger, horizon=1, unit="bans")
+
+
+def test_steps_are_the_same_in_other_units_of_money():
+    """Tiger in units of 1e12 points: every weight is 1e12 times smaller, and no step is lost."""
+    tiger, unit = rhoplan.make("tiger"), 1e-12
+    menu = tiger.flat
+    small = rhoplan.observe_then_commit(
+        "small",
+        tiger.states,
+        tests=tuple(dataclasses.replace(test, cost=test.cost * unit) for test in menu.tests),
+        commits=tuple(dataclasses.replace(commit, reward=commit.reward * unit) for commit in menu.commits),
+    )
+    wanted = policy_steps(tiger, horizon=2)
+    found = policy_steps(small, horizon=2, high=200 * unit, resolution=1e-6 * unit)
+    assert [step.upper / unit for step in found] == pytest.approx([step.upper for step in wanted], rel=1e-6)
