@@ -80,8 +80,8 @@ class Advice:
 def check_fixed(agent: Agent) -> None:
     """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
     faults = {
-        f"planner {agent.planner} samples": agent.searches,
-        "time limits the planning": agent.seconds is not None,
+        f"planner {agent.planner.name} samples": agent.planner.samples,
+        "time limits the planning": agent.planner.is_timed,
         "precision lets the agent act at random": not math.isinf(agent.precision),
     }
     for fault, there in faults.items():

@@ -7,7 +7,7 @@ the state alone, and `report.check_reportable` refuses all other problems and na
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -82,11 +82,11 @@ def _followed(policy: Policy) -> _Course:
 
 
 def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
-    if agent.utility or agent.rule or not agent.commits_count or agent.weight_per_nat == 0:
+    if not agent.plans_for_information or not agent.commits_count or agent.weight_per_nat == 0:
         return []
     problem, found = graph.problem, []
     weight = f"{agent.weight:g} {problem.unit} per {agent.unit.removesuffix('s')}"
-    if mine.done == _followed(Policy(graph, replace(agent, weight=0.0))).done:
+    if mine.done == _followed(Policy(graph, agent.changed(weight=0.0))).done:
         text = f"The weight of {weight} changes nothing: the plan at weight 0 is the same in every case."
         found.append(Caution("inert weight", text))
     ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
@@ -133,9 +133,9 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
     problem, end = graph.problem, time.monotonic() + seconds
     most = deepest(problem)
     took = 0.0
-    for horizon in range(agent.horizon + 1, 0 if agent.rule else (most or agent.horizon + 2) + 1):
+    for horizon in range(agent.horizon + 1, (most or agent.horizon + 2) + 1 if agent.planner.plans else 0):
         begin = time.monotonic()
-        deeper = replace(agent, horizon=horizon)
+        deeper = agent.changed(horizon=horizon)
         try:
             if begin + 3 * took > end:
                 raise LimitError("there is no time for a deeper plan")

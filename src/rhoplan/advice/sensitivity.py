@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -134,7 +134,7 @@ class _Asker:
     def layout(self, parameter: Parameter) -> Layout | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
         agent, problem = self.agent, self.problem
-        if agent.planner != "exact" or agent.rule or agent.utility or problem.leaf is not None:
+        if not agent.planner.is_exact or not agent.objective.is_information or problem.leaf is not None:
             return None
         prices = parameter.kind in ("cost", "first price") and problem.flat.budget is not None
         if prices not in self._layouts:
@@ -189,7 +189,7 @@ class _Asker:
                 if time.monotonic() > end:
                     return None
                 part = versions[start : start + layout.at_once]
-                answers = self._together(layout, part, replace(self.agent, weight=weight))
+                answers = self._together(layout, part, self.agent.changed(weight=weight))
                 found |= {(p.name, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
         return found
 

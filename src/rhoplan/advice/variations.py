@@ -51,10 +51,10 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
         if 0 < problem.prior[place] < 1 and (len(problem.states) > 2 or place == 1):
             prior = float(problem.prior[place])
             yield Parameter(f"prior of {state}", "prior", "probability", prior, 0, 1, _prior(problem, agent, place))
-    if not agent.utility and not agent.rule:
+    if agent.plans_for_information:
         yield Parameter(
             "weight", "weight", "weight", agent.weight, 0, largest,
-            lambda value: (problem, replace(agent, weight=value)),
+            lambda value: (problem, agent.changed(weight=value)),
         )  # fmt: skip
     for test in menu.tests:
         change = _cost(problem, agent, test)

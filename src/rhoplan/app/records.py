@@ -26,14 +26,7 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
     return {
         "problem": problem.spec,
         "agent": agent.name,
-        "horizon": agent.horizon,
-        "weight": agent.weight,
-        "unit": agent.unit,
-        "discount": agent.discount,
-        "precision": None if math.isinf(agent.precision) else agent.precision,
-        "planner": agent.planner,
-        "simulations": agent.simulations,
-        "time": agent.seconds,
+        **agent.settings,
         "reward_unit": problem.unit,
         "notes": list(agent.notes),
         "version": __version__,
@@ -44,7 +37,7 @@ def decision_record(
     problem: Problem, agent: Agent, decision: Decision, given: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
     """One decision, with whose it is and what had been seen."""
-    kind = "estimated" if agent.searches else "exact"
+    kind = "estimated" if agent.planner.samples else "exact"
     return {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
 
 
@@ -96,8 +89,10 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
 
 
 def catalogue_record() -> dict[str, Any]:
-    """The problems, worked models, agents and planners that ship with rhoplan."""
-    from rhoplan.agents.agent import AGENTS, PLANNERS
+    """The problems, worked models, agents, planners, utilities and settings that ship with rhoplan."""
+    from rhoplan.agents.agent import AGENTS
+    from rhoplan.agents.registry import PLANNERS, UTILITIES
+    from rhoplan.agents.settings import SETTINGS
     from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
 
     return {
@@ -114,7 +109,12 @@ def catalogue_record() -> dict[str, Any]:
             {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
             for name, kind in AGENTS.items()
         ],
-        "planners": dict(PLANNERS),
+        "planners": {name: row.about for name, row in PLANNERS.items()},
+        "utilities": {name: row.about for name, row in UTILITIES.items()},
+        "settings": [
+            {"name": one.name, "about": one.help, "of": one.of, "used_by": list(one.users), "kept": one.is_kept}
+            for one in SETTINGS.values()
+        ],
     }
 
 

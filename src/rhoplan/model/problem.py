@@ -34,12 +34,6 @@ ROW_SUM_TOLERANCE = 1e-9
 """How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
 
 
-LARGEST_REWARD = 1e100
-"""Size of a reward whose square and sums are still numbers."""
-
-LARGEST_HORIZON = 10_000
-
-
 class _End(Enum):
     END = "end"
 

@@ -61,10 +61,10 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}")
-    if agent.searches or agent.seconds is not None:
-        budget = "samples" if agent.searches else "is limited by time"
+    if not agent.planner.is_fixed:
+        budget = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner} {budget}: its score can be estimated by `rhoplan simulate`, not computed"
+            f"planner {agent.planner.name} {budget}: its score can be estimated by `rhoplan simulate`, not computed"
         )
     if not problem.is_flat:
         from rhoplan.scoring.pushing import push

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any
 
+from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.records import finite
 from rhoplan.errors import AgentError, EvidenceError, LimitError, ModelFileError, RhoplanError
 from rhoplan.io.reader import MODEL_FIELDS
@@ -18,9 +19,7 @@ Reply = tuple[int, bytes]
 _PLACE = re.compile(
     rf"((?:{'|'.join(MODEL_FIELDS)})(?:[.\[].*?)?):? (?:must|has|may|names|needs|goes|waits|the test)\b"
 )
-_AGENT_FIELDS = (
-    "horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "time", "exploration", "gap", "cap",
-)  # fmt: skip
+_AGENT_FIELDS = (*SETTINGS, "gap", "cap")
 
 
 class FieldError(RhoplanError):

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from rhoplan.belief.information import LOG_TINY, entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import END, LARGEST_HORIZON, Array, Ids, Problem
+from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.search.kernels import (
     ARMS,
     CHANCE,
@@ -39,10 +41,19 @@ from rhoplan.planning.search.pomcp import pomcp
 
 Kernel = Callable[[Model, Tree, Work, Settings, int], int]
 
-METHODS: dict[str, Kernel] = {"mcts": mcts, "pomcp": pomcp}
 
-EXPLORATION: dict[str, float] = {"mcts": 0.2, "pomcp": 0.5}
-"""Default constant of UCB1, as a share of the range of rewards in sight."""
+class Method(NamedTuple):
+    """How a search simulates. exploration: default constant of UCB1, as a share of the range of rewards in sight.
+
+    ends_when_full: whether a tree that may not grow any more ends the search, or goes on without adding nodes.
+    """
+
+    kernel: Kernel
+    exploration: float
+    ends_when_full: bool
+
+
+METHODS: dict[str, Method] = {"mcts": Method(mcts, 0.2, True), "pomcp": Method(pomcp, 0.5, False)}
 
 TREE_BYTES = 1_000_000_000
 """Largest size of a tree, shared equally by nodes, arms and children."""
@@ -155,7 +166,7 @@ class TreeSearch:
                 self.model.explore(int(self._work.counters[MISSING]))
                 self._work.counters[MISSING] = -1
             elif ran < batch and not self._is_solved and not self._grow():
-                if self.method == "mcts":
+                if METHODS[self.method].ends_when_full:
                     break
                 frozen = True
         return self._result(situation, done, time.perf_counter() - began)
@@ -169,7 +180,7 @@ class TreeSearch:
             return self.exploration
         # The most that one action can pay apart from another: its reward, and all there is to know about its factor.
         rewards = self.model.reward_range(situation.visible, self.depth)
-        return EXPLORATION[self.method] * (rewards + abs(self.weight) * math.log(self.model.states))
+        return METHODS[self.method].exploration * (rewards + abs(self.weight) * math.log(self.model.states))
 
     def _gains(self, situation: Situation) -> float:
         """The most that gains can add to a value in `situation`, for the tie rule (as `Plan.gains`)."""
@@ -193,7 +204,7 @@ class TreeSearch:
             frozen,
         )
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
-            return METHODS[self.method](self.model.arrays, self._tree, self._work, settings, simulations)
+            return METHODS[self.method].kernel(self.model.arrays, self._tree, self._work, settings, simulations)
 
     def _plant(self, situation: Situation) -> None:
         """Begin a tree that consists of its root."""

@@ -97,5 +97,6 @@ export function fromRecord({ entries, agent }) {
     agent: entry.agent ?? agent, advised: entry.advised.do, before: entry.advised.belief, after: entries[i + 1]?.advised.belief,
     cost: entry.advised.options.find((option) => option.test === entry.test)?.cost ?? 0 }));
   const perNat = agent.unit === "bits" ? agent.weight / Math.LN2 : agent.weight;
-  return { entries: kept, agent: { weight: perNat, horizon: agent.horizon, discount: agent.discount } };
+  const { horizon, discount, utility, target } = agent;
+  return { entries: kept, agent: { weight: perNat, horizon, discount, utility, target } };
 }
