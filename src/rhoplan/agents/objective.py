@@ -12,6 +12,8 @@ from rhoplan.errors import AgentError
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.planning.utility import Information, Utility
 
+INFORMATION = Information()
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -27,7 +29,7 @@ class Objective:
     discount: float = 1.0
     precision: float = math.inf
     commits_count: bool = True
-    utility: Utility = Information()
+    utility: Utility = INFORMATION
 
     def __post_init__(self) -> None:
         if not abs(self.weight) <= LARGEST_REWARD:
