@@ -182,3 +182,11 @@ def test_a_tuned_weight_must_beat_answering_at_once() -> None:
 def test_pomcp_must_not_be_below_answering_at_once_beyond_its_error() -> None:
     assert check("pomcp-worth-beating", either(1.0, sd=1.0)).verdict == CONTRADICTED
     assert check("pomcp-worth-beating", either(1.0, sd=100.0)).verdict == CONFIRMED
+
+
+def test_the_price_of_accuracy_is_moderate_if_it_leaves_more_than_no_tests() -> None:
+    def untested(reward: float) -> Answer:
+        return lambda job: score(reward if job.settings["agent"] == "blind" else -20.0)
+
+    assert check("accuracy-at-moderate-cost", untested(-24.5)).verdict == CONFIRMED
+    assert check("accuracy-at-moderate-cost", untested(-19.0)).verdict == CONTRADICTED

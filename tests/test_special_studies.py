@@ -272,6 +272,10 @@ def test_an_exact_mean_outside_the_printed_interval_is_contradicted() -> None:
     assert len(mine) == 3
     assert {one.verdict for one in mine} == {CONTRADICTED}
     assert all("6.247" in one.reason and "outside the printed interval" in one.reason for one in mine)
+    above = Canned(scores={"efe": {"reward": 6.49, "reward_sd": 3.44}})
+    assert {one.verdict for one in built("bootstrap", above).findings if one.id in {m.id for m in mine}} == {
+        CONTRADICTED
+    }
     context = Canned(scores={"efe": {"reward": 6.30, "reward_sd": 3.44}})
     inside = {one.id: one.verdict for one in built("bootstrap", context).findings}
     assert {inside[one.id] for one in mine} == {CONFIRMED}

@@ -18,6 +18,7 @@ from rhoplan.reproduction.catalogue import catalogue
 from rhoplan.reproduction.claims import Claimed, found
 from rhoplan.reproduction.compare import CHANCE, FAR, Number, judge, share_chance
 from rhoplan.reproduction.context import Context
+from rhoplan.reproduction.derived import SOURCES, derived
 from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.page import page
 from rhoplan.reproduction.quoted_checks import TUNING_EPISODES, chance_of_choice
@@ -144,6 +145,18 @@ def test_every_number_of_a_table_has_one_finding(study: Study) -> None:
     assert Counter(one.published for one in found) == Counter(one.text for one in cells)
     assert len({one.id for one in found}) == len(found)
     assert all(one.reason for one in found)
+
+
+def test_columns_that_follow_from_others_are_checked_against_them() -> None:
+    expected = {"discount": REPEATED, "misspecification-tiger": SETTING, "navigation": CONFIRMED}
+    for study in table_studies():
+        if study.id in expected:
+            found = [one for one in study.build(Canned()).findings if one.id.split("/")[-1] in SOURCES]
+            assert {one.verdict for one in found} == {expected[study.id]}
+    table = published().tables["discount"]
+    gap = cell("discount", "success_gap", problem="bandit", agent="efe", discount=0.99)
+    assert derived(table, gap, "x", ("bandit", "efe")).verdict == REPEATED
+    assert derived(table, replace(gap, text="-22.0"), "x", ("bandit", "efe")).verdict == CONTRADICTED
 
 
 def test_every_number_of_the_text_has_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,10 @@ from rhoplan.statistics import chance_of_count
 CHANCE = 1e-4
 """A published number that chance would put so far from ours, or farther, with less probability is contradicted.
 
-About a thousand numbers are judged, so chance alone contradicts one of them in one of ten such papers.
+Seven hundred numbers are judged, so chance alone contradicts one of them in about one of ten such papers (a count of
+none or all has one tail, so for a share the chance of a false alarm is at most 1.5 times the level). The level was set
+when shares came to be judged by their counts: four standard errors, 6.3e-5, was the one before. What lies between the
+two is called contradicted here and would not have been there; it is a convention, and the reason tells the chance.
 """
 
 FAR = NormalDist().inv_cdf(1 - CHANCE / 2)

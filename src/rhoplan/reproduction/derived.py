@@ -12,7 +12,7 @@ from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, REPEATED, SETTIN
 def derived(table: Table, cell: Cell, name: str, label: tuple[str, str]) -> Finding:
     """The finding `name` on a number that follows from the problem, from its row, or from other printed numbers."""
     column = cell.column.split()[0]
-    value, verdict, reason = _SOURCES[column](table, cell)
+    value, verdict, reason = SOURCES[column](table, cell)
     assert cell.value is not None
     slack = 2 * cell.rounding if verdict == REPEATED else 0.0
     fits = math.isclose(cell.value, value, rel_tol=0, abs_tol=slack + 1e-9)
@@ -48,4 +48,5 @@ def _gap(table: Table, cell: Cell) -> tuple[float, str, str]:
     return round(efe - planning, 9), REPEATED, f"the difference of {efe:g}% and {planning:g}%, judged there"
 
 
-_SOURCES = {"states": _size, "mismatch": _mismatch, "success_gap": _gap}
+SOURCES = {"states": _size, "mismatch": _mismatch, "success_gap": _gap}
+"""By column: the value that follows, the verdict where it is the printed one, and the reason."""

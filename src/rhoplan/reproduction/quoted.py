@@ -15,7 +15,7 @@ from rhoplan.reproduction.jobs import Job
 from rhoplan.reproduction.quoted_checks import computed
 from rhoplan.reproduction.quoted_settings import used
 from rhoplan.reproduction.repeats import disagreement
-from rhoplan.reproduction.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Sheet, Study
+from rhoplan.reproduction.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
 from rhoplan.reproduction.told import numbered
 
 ELSEWHERE = ("foraging",)
@@ -55,9 +55,7 @@ def build_quoted(context: Context) -> Outcome:
                 missing.update(dict.fromkeys(pending.jobs))
     if missing:
         raise Pending(missing)
-    found = numbered(findings)
-    rows = tuple((one.place, one.claim, one.published, one.exact, one.verdict, one.reason) for one in found)
-    return Outcome(Sheet(("place", "number", "published", "ours", "verdict", "reason"), rows), found)
+    return Outcome(findings=numbered(findings))
 
 
 def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
