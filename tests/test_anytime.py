@@ -21,7 +21,7 @@ from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
 from rhoplan.model.problem import END, Action, Factor, Problem
-from rhoplan.planning import clairvoyant, outlook
+from rhoplan.planning.errands import clairvoyant, outlook
 from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey, survey

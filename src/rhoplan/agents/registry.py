@@ -15,7 +15,7 @@ from rhoplan.errors import AgentError
 
 
 @dataclass(frozen=True)
-class Row:
+class Registered:
     """What there is to know of a planner or a utility before it is loaded.
 
     home: the class or function that makes it, or where that is, as `module:name`. takes: names of the settings that it
@@ -38,24 +38,24 @@ class Row:
 
 SEARCH_SETTINGS = ("horizon", "simulations", "time", "exploration")
 
-PLANNERS: dict[str, Row] = {
-    "exact": Row(
+PLANNERS: dict[str, Registered] = {
+    "exact": Registered(
         "every plan of the horizon, then the problem's own leaf",
         "rhoplan.agents.planners.exact:Exact",
         ("horizon",),
     ),
-    "anytime": Row(
+    "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
         "rhoplan.agents.planners.anytime:Anytime",
         ("horizon", "time"),
     ),
-    "mcts": Row(
+    "mcts": Registered(
         "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",
         "rhoplan.agents.planners.search:Mcts",
         SEARCH_SETTINGS,
         samples=True,
     ),
-    "pomcp": Row(
+    "pomcp": Registered(
         "a UCB1 tree over histories, sampled states, semi-informed rollouts",
         "rhoplan.agents.planners.search:Pomcp",
         SEARCH_SETTINGS,
@@ -64,12 +64,12 @@ PLANNERS: dict[str, Row] = {
 }
 """How an agent looks ahead."""
 
-UTILITIES: dict[str, Row] = {
-    "information": Row("expected information of each test", "rhoplan.planning.utility:Information"),
-    "negative-entropy": Row(
+UTILITIES: dict[str, Registered] = {
+    "information": Registered("expected information of each test", "rhoplan.planning.utility:Information"),
+    "negative-entropy": Registered(
         "minus the doubt at every action, commits included", "rhoplan.planning.utility:NegativeEntropy"
     ),
-    "target-belief": Row(
+    "target-belief": Registered(
         "minus the divergence of the belief from --target at every action",
         "rhoplan.planning.utility:TargetBelief",
         ("target",),
@@ -78,7 +78,7 @@ UTILITIES: dict[str, Row] = {
 """What an agent values besides reward, times the weight."""
 
 
-def row_of(rows: dict[str, Row], name: str, what: str) -> Row:
+def row_of(rows: dict[str, Registered], name: str, what: str) -> Registered:
     """The row `name`; AgentError says which there are."""
     if name not in rows:
         raise AgentError(f"there is no {what} '{name}'; there are {', '.join(rows)}")

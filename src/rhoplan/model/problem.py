@@ -163,7 +163,7 @@ class Problem:
         None means the best ending action.
     tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
-    planner: how agents plan when nobody says (see `agent.PLANNERS`). discount: what a reward one step later counts for.
+    planner: how agents plan when nobody says, by name. discount: what a reward one step later counts for.
     """
 
     name: str
