@@ -64,7 +64,7 @@ def printed_by(code: str, scope: dict[str, object]) -> str:
     """What `code` prints when it runs in `scope`, with the names of the blocks before it."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
-        exec(compile(code, "page", "exec"), scope)
+        exec(compile(code, "page", "exec", dont_inherit=True), scope)
     return stream.getvalue()
 
 

@@ -26,7 +26,6 @@ from rhoplan.reproduction.context import Context, simulate_job
 from rhoplan.reproduction.jobs import Job, job
 from rhoplan.reproduction.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding
 from rhoplan.reproduction.tables import number
-from rhoplan.reproduction.told_search import PLANS_FOR
 
 COUNTED = ("diagnosis", "tileworld:n=6")
 COUNTED_DEPTH = 5
@@ -90,7 +89,7 @@ def _search(
     episodes: int = EPISODES,
 ) -> Job:
     """Episodes with a search that samples, by the settings of the studies of these searches."""
-    agent, weight = PLANS_FOR[planner]
+    agent, weight = ("efe", 1.0) if planner == "mcts" else ("planning", None)
     return simulate_job(
         problem, agent, episodes=context.episodes(episodes), planner=planner, simulations=simulations, horizon=horizon,
         weight=weight, unit=unit,

@@ -115,7 +115,7 @@ def plan_row(table: Table, row: Row, context: Context) -> Line:
         agent, common = "planning", {**common, "planner": "pomcp", "simulations": int(row.get("simulations", 1000))}
     informed = common.get("weight") or (agent == "epistemic-only")
     units = ("bits", "nats") if make(problem).is_flat and informed else ("nats",)
-    sampled = "planner" in common or problem in BEYOND_REACH
+    sampled = common.get("planner") == "pomcp" or problem in BEYOND_REACH
     simulated = simulate_job(model, agent, episodes=context.episodes(per_seed), seeds=seeds, unit=units[0], **common)
     as_run = AS_RUN.get(problem) if table.id == "rocksample" else None
     return Line(

@@ -40,13 +40,9 @@ def search_studies() -> list[Study]:
     ]
 
 
-PLANS_FOR = {"pomcp": ("planning", None), "mcts": ("efe", 1.0)}
-"""The agent and its weight that the paper gives each search."""
-
-
 def _sampled(spec: str, planner: str, simulations: int, horizon: int, unit: str, episodes: int) -> Job:
     """Episodes with a search that samples: POMCP plans for reward alone, MCTS for EFE."""
-    agent, weight = PLANS_FOR[planner]
+    agent, weight = ("planning", None) if planner == "pomcp" else ("efe", 1.0)
     return simulate_job(
         spec, agent, episodes=episodes, seeds=SEEDS, planner=planner, simulations=simulations, horizon=horizon,
         weight=weight, unit=unit,
