@@ -19,6 +19,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy, decide
 from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph
+from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
@@ -216,3 +217,15 @@ def test_rare_chances_are_told_as_one_in_so_many():
 def test_a_column_of_money_has_the_same_decimals_throughout():
     assert amounts([117, 14.1, None, 0]) == ["117.00", "14.10", "–", "0.00"]
     assert amounts([117, 14, -0.0]) == ["117", "14", "0"]
+
+
+def test_a_band_between_two_others_is_found():
+    """Losses 18.5 p + 1.5 (1 - p), 13.5 p + 3.5 (1 - p) and 6 p + 8 (1 - p) cross at 2/7 and 3/8."""
+    text = """
+    states: [well, ill]
+    losses: {leave: [1.5, 18.5], watch: [3.5, 13.5], treat: [8, 6]}
+    """
+    problem = parse_model(text)
+    found = bands(problem, make_agent("efe", problem))
+    assert [band.action for band in found] == ["leave", "watch", "treat"]
+    assert [band.upper for band in found] == pytest.approx([2 / 7, 3 / 8, 1])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,15 +69,35 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
                 break
             odds = np.union1d(odds, np.linspace(*ends, steps + 1))
             answers = ask(odds)
-    changes = [k for k in range(len(odds) - 1) if answers[k] != answers[k + 1]]
-    low, high = odds[changes].copy(), odds[[k + 1 for k in changes]].copy()
-    while changes and np.any(high - low > CLOSE):
-        middle = (low + high) / 2
-        same = np.array([a == answers[k] for a, k in zip(ask(middle), changes, strict=True)])
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    edges = [0.0, *(1 / (1 + np.exp(-(low + high) / 2))).tolist(), 1.0]
-    firsts = [answers[0], *(answers[k + 1] for k in changes)]
+    changes = _changes(ask, odds, answers)
+    edges = [0.0, *(1 / (1 + math.exp(-place)) for place, _ in changes), 1.0]
+    firsts = [answers[0], *(answer for _, answer in changes)]
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
+
+
+def _changes(
+    ask: Callable[[Array], list[tuple[str, bool]]], odds: Array, answers: list[tuple[str, bool]]
+) -> list[tuple[float, tuple[str, bool]]]:
+    """The log odds at which the answer changes, and to what, in order.
+
+    Where closing in on a change meets a third answer, as of a test that pays only where two commits are worth nearly
+    the same, the change from that one to the next is looked for too.
+    """
+    neighbours = zip(odds.tolist(), answers, odds[1:].tolist(), answers[1:], strict=False)
+    gaps, found = [gap for gap in neighbours if gap[1] != gap[3]], list[tuple[float, tuple[str, bool]]]()
+    while gaps:
+        low, high = np.array([gap[0] for gap in gaps]), np.array([gap[2] for gap in gaps])
+        beyond = [gap[3] for gap in gaps]
+        while np.any(high - low > CLOSE):
+            middle = (low + high) / 2
+            told = ask(middle)
+            same = np.array([answer == gap[1] for answer, gap in zip(told, gaps, strict=True)])
+            beyond = [old if kept else new for old, new, kept in zip(beyond, told, same.tolist(), strict=True)]
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        found += zip(((low + high) / 2).tolist(), beyond, strict=True)
+        rest = zip(high.tolist(), beyond, gaps, strict=True)
+        gaps = [(place, answer, gap[2], gap[3]) for place, answer, gap in rest if answer != gap[3]]
+    return sorted(found)
 
 
 RAREST = 1e-6

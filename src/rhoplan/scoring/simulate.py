@@ -37,7 +37,8 @@ from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
-from rhoplan.scoring.evaluate import Score, check_same_names, evaluate
+from rhoplan.scoring.evaluate import Score, evaluate
+from rhoplan.scoring.worlds import check_same_names
 from rhoplan.statistics import wilson
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)

@@ -24,7 +24,8 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.weights import Chart, ChartedPlan
-from rhoplan.scoring.evaluate import OwnWorld, Score, score_policy
+from rhoplan.scoring.evaluate import Score, score_policy
+from rhoplan.scoring.worlds import World
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: mirror images change together up to rounding."""
@@ -119,7 +120,7 @@ def _follow(chart: Chart, weight: float) -> _Followed:
     graph = chart.graph
     policy = Policy(graph, Agent("planning-ig", chart.horizon, weight))
     policy.plan = ChartedPlan(chart, weight)
-    score = score_policy(policy, OwnWorld(graph), cap=graph.problem.cap)
+    score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))
 

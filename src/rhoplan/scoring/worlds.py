@@ -1,0 +1,168 @@
+"""The world in which a plan is followed: the agent's own model, or another problem whose names agree with it.
+
+Another world is followed by a graph of its own. A case has a node there too, whose belief is what the world, told the
+same results, would believe; so chances and rewards are expectations under that belief. `in_names_of` writes the world
+down in the agent's names and order first: then an action's slot, an outcome's number and a state's place are the same
+on both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """Ending actions about one factor: the acts (k,) that they are, the belief (k, S) about the factor, what they pay
+    (k, S) in each state, and whether (k, S) they are a best one for it among those on the menu."""
+
+    factor: int
+    place: Ids
+    belief: Array
+    rewards: Array
+    right: Array
+
+    @property
+    def mean(self) -> Array:
+        """What they pay on average (k,)."""
+        result: Array = (self.belief * self.rewards).sum(axis=1)
+        return result
+
+
+class World:
+    """The agent's model, on its graph; or, where `problem` is given, that problem on a graph of its own.
+
+    Shapes: m acts of cases at `node` (m,) of the agent's graph and `truth` (m,) of the world's.
+    """
+
+    def __init__(self, agent_graph: Graph, problem: Problem | None = None) -> None:
+        self.is_model = problem is None
+        self.graph = agent_graph if problem is None else Graph(in_names_of(agent_graph.problem, problem))
+
+    @property
+    def problem(self) -> Problem:
+        return self.graph.problem
+
+    def start(self, node: Ids) -> Ids:
+        """The world's nodes (n,) of cases that begin at `node` (n,): the start, where the world is another."""
+        return node if self.is_model else np.full(len(node), self.graph.root)
+
+    def outcomes(self, truth: Ids, slot: Ids) -> tuple[Array, Ids]:
+        """Probability (m, O) of each outcome of the actions taken, and the world's node (m, O) after it."""
+        self._expand(truth, slot)
+        return self.graph.probability[truth, slot], self.graph.next[truth, slot].astype(np.int64)
+
+    def going_rewards(self, truth: Ids, slot: Ids) -> Array:
+        """Expected reward (m,) of actions that go on."""
+        self._expand(truth, slot)
+        result: Array = self.graph.reward[truth, slot]
+        return result
+
+    def endings(self, truth: Ids, ending: Ids) -> list[Ending]:
+        """What ending actions (m,) bring, those about one factor together."""
+        found = []
+        for visible, places in self.graph.by_endings(truth) if len(truth) else ():
+            menu = self.graph.menus[visible]
+            for (factor, columns, rewards), right in zip(menu.ending_rewards, menu.right, strict=True):
+                number = np.searchsorted(columns, ending[places])
+                inside = columns[np.minimum(number, len(columns) - 1)] == ending[places]
+                chosen, number = places[inside], number[inside]
+                if chosen.size:
+                    beliefs = self.graph.beliefs(truth[chosen], factor)
+                    found.append(Ending(factor, chosen, beliefs, rewards.T[number], right.T[number]))
+        return found
+
+    def _expand(self, truth: Ids, slot: Ids) -> None:
+        if not self.is_model:
+            wanted = np.zeros((len(truth), self.graph.known.shape[1]), dtype=bool)
+            wanted[np.arange(len(truth)), slot] = True
+            self.graph.expand(truth, wanted)
+
+
+def in_names_of(problem: Problem, world: Problem) -> Problem:
+    """`world` with the names of `problem` in their order: its states, the actions on its menus, their outcomes.
+
+    ProblemError where something that the agent can do or see has no counterpart; menus are compared as they are met.
+    """
+    if len(world.factors) != len(problem.factors):
+        mine, theirs = len(problem.factors), len(world.factors)
+        raise ProblemError(
+            f"world '{world.name}' must have the {mine} hidden factors of '{problem.name}'; it has {theirs}"
+        )
+    orders = []
+    for one, other in zip(problem.factors, world.factors, strict=True):
+        if sorted(one.states) != sorted(other.states):
+            raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(one.states)}")
+        orders.append(np.array([other.states.index(state) for state in one.states]))
+    factors = tuple(
+        replace(mine, prior=other.prior[order])
+        for mine, other, order in zip(problem.factors, world.factors, orders, strict=True)
+    )
+    menu = TranslatedMenu(problem, world, tuple(orders))
+    return replace(world, factors=factors, start=problem.start, menu=menu, leaf=None)
+
+
+@dataclass(frozen=True, eq=False)
+class TranslatedMenu(CachedMenu):
+    """The world's numbers on the agent's menus. orders: where each of the agent's states is among the world's."""
+
+    problem: Problem
+    world: Problem
+    orders: tuple[Ids, ...]
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        # Which tests may be run is for the agent's rules to say; the world says what they cost and show.
+        offered = getattr(self.world.menu, "whatever", self.world.menu)
+        theirs = {action.name: action for action in offered(visible)}
+        return tuple(self._translated(action, theirs.get(action.name)) for action in self.problem.menu(visible))
+
+    def _translated(self, mine: Action, other: Action | None) -> Action:
+        world, name = self.world.name, self.problem.name
+        if other is None or other.ends_episode != mine.ends_episode or other.factor != mine.factor:
+            raise ProblemError(f"world '{world}' must have {mine.kind} '{mine.name}' wherever '{name}' has it")
+        if sorted(mine.outcomes) != sorted(other.outcomes):
+            listed = _listed(mine.outcomes)
+            raise ProblemError(f"world '{world}' must have {mine.kind} '{mine.name}' with outcomes {listed}")
+        order = self.orders[mine.factor]
+        columns = [other.outcomes.index(outcome) for outcome in mine.outcomes]
+        change = other.transition
+        if change is not None:
+            change = change[..., order[:, None], order] if change.ndim == 2 else change[columns][:, order][:, :, order]
+        return replace(
+            mine, reward=other.reward[order], likelihood=other.likelihood[order][:, columns], transition=change
+        )
+
+
+def check_same_names(problem: Problem, world: Problem) -> None:
+    """Raise ProblemError unless `world` has the states, tests, outcomes and commits that the agent's model names."""
+    if not world.is_flat:
+        raise ProblemError(f"world '{world.name}' is not an observe-then-commit problem")
+    if sorted(problem.states) != sorted(world.states):
+        raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(problem.states)}")
+    tests = {test.name: sorted(test.outcomes) for test in world.flat.tests}
+    for test in problem.flat.tests:
+        if tests.get(test.name) != sorted(test.outcomes):
+            raise ProblemError(
+                f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
+            )
+    if world.flat.rules != problem.flat.rules:
+        raise ProblemError(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")
+    once = {test.name for test in world.flat.tests if not test.repeatable}
+    for test in problem.flat.tests:
+        if test.repeatable and test.name in once:
+            raise ProblemError(f"world '{world.name}' lets test '{test.name}' run once; '{problem.name}' repeats it")
+    commits = {commit.name for commit in world.flat.commits}
+    for commit in problem.flat.commits:
+        if commit.name not in commits:
+            raise ProblemError(f"world '{world.name}' must have commit '{commit.name}'")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
