@@ -18,6 +18,7 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import ranked
 from rhoplan.model.problem import END, Action, Array, Ids, Problem
+from rhoplan.planning.exact import Plan
 
 UNDECIDED = -9
 
@@ -31,9 +32,13 @@ class Policy:
     def __init__(self, graph: Graph, agent: Agent) -> None:
         self.graph, self.agent = graph, agent
         self.chooser = agent.planner.on(graph, agent.objective)
-        self.plan = self.chooser.plan
         self.choice: Ids = np.empty(0, dtype=np.int64)
         self.ending: Ids = np.empty(0, dtype=np.int64)
+
+    @property
+    def plan(self) -> Plan:
+        """The values that decisions are explained with."""
+        return self.chooser.plan
 
     @property
     def is_deterministic(self) -> bool:
