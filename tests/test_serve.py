@@ -128,7 +128,8 @@ def test_solve_gives_what_the_command_line_gives(post: Any, command: Any) -> Non
 
 def test_models_are_listed_with_everything_that_ships(client: Any, command: Any) -> None:
     listed = client.get("models").json()
-    assert_same({key: listed[key] for key in ("problems", "models", "agents", "planners")}, command("list"))
+    names = ("problems", "models", "agents", "planners", "utilities", "settings")
+    assert_same({key: listed[key] for key in names}, command("list"))
 
 
 @pytest.mark.parametrize("name", [*WORKED_MODELS, *PROBLEMS])
