@@ -148,7 +148,8 @@ class _Asker:
 
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and self.agent.commits_count) for p in group]
+        convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
+        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
