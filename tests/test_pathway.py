@@ -21,6 +21,7 @@ from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.report.drawing import as_svg
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.followed import Followed
 
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
 
@@ -107,7 +108,7 @@ def test_totals_of_many_places_are_those_of_each(name):
     places = [(node, left) for node in nodes for left in (0, 1, 3, problem.cap)]
     found = totals(policy, places)
     for node, left in places:
-        one, other = found[node, left], look_ahead(policy, node, cap=left)
+        one, other = found[node, left], look_ahead(Followed(policy, node, cap=left))
         for what in ("tests", "cost", "reward", "right", "cut"):
             assert getattr(one, what) == pytest.approx(getattr(other, what), abs=1e-8), (what, left)
         assert one.commits == pytest.approx(other.commits, abs=1e-9)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.advice.outlay import course
 from rhoplan.advice.pathway import looked_for
+from rhoplan.advice.sensitivity import first_actions, plans_versions
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.versions import Layout
+from rhoplan.scoring.followed import Followed
 
 POINTS, FINER = 65, (75, 150, 300)
 """Beliefs that are asked about, evenly spread in log odds: first anywhere, then in steps from the last stop on one side
@@ -46,17 +48,12 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
     """
     if not problem.is_flat or len(problem.states) != 2:
         return ()
-    graph, begin = Graph(problem), time.monotonic()
-    policy, first_is_it = Policy(graph, agent), looked_for(problem) == problem.states[0]
+    begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
+    answer = _together(problem, agent) if plans_versions(problem, agent) else _one_by_one(problem, agent)
 
     def ask(odds: Array) -> list[tuple[str, bool]]:
         chances = 1 / (1 + np.exp(-odds))
-        beliefs = np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1)
-        nodes = graph.nodes([problem.start] * len(chances), (beliefs,))
-        policy.settle(nodes)
-        menu = graph.menus[graph.visible[nodes[0]]]
-        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
-        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+        return answer(np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1))
 
     odds = np.linspace(-FURTHEST, FURTHEST, POINTS)
     answers = ask(odds)
@@ -73,6 +70,38 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
     edges = [0.0, *(1 / (1 + math.exp(-place)) for place, _ in changes), 1.0]
     firsts = [answers[0], *(answer for _, answer in changes)]
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
+
+
+def _together(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+    """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
+    even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
+    layout = Layout(even, (), agent.horizon)
+
+    def answer(beliefs: Array) -> list[tuple[str, bool]]:
+        found = []
+        for start in range(0, len(beliefs), layout.at_once):
+            part = beliefs[start : start + layout.at_once]
+            versions = [replace(even, factors=(replace(even.factors[0], prior=belief),)) for belief in part]
+            first = first_actions(layout, versions, agent)
+            found += [(first.names[place], place < first.endings) for place in first.choice.tolist()]
+        return found
+
+    return answer
+
+
+def _one_by_one(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+    """As `_together`, for agents that do not plan versions at once."""
+    graph = Graph(problem)
+    policy = Policy(graph, agent)
+
+    def answer(beliefs: Array) -> list[tuple[str, bool]]:
+        nodes = graph.nodes([problem.start] * len(beliefs), (beliefs,))
+        policy.settle(nodes)
+        menu = graph.menus[graph.visible[nodes[0]]]
+        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
+        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+
+    return answer
 
 
 def _changes(
@@ -118,17 +147,12 @@ class Stopping:
     highest: float
 
 
-def stops(policy: Policy, node: int, *, cap: int) -> tuple[Stopping, ...]:
-    """How sure the plan is at each commit that it comes to from `node`, in the model's order."""
-    graph, problem = policy.graph, policy.graph.problem
-    ended: dict[int, float] = {}
-    for mass in course(policy, node, cap=cap):
-        for where, share in mass.items():
-            if policy.choice[where] < 0:
-                ended[where] = ended.get(where, 0.0) + share
+def stops(followed: Followed) -> tuple[Stopping, ...]:
+    """How sure a plan that was followed is at each commit that it comes to, in the model's order."""
+    graph, problem, ended = followed.graph, followed.graph.problem, followed.stops
     found = []
     for place, commit in enumerate(problem.flat.commits):
-        ways = [(share, where) for where, share in ended.items() if int(policy.ending[where]) == place]
+        ways = [(share, where) for where, share in ended.items() if int(followed.policy.ending[where]) == place]
         sure = [(share, float(graph.situation(where).belief @ problem.flat.right[place])) for share, where in ways]
         counted = [right for share, right in sure if share >= RAREST]
         if counted:

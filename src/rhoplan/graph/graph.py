@@ -11,6 +11,7 @@ their M and O from the start; those of others can grow with the graph, so arrays
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -189,6 +190,15 @@ class Graph:
         for code in np.unique(codes).tolist():
             kernel, factor = divmod(code, len(self.tables))
             yield self._kernels[kernel], factor, np.flatnonzero(codes == code)
+
+    @contextmanager
+    def limited(self, nodes: int) -> Iterator[None]:
+        """Within this block the graph may not grow beyond `nodes`, or beyond what it is already."""
+        before, self.node_limit = self.node_limit, min(self.node_limit, max(self.size, nodes))
+        try:
+            yield
+        finally:
+            self.node_limit = before
 
     def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""

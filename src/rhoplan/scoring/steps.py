@@ -63,6 +63,7 @@ def policy_steps(
     unit: str = "nats",
     resolution: float = RESOLUTION,
     limit: int = 1000,
+    graph: Graph | None = None,
 ) -> tuple[Step, ...]:
     """All steps of planning `horizon` actions ahead on a flat problem, for weights from `low` to `high` per `unit`.
 
@@ -70,6 +71,7 @@ def policy_steps(
     other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
     `resolution` gives fewer steps, with brackets of at most that width between them. After `limit` steps the search
     ends; the last step then ends below `high`, and a search from there goes on.
+    graph: of the problem, to use again; the shared one by default.
     Time grows with the number of beliefs that are reached, times the number of steps.
     Not covered: discounts below 1, finite precision, problems that are not flat, horizons of several hundred.
     """
@@ -80,7 +82,7 @@ def policy_steps(
     if not resolution > 0:
         raise AgentError(f"resolution must be above 0; it is {resolution:g}")
     nat = per_nat(1.0, unit)
-    chart, width = Chart(shared_graph(problem), horizon, high * nat), resolution * nat
+    chart, width = Chart(graph or shared_graph(problem), horizon, high * nat), resolution * nat
     given = {low * nat: low, chart.high: high}  # these two come back as they were given, without rounding
     steps: list[Step] = []
     lower, before, now = low * nat, None, _follow(chart, low * nat)
