@@ -122,6 +122,8 @@ class OwnUtility:
         self._scale = scale
 
     def at(self, weight: float) -> OwnUtility:
+        if weight == self.weight:
+            return self
         return OwnUtility(self.function, scale=self._scale, name=self.name, weight=weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
@@ -157,7 +159,7 @@ class TargetBelief(OwnUtility):
         super().__init__(self._divergence, scale=float(-np.log(goal.min())), name="target-belief", weight=weight)
 
     def at(self, weight: float) -> TargetBelief:
-        return TargetBelief(self.target, weight=weight)
+        return self if weight == self.weight else TargetBelief(self.target, weight=weight)
 
     def _divergence(self, beliefs: Array, action: Action) -> Array:
         if beliefs.shape[1] != len(self.target):
