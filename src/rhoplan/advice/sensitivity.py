@@ -99,18 +99,19 @@ def flips(
     unavailable: Iterable[str] = (),
     only: Iterable[str] | None = None,
     budget: float = 10.0,
+    now: str | None = None,
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 
     only: kinds of parameter to look at (prior, weight, cost, first price, reward, loss, likelihood). budget: seconds;
-    what was not reached in that time is `not examined`.
+    what was not reached in that time is `not examined`. now: today's first action, where it is known.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
     end = time.monotonic() + budget
     gone = set(unavailable)
     model = without(problem, gone - {test for test, _ in given})  # what a test said counts, though it is gone now
-    asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests})
+    asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests}, now)
     kinds = None if only is None else set(only)
     chosen = [p for p in parameters(model, agent) if kinds is None or p.kind in kinds]
     found: list[Flip] = []
@@ -157,10 +158,12 @@ def plans_versions(problem: Problem, agent: Agent) -> bool:
 class _Asker:
     """Finds first actions for changed models, many at once where only numbers change."""
 
-    def __init__(self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str]) -> None:
+    def __init__(
+        self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str], now: str | None
+    ) -> None:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
-        self.now = ""
-        self.now = self._alone(problem, agent, 0.0).action
+        self.now = now or ""
+        self.now = now or self._alone(problem, agent, 0.0).action
         self._layouts: dict[bool, Layout | None] = {}
 
     def layout(self, parameter: Parameter) -> Layout | None:

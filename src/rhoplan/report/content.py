@@ -65,7 +65,7 @@ def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget:
         stops=stops(followed),
         rows=rows,
         frontier=_frontier(plans, agent, seconds),
-        flips=flips(problem, agent, budget=budget),
+        flips=flips(problem, agent, budget=budget, now=followed.first),
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
     )
