@@ -21,9 +21,8 @@ from rhoplan.advice.replay import replay  # noqa: E402
 from rhoplan.agents.agent import make_agent  # noqa: E402
 from rhoplan.app.cli import main  # noqa: E402
 from rhoplan.app.serve.overrides import overridden  # noqa: E402
-from rhoplan.app.serve.refusals import FieldError  # noqa: E402
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
-from rhoplan.errors import ProblemError  # noqa: E402
+from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
 from serving import server  # noqa: E402
 
@@ -311,16 +310,20 @@ RESULT = {"test": "listen", "outcome": "hear-left"}
         ([{**RESULT, "who": "me"}], "entries.0.who"),
         ([{**RESULT, "why": 3}], "entries.0.why"),
         ([{**RESULT, "agent": {"name": "efe"}}], "entries.0.agent.horizon"),
-        ([{**RESULT, "agent": {"name": "nobody", "horizon": 2, "weight": 1}}], "entries.0"),
+        ([{**RESULT, "agent": {"name": "nobody", "horizon": 2, "weight": 1}}], "entries.0.agent"),
+        (
+            [{**RESULT, "agent": {"name": "efe", "horizon": 2, "weight": 1, "precision": 1}}],
+            "entries.0.agent.precision",
+        ),
         (
             [{**RESULT, "agent": {"name": "efe", "horizon": 2, "weight": 1, "planner": "mcts"}}],
             "entries.0.agent.planner",
         ),
-        ([RESULT, {"test": "listen", "outcome": "purr"}], "entries.1"),
-        ([RESULT, {"test": "smell", "outcome": "bad"}], "entries.1"),
-        ([{"unavailable": "smell"}], "entries.0"),
-        ([{"unavailable": "listen"}, RESULT], "entries.1"),
-        ([{"commit": "run"}], "entries.0"),
+        ([RESULT, {"test": "listen", "outcome": "purr"}], "entries.1.outcome"),
+        ([RESULT, {"test": "smell", "outcome": "bad"}], "entries.1.test"),
+        ([{"unavailable": "smell"}], "entries.0.unavailable"),
+        ([{"unavailable": "listen"}, RESULT], "entries.1.test"),
+        ([{"commit": "run"}], "entries.0.commit"),
         ([{"commit": "open-left"}, RESULT], "entries.1"),
         ([RESULT] * 201, "entries"),
         ("listen", "entries"),
@@ -358,19 +361,36 @@ def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
         ("decide", {"problem": "tiger", "horizon": 0}, 422, "horizon"),
         ("decide", {"problem": "tiger", "agent": "nobody"}, 422, "agent"),
         ("decide", {"problem": "tiger", "colour": "red"}, 422, "colour"),
-        ("decide", {"problem": "tiger:claws=4"}, 422, "problem"),
-        ("decide", {"problem": "tiger", "given": [["listen", "purr"]]}, 422, "given"),
+        ("decide", {"problem": "tiger:claws=4"}, 422, "problem.claws"),
+        ("decide", {"problem": "tiger:claws"}, 422, "problem"),
+        ("decide", {"problem": "tiger", "given": [["listen", "purr"]]}, 422, "given.0.outcome"),
+        ("decide", {"problem": "tiger", "given": [["smell", "bad"]]}, 422, "given.0.test"),
+        ("advise", {"problem": "tiger", "given": [["listen", "hear-left"], ["smell", "x"]]}, 422, "given.1.test"),
         ("decide", {"problem": "tiger", "given": [["listen"]]}, 422, "given.0.1"),
         ("decide", {}, 422, "problem"),
         ("advise", {"problem": "tiger", "unavailable": ["smell"]}, 422, "unavailable"),
         ("advise", {"problem": "rocksample"}, 422, "problem"),
         ("solve", {"problem": "tiger", "gap": 0}, 422, "gap"),
         ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "prior"),
-        ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs"),
+        ("what-if", {"problem": "tiger", "prior": {"tiger-left": 1}}, 422, "prior"),
+        ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs.purr"),
+        ("what-if", {"problem": "tiger", "costs": {"listen": 1e101}}, 422, "costs.listen"),
+        ("what-if", {"problem": "tiger", "rewards": {"open-left": {"cat": 1}}}, 422, "rewards.open-left.cat"),
+        (
+            "what-if",
+            {"problem": "tiger", "rewards": {"open-left": {"tiger-left": -1e101}}},
+            422,
+            "rewards.open-left.tiger-left",
+        ),
         ("advise", {"problem": "tiger", "agent": "planning-ig", "weight": 1.7e308, "unit": "bits"}, 422, "weight"),
         ("evaluate", {"problem": "tiger", "world": "no-such"}, 404, "world"),
         ("advise", {"problem": "tiger", "precision": 1}, 422, "precision"),
+        ("advise", {"problem": "tiger", "agent": "efe,planning"}, 422, "agent"),
         ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),
+        ("advise", {"problem": {"states": ["a"], "commits": {"x": ["much"]}}}, 422, "problem.commits.x.0"),
+        ("advise", {"problem": {"states": ["a"]}}, 422, "problem"),
+        ("evaluate", {"problem": "tiger", "world": {"states": ["a"], "commits": {"x": [-1], "y": [0]}}}, 422, "world"),
+        ("evaluate", {"problem": "tiger", "world": {"states": ["a", "a"]}}, 422, "world.states.1"),
         ("models", {"name": "../x", "text": "states: [a]"}, 422, "name"),
         ("models", {"name": "tiger", "text": "states: [a]"}, 422, "name"),
     ],
@@ -588,15 +608,19 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
     assert changed.flat.first_prices == {"blood": 4, "exercise": 70}
     assert changed.prior.tolist() == base.prior.tolist()
     for field, wrong in (
-        ("costs", {"costs": {"x": 1}}),
-        ("rewards.treat", {"rewards": {"treat": {"x": 1}}}),
+        ("costs.x", {"costs": {"x": 1}}),
+        ("rewards.treat.x", {"rewards": {"treat": {"x": 1}}}),
+        ("rewards.treat.healthy", {"rewards": {"treat": {"healthy": 1e101}}}),
+        ("first_prices.x", {"first_prices": {"x": 1}}),
+        ("first_prices.blood", {"first_prices": {"blood": -1}}),
         ("prior", {"prior": {"healthy": 1}}),
         ("prior", {"costs": {"age": 2}, "prior": [0.5, 0.6]}),
-        ("costs", {"prior": [0.5, 0.5], "costs": {"age": -1}}),
+        ("costs.age", {"prior": [0.5, 0.5], "costs": {"age": -1}}),
     ):
-        with pytest.raises(FieldError) as caught:
+        with pytest.raises(RhoplanError) as caught:
             overridden(base, **wrong)  # type: ignore[arg-type]
-        assert caught.value.field == field
+        assert caught.value.field is not None
+        assert dotted(caught.value.field) == field
 
 
 def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:

@@ -80,13 +80,15 @@ class Advice:
 def check_fixed(agent: Agent) -> None:
     """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
     faults = {
-        f"planner {agent.planner} samples": agent.searches,
-        "time limits the planning": agent.seconds is not None,
-        "precision lets the agent act at random": not math.isinf(agent.precision),
+        "planner": (f"planner {agent.planner} samples", agent.searches),
+        "time": ("time limits the planning", agent.seconds is not None),
+        "precision": ("precision lets the agent act at random", not math.isinf(agent.precision)),
     }
-    for fault, there in faults.items():
+    for setting, (fault, there) in faults.items():
         if there:
-            raise AgentError(f"{fault}; advice needs an agent that always does the same in the same case")
+            raise AgentError(
+                f"{fault}; advice needs an agent that always does the same in the same case", field=(setting,)
+            )
 
 
 def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
@@ -95,7 +97,9 @@ def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
     menu = problem.flat
     unknown = left_out - {test.name for test in menu.tests}
     if unknown:
-        raise EvidenceError(f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable")
+        raise EvidenceError(
+            f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable", field=("unavailable",)
+        )
     if not left_out:
         return problem
     return replace(problem, menu=menu.without(left_out))

@@ -80,30 +80,39 @@ class Agent:
 
     def __post_init__(self) -> None:
         if self.horizon != int(self.horizon) or not 1 <= self.horizon <= LARGEST_HORIZON:
-            raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {self.horizon}")
+            raise AgentError(
+                f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {self.horizon}", field=("horizon",)
+            )
         if not abs(self.weight) <= LARGEST_REWARD:
-            raise AgentError(f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}")
+            raise AgentError(
+                f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}", field=("weight",)
+            )
         if self.unit not in ("nats", "bits"):
-            raise AgentError(f"unit of information must be nats or bits, not '{self.unit}'")
+            raise AgentError(f"unit of information must be nats or bits, not '{self.unit}'", field=("unit",))
         if not 0 < self.discount <= 1:
-            raise AgentError(f"discount must be above 0 and at most 1; it is {self.discount:g}")
+            raise AgentError(f"discount must be above 0 and at most 1; it is {self.discount:g}", field=("discount",))
         if not self.precision > 0:
-            raise AgentError(f"precision must be above 0; it is {self.precision:g}")
+            raise AgentError(f"precision must be above 0; it is {self.precision:g}", field=("precision",))
         self._check_planner()
 
     def _check_planner(self) -> None:
         if self.planner not in PLANNERS:
-            raise AgentError(f"there is no planner '{self.planner}'; there are {', '.join(PLANNERS)}")
+            raise AgentError(
+                f"there is no planner '{self.planner}'; there are {', '.join(PLANNERS)}", field=("planner",)
+            )
         if self.simulations is not None and self.simulations < 1:
-            raise AgentError(f"simulations must be at least 1; it is {self.simulations}")
+            raise AgentError(f"simulations must be at least 1; it is {self.simulations}", field=("simulations",))
         if self.seconds is not None and not 0 < self.seconds < math.inf:
-            raise AgentError(f"time must be above 0 seconds and finite; it is {self.seconds:g}")
+            raise AgentError(f"time must be above 0 seconds and finite; it is {self.seconds:g}", field=("time",))
         if self.exploration is not None and not 0 <= self.exploration < math.inf:
-            raise AgentError(f"exploration must be at least 0 and finite; it is {self.exploration:g}")
+            raise AgentError(
+                f"exploration must be at least 0 and finite; it is {self.exploration:g}", field=("exploration",)
+            )
         if self.searches and (math.isfinite(self.precision) or self.utility or not self.commits_count):
             raise AgentError(
                 f"planner {self.planner} takes reward and weighted information and the best action only; "
-                "a precision, an own utility and epistemic-only need planner exact or anytime"
+                "a precision, an own utility and epistemic-only need planner exact or anytime",
+                field=("planner",),
             )
 
     @property
@@ -145,9 +154,9 @@ def make_agent(
         return Agent(name, 1, 1.0 if weight is None else weight, unit, rule=problem.rules[name])
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
-        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
+        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
     if weight is not None and not weight >= 0:
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
     kind, notes = AGENTS[name], []
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")

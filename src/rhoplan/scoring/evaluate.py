@@ -24,6 +24,7 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import distinct, grown
 from rhoplan.model.observe_then_commit import Done, best_commits
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.scoring.worlds import check_world
 
 NEGLIGIBLE = 1e-17
 """Mass at one node at one step below which it is no longer followed, unless so much is at stake there that it matters;
@@ -60,19 +61,26 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     """
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}")
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
     if agent.searches or agent.seconds is not None:
         budget = "samples" if agent.searches else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner} {budget}: its score can be estimated by `rhoplan simulate`, not computed"
+            f"planner {agent.planner} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
+            field=("planner",) if agent.searches else ("time",),
         )
     if not problem.is_flat:
         from rhoplan.scoring.pushing import push
 
         if world is not None and world is not problem:
-            raise ProblemError(f"'{problem.name}' can be scored exactly in its own world only: simulate it in another")
+            check_world(problem, world)
+            raise ProblemError(
+                f"'{problem.name}' can be scored exactly in its own world only: `rhoplan simulate` takes another",
+                field=("world",),
+            )
         if not math.isinf(agent.precision):
-            raise AgentError(f"a finite precision on '{problem.name}' can be simulated, not scored exactly")
+            raise AgentError(
+                f"a finite precision on '{problem.name}' can be simulated, not scored exactly", field=("precision",)
+            )
         return push(problem, agent, cap=steps)
     policy = Policy(shared_graph(problem), agent)
     truth = OwnWorld(policy.graph) if world is None or world is problem else OtherWorld(policy.graph, world)
@@ -123,7 +131,7 @@ class OtherWorld:
 
     def __init__(self, graph: Graph, world: Problem) -> None:
         problem = graph.problem
-        check_same_names(problem, world)
+        check_world(problem, world)
         self.graph = graph
         order = [world.states.index(state) for state in problem.states]
         self.start: Array = world.prior[order]
@@ -320,34 +328,6 @@ def _sums(targets: Ids, values: Array, size: int) -> Array:
     for column in range(values.shape[1]):
         result[:, column] = np.bincount(targets, weights=values[:, column], minlength=size)
     return result
-
-
-def check_same_names(problem: Problem, world: Problem) -> None:
-    """Raise ProblemError unless `world` has the states, tests, outcomes and commits that the agent's model names."""
-    if not world.is_flat:
-        raise ProblemError(f"world '{world.name}' is not an observe-then-commit problem")
-    if sorted(problem.states) != sorted(world.states):
-        raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(problem.states)}")
-    tests = {test.name: sorted(test.outcomes) for test in world.flat.tests}
-    for test in problem.flat.tests:
-        if tests.get(test.name) != sorted(test.outcomes):
-            raise ProblemError(
-                f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
-            )
-    if world.flat.rules != problem.flat.rules:
-        raise ProblemError(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")
-    once = {test.name for test in world.flat.tests if not test.repeatable}
-    for test in problem.flat.tests:
-        if test.repeatable and test.name in once:
-            raise ProblemError(f"world '{world.name}' lets test '{test.name}' run once; '{problem.name}' repeats it")
-    commits = {commit.name for commit in world.flat.commits}
-    for commit in problem.flat.commits:
-        if commit.name not in commits:
-            raise ProblemError(f"world '{world.name}' must have commit '{commit.name}'")
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
 
 def _refuse_impossible(policy: Policy, sources: Ids, slots: Ids, flow: Array, targets: NDArray[np.int32]) -> None:

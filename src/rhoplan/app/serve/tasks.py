@@ -21,11 +21,10 @@ from rhoplan.app.records import (
     solution_record,
 )
 from rhoplan.app.serve.overrides import overridden
-from rhoplan.app.serve.refusals import FieldError
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Shelf
 from rhoplan.belief.situation import available, branch, initial, observe, observe_all
-from rhoplan.errors import AgentError, EvidenceError, ProblemError
+from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import END, Problem
 
@@ -46,7 +45,7 @@ def catalogue(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     from rhoplan.advice.variations import stake
 
     text, language = source.text, source.language
@@ -98,7 +97,7 @@ def check(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def decision(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """`rhoplan decide --json`."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent, given = _agent(problem, request), _evidence(request)
     found = decide(problem, agent, observe_all(problem, given), seed=request.get("seed", 0))
     return decision_record(problem, agent, found, given)
@@ -106,7 +105,7 @@ def decision(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     here, paid = initial(problem), 0.0
     for test, outcome in _evidence(request):
         before, here = here, observe(problem, here, test, outcome)
@@ -139,7 +138,7 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def advice(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The Case screen: what to do next, why, and how much longer."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     return _advice(problem, source.key, _agent(problem, request), request, shelf)
 
 
@@ -147,7 +146,7 @@ def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
     from rhoplan.advice.journal import agent_of
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     case = _case(problem, source.key, agent, shelf)
     for place, entry in enumerate(request["entries"]):
@@ -155,8 +154,10 @@ def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         try:
             case.ask(agent_of(who, problem) if who else agent)
             case.take({name: value for name, value in entry.items() if value is not None})
-        except (EvidenceError, AgentError) as error:
-            raise FieldError(f"entries.{place}", str(error)) from None
+        except AgentError as error:  # the agent as a whole, or one of its settings
+            raise error.within("entries", place, *([] if error.field == ("agent",) else ["agent"])) from None
+        except EvidenceError as error:
+            raise error.within("entries", place) from None
     case.ask(agent)
     return case.as_dict()
 
@@ -174,9 +175,9 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     try:
         cases, difference, last = replay_text(request["text"], "the text", case_of=start)
     except (ProblemError, AgentError) as error:
-        raise FieldError("text", str(error)) from None
+        raise RhoplanError(str(error), field=("text",)) from None
     if last is None:
-        raise FieldError("text", "the text must hold a case; it is empty")
+        raise RhoplanError("the text must hold a case; it is empty", field=("text",))
     return {"cases": cases, "difference": difference, "case": last}
 
 
@@ -184,8 +185,8 @@ def evaluation(source: Source, request: Request, shelf: Shelf) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
     from rhoplan.scoring.evaluate import evaluate
 
-    problem = shelf.problem(source)
-    world = shelf.problem(request["world"]) if request.get("world") else None
+    problem = _named("problem", source, shelf)
+    world = _named("world", request["world"], shelf) if request.get("world") else None
     agents = _agents(problem, request)
     scores = [evaluate(problem, agent, world=world, cap=request.get("cap")) for agent in agents]
     records = [score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
@@ -197,7 +198,7 @@ def solution(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     weight = request.get("weight") or 0.0
     unit, discount = request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
@@ -216,7 +217,7 @@ def pathway(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The recommended pathway as a tree."""
     from rhoplan.advice.pathway import pathway as draw
 
-    problem, left = shelf.problem(source), request.get("unavailable") or ()
+    problem, left = _named("problem", source, shelf), request.get("unavailable") or ()
     graph = shared_graph(_narrowed(problem, source.key, left, shelf))
     settings = {key: request[key] for key in ("smallest", "most_nodes") if request.get(key) is not None}
     found = draw(problem, _agent(problem, request), _evidence(request), unavailable=left, graph=graph, **settings)
@@ -227,7 +228,7 @@ def comparison(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]
     """Ways of deciding side by side, and reward against success over the weight."""
     from rhoplan.advice.compare import compare, frontier
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     seconds = SHARE_OF_LIMIT / 2 * request["seconds"]
     rows = [row.as_dict() for row in compare(problem, agent, seconds=min(5.0, seconds))]
@@ -239,7 +240,7 @@ def comparison(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]
 
 def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """Advice with other numbers, the advice without them, and where the first action flips."""
-    base = shelf.problem(source)
+    base = _named("problem", source, shelf)
     changes = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
     key = f"{source.key}|{sorted(changes.items())!r}" if changes else source.key
     problem = shelf.get(key, lambda: overridden(base, **changes)) if changes else base
@@ -265,7 +266,7 @@ def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     from rhoplan.report.content import make_report
     from rhoplan.report.page.page import page
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     parts = SHARE_OF_LIMIT * request["seconds"]
     return {"html": page(make_report(problem, agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2)))}
@@ -298,6 +299,15 @@ def _advice(problem: Problem, key: str, agent: Agent, request: Request, shelf: S
     return advice_record(problem, agent, found)
 
 
+def _named(field: str, source: Source, shelf: Shelf) -> Problem:
+    """The problem that `field` of the request names or holds; a fault in it is told by its place in the request."""
+    try:
+        problem: Problem = shelf.problem(source)
+    except ProblemError as error:
+        raise ProblemError(error.message, field=error.field).within(field) from None
+    return problem
+
+
 def _case(problem: Problem, key: str, agent: Agent, shelf: Shelf) -> Case:
     """A case without entries, planned on the graphs at hand."""
     from rhoplan.advice.journal import Case
@@ -327,7 +337,7 @@ def _narrowed(problem: Problem, key: str, unavailable: Any, shelf: Shelf) -> Pro
 def _agent(problem: Problem, request: Request) -> Agent:
     agents = _agents(problem, request)
     if len(agents) != 1:
-        raise AgentError("this takes one agent at a time")
+        raise AgentError("this takes one agent at a time", field=("agent",))
     return agents[0]
 
 
