@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
@@ -210,17 +211,80 @@ def test_what_if_says_when_the_advice_changes(post: Any) -> None:
 
 def test_what_if_finds_the_flip_and_it_holds_on_both_sides(post: Any) -> None:
     found = post("what-if", problem="screening-cascade", only=["cost"])
-    flip = next(row for row in found["flips"] if row["parameter"] == "cost of strip")
+    flip = next(row for row in found["flips"] if row["id"] == "cost.strip")
     assert flip["up"]["status"] == "flips"
     for value, expected in ((flip["up"]["before"], flip["now"]), (flip["up"]["beyond"], flip["up"]["then"])):
-        moved = post("what-if", problem="screening-cascade", costs={"strip": value}, flips=False)
-        assert moved["advice"]["do"] == expected
+        for change in ({"costs": {"strip": value}}, {"values": {flip["id"]: value}}):
+            moved = post("what-if", problem="screening-cascade", flips=False, **change)
+            assert moved["advice"]["do"] == expected
+    nearest = [row["nearest"] for row in found["flips"] if row["nearest"] is not None]
+    assert min(nearest) == min(
+        row[way]["distance"] for row in found["flips"] for way in ("down", "up") if row[way]["value"]
+    )
+
+
+def test_what_if_tells_numbers_by_their_ids(post: Any) -> None:
+    found = post("what-if", problem="four-diseases", flips=False, most=2)
+    rows = {row["id"]: row for row in found["parameters"]}
+    assert {row["kind"] for row in rows.values()} == set(found["counts"])
+    assert all(row["value"] == row["own"] for row in rows.values())
+    problem = make("four-diseases")
+    first, second, third = problem.states[:3]
+    assert [row["names"] for row in rows.values() if row["kind"] == "prior"] == [[first], [second]]
+    assert found["counts"]["prior"] == len(problem.states)
+    moved = post("what-if", problem="four-diseases", flips=False, values={f"prior.{first}": 0.9, "weight": 3})
+    rows = {row["id"]: row for row in moved["parameters"]}
+    assert (rows[f"prior.{first}"]["value"], rows["weight"]["value"], moved["advice"]["weight"]) == (0.9, 3, 3)
+    rest = (rows[f"prior.{second}"], rows[f"prior.{third}"])
+    assert rest[0]["value"] / rest[1]["value"] == pytest.approx(rest[0]["own"] / rest[1]["own"])
+    assert rest[0]["value"] == pytest.approx(0.1 * rest[0]["own"] / (1 - rows[f"prior.{first}"]["own"]))
+    assert rows[f"prior.{first}"]["own"] == problem.prior[0]
+
+
+def test_numbers_that_a_page_shows_are_told(post: Any) -> None:
+    """What the page once computed by itself: commits at a belief, chances of outcomes, differences, losses."""
+    problem, given = make("screening-cascade"), []
+    advice = post("advise", problem="screening-cascade", given=given)
+    assert advice["entropy_bits"] == pytest.approx(advice["entropy"] / np.log(2))
+    belief = np.array([advice["belief"][state] for state in problem.states])
+    rows = {row["commit"]: row for row in advice["commits"]}
+    assert [row["value"] for row in advice["commits"]] == sorted((r["value"] for r in rows.values()), reverse=True)
+    for commit, right in zip(problem.flat.commits, problem.flat.right, strict=True):
+        row = rows[commit.name]
+        assert row["value"] == pytest.approx(belief @ commit.reward)
+        assert row["stake"] == -row["value"]  # this model counts losses
+        assert row["wrong"] == pytest.approx(belief @ (1 - right), abs=1e-12)
+        best = next((option["net"] for option in advice["options"] if option["test"] == advice["do"]), 0.0)
+        assert row["behind"] == pytest.approx(best - (row["value"] - advice["stop"]["value"]))
+    for option in advice["options"]:
+        test = next(test for test in problem.flat.tests if test.name == option["test"])
+        told = {row["outcome"]: row["probability"] for row in option["outcomes"]}
+        assert told == pytest.approx(dict(zip(test.outcomes, belief @ test.likelihood, strict=True)))
+        assert option["behind"] == pytest.approx(best - option["net"])
+    decision = post("decide", problem="tiger")
+    chosen = next(row for row in decision["actions"] if row["name"] == decision["choice"])
+    assert all(row["behind"] == pytest.approx(chosen["value"] - row["value"]) for row in decision["actions"])
+    here = post("situation", problem="tiger", given=[["listen", "hear-left"]])
+    assert here["paid"] == -1
+    assert all(
+        row["in_all"] == here["paid"] + row["reward"] and row["cost"] == -row["reward"] for row in here["actions"]
+    )
 
 
 def test_compare_has_rows_and_a_frontier(post: Any) -> None:
     found = post("compare", problem="screening-cascade")
     assert {"commit-now", "cost-only", "asked"} <= {row["key"] for row in found["rows"]}
     assert found["frontier"]["points"]
+    rows = {row["key"]: row for row in found["rows"]}
+    assert found["cost_only_better_by"] == pytest.approx(
+        rows["cost-only"]["reward"] - rows["asked"]["reward"], abs=1e-6
+    )
+    assert all(row["stake"] == pytest.approx(row["loss"]) for row in rows.values() if row["reward"] is not None)
+    low, high = rows["optimum"]["stake_bounds"]
+    assert (low, high) == (-rows["optimum"]["upper"], -rows["optimum"]["lower"])
+    points = found["frontier"]["points"]
+    assert points[found["frontier"]["best"]]["reward"] == max(point["reward"] for point in points)
+    assert all(point["stake"] == -point["reward"] for point in points)
 
 
 def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None:
@@ -374,6 +438,9 @@ def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
         ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "prior"),
         ("what-if", {"problem": "tiger", "prior": {"tiger-left": 1}}, 422, "prior"),
         ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs.purr"),
+        ("what-if", {"problem": "tiger", "values": {"cost.purr": 1}}, 422, "values.cost\\.purr"),
+        ("what-if", {"problem": "tiger", "values": {"cost.listen": -1}}, 422, "values.cost\\.listen"),
+        ("what-if", {"problem": "tiger", "only": ["first price"]}, 422, "only.0"),
         ("what-if", {"problem": "tiger", "costs": {"listen": 1e101}}, 422, "costs.listen"),
         ("what-if", {"problem": "tiger", "rewards": {"open-left": {"cat": 1}}}, 422, "rewards.open-left.cat"),
         (

@@ -58,7 +58,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Advice:
-    """Everything a person must see within five seconds, and the table behind it."""
+    """Everything a person must see within five seconds, and the table behind it.
+
+    commits: what stopping now with each commit means, the best first. behind: how much less than the advice each
+    action is worth. chances: of each test on offer, how likely its outcomes are.
+    """
 
     given: tuple[tuple[str, str], ...]
     unavailable: tuple[str, ...]
@@ -75,6 +79,9 @@ class Advice:
     results: tuple[Result, ...]
     ahead: Ahead
     cost_only: str
+    commits: tuple[Stop, ...]
+    behind: dict[str, float]
+    chances: dict[str, dict[str, float]]
 
 
 def check_fixed(agent: Agent) -> None:
@@ -157,6 +164,13 @@ def advise(
         results=results,
         ahead=ahead,
         cost_only=preferred(cheaper, node, action_values(cheaper, node)).name,
+        commits=tuple(_stop(model, situation, v.name, v.reward) for v in order if v.kind == "commit"),
+        behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
+        chances={
+            action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
+            for action in model.menu(situation.visible)
+            if not action.ends_episode
+        },
     )
 
 

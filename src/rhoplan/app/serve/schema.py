@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rhoplan.advice.journal import KINDS
+from rhoplan.advice.variations import Kind
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Problem = Annotated[
@@ -108,9 +109,13 @@ class WhatIf(Advise):
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None
     first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    values: Annotated[dict[Annotated[str, Field(max_length=2000)], float], Field(max_length=200)] | None = Field(
+        None, description="Other numbers by their ids, set one after the other."
+    )
     base_weight: float | None = Field(None, ge=0, description="Weight of the advice that it is compared with.")
     flips: bool = Field(True, description="Whether to look for the values at which the first action changes.")
-    only: Annotated[list[Name], Field(max_length=200)] | None = None
+    only: list[Kind] | None = None
+    most: int = Field(24, ge=0, le=10_000, description="How many `parameters` of each kind to tell.")
     budget: float | None = Field(None, gt=0, description="Seconds to look for flips.")
 
 

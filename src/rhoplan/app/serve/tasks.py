@@ -14,8 +14,9 @@ from rhoplan.agents.policy import decide
 from rhoplan.app.records import (
     advice_record,
     catalogue_record,
+    comparison_record,
     decision_record,
-    describe,
+    parameter_records,
     problem_record,
     score_record,
     solution_record,
@@ -70,7 +71,6 @@ def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         "states": list(problem.states),
         "grid": problem.details.get("grid"),
         "places": problem.details.get("places"),
-        "losses": bool(problem.details.get("losses")),
         "stake": stake(problem) if problem.is_flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],
@@ -126,7 +126,9 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
                 "name": action.name,
                 "kind": action.kind,
                 "factor": problem.factors[action.factor].name,
-                "reward": float(here.beliefs[action.factor] @ action.reward),
+                "reward": (reward := float(here.beliefs[action.factor] @ action.reward)),
+                "cost": -reward + 0.0,
+                "in_all": paid + reward,
                 "outcomes": [
                     {"outcome": one.outcome, "probability": one.probability} for one in branch(problem, here, action)
                 ],
@@ -166,6 +168,7 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """`rhoplan replay --json`, and the last case, to go on with."""
     from rhoplan.advice.journal import agent_of
     from rhoplan.advice.replay import replay_text
+    from rhoplan.belief.information import per_nat
 
     def start(record: dict[str, Any]) -> Case:
         kept = Source(record["problem"], record["model"])
@@ -178,7 +181,8 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         raise RhoplanError(str(error), field=("text",)) from None
     if last is None:
         raise RhoplanError("the text must hold a case; it is empty", field=("text",))
-    return {"cases": cases, "difference": difference, "case": last}
+    price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
+    return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
 
 
 def evaluation(source: Source, request: Request, shelf: Shelf) -> Any:
@@ -231,23 +235,21 @@ def comparison(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]
     problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     seconds = SHARE_OF_LIMIT / 2 * request["seconds"]
-    rows = [row.as_dict() for row in compare(problem, agent, seconds=min(5.0, seconds))]
+    rows = compare(problem, agent, seconds=min(5.0, seconds))
     edge = None
     if request.get("frontier", True):
-        edge = frontier(problem, agent.horizon, high=request.get("high"), seconds=min(5.0, seconds)).as_dict()
-    return {**describe(problem, agent), "kind": "exact", "rows": rows, "frontier": edge}
+        edge = frontier(problem, agent.horizon, high=request.get("high"), seconds=min(5.0, seconds))
+    return comparison_record(problem, agent, rows, edge)
 
 
 def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
-    """Advice with other numbers, the advice without them, and where the first action flips."""
+    """Advice with other numbers, the advice without them, the numbers, and where the first action flips."""
     base = _named("problem", source, shelf)
-    changes = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
-    key = f"{source.key}|{sorted(changes.items())!r}" if changes else source.key
-    problem = shelf.get(key, lambda: overridden(base, **changes)) if changes else base
-    agent = _agent(problem, request)
+    key, problem, agent = _changed(base, source.key, request, shelf)
     told = _advice(problem, key, agent, request, shelf)
-    plain = {**request, "weight": request.get("base_weight")}
-    before = _advice(base, source.key, _agent(base, plain), request, shelf)
+    own = _agent(base, {**request, "weight": request.get("base_weight")})
+    before = _advice(base, source.key, own, request, shelf)
+    numbers, counts = parameter_records(problem, agent, (base, own), most=request["most"])
     found = None
     if request.get("flips", True):
         from rhoplan.advice.sensitivity import flips
@@ -258,7 +260,14 @@ def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
             flip.as_dict()
             for flip in flips(problem, agent, _evidence(request), unavailable=left, only=only, budget=budget)
         ]
-    return {"advice": told, "without_changes": before["do"], "changed": told["do"] != before["do"], "flips": found}
+    return {
+        "advice": told,
+        "without_changes": before["do"],
+        "changed": told["do"] != before["do"],
+        "parameters": numbers,
+        "counts": counts,
+        "flips": found,
+    }
 
 
 def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
@@ -313,6 +322,25 @@ def _case(problem: Problem, key: str, agent: Agent, shelf: Shelf) -> Case:
     from rhoplan.advice.journal import Case
 
     return Case(problem, agent, graph_of=lambda left: shared_graph(_narrowed(problem, key, left, shelf)))
+
+
+def _changed(base: Problem, key: str, request: Request, shelf: Shelf) -> tuple[str, Problem, Agent]:
+    """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
+    from rhoplan.advice.variations import with_values
+
+    parts = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
+    problem = overridden(base, **parts) if parts else base
+    values = request.get("values") or {}
+    try:
+        moved, agent = with_values(problem, _agent(problem, request), values)
+    except RhoplanError as error:
+        raise error.within("values") from None
+    numbers = {name: value for name, value in values.items() if name != "weight"}
+    if not parts and not numbers:
+        return key, base, agent
+    key = f"{key}|{sorted(parts.items())!r}{list(numbers.items())!r}"
+    found: Problem = shelf.get(key, lambda: moved)
+    return key, found, agent
 
 
 def _digest(problem: Problem) -> str | None:
