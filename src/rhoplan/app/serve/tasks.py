@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
@@ -27,6 +28,7 @@ from rhoplan.app.serve.worker import Shelf
 from rhoplan.belief.situation import available, branch, initial, observe, observe_all
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import shared_graph
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
 
 if TYPE_CHECKING:
@@ -382,7 +384,11 @@ def _evidence(request: Request) -> Evidence:
 
 
 def _plain(visible: Any) -> Any:
-    """A visible state as JSON can hold it: places stay lists of numbers, sets become sorted lists."""
+    """A visible state as JSON can hold it: places stay lists of numbers, sets become sorted lists, records maps."""
+    if isinstance(visible, Done):
+        return {name: _plain(part) for name, part in visible._asdict().items()}
+    if isinstance(visible, Fraction):
+        return float(visible)
     if isinstance(visible, frozenset | set):
         return sorted((_plain(item) for item in visible), key=repr)
     if isinstance(visible, tuple | list):
