@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import json
+import select
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +25,15 @@ from rhoplan.advice.journal import Case  # noqa: E402
 from rhoplan.advice.replay import replay  # noqa: E402
 from rhoplan.agents.agent import make_agent  # noqa: E402
 from rhoplan.app.cli import main  # noqa: E402
+from rhoplan.app.serve.app import Desk  # noqa: E402
 from rhoplan.app.serve.overrides import overridden  # noqa: E402
+from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
+from rhoplan.app.serve.settings import Settings  # noqa: E402
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
+from rhoplan.app.serve.worker import Job  # noqa: E402
 from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
-from serving import server  # noqa: E402
+from serving import PATIENCE, server  # noqa: E402
 
 TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}
 COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep": [10, -20], "drop": [0, 5]}}
@@ -33,8 +41,8 @@ COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep":
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    options = ("--seconds", "8", "--memory", "1", "--nodes", "200000", "--workers", "3")
-    with server(*options) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=60) as session:
+    options = ("--memory", "1", "--nodes", "200000", "--workers", "3")
+    with server(*options) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=PATIENCE) as session:
         yield session
 
 
@@ -149,19 +157,12 @@ def test_every_problem_can_be_shown_and_stepped(client: Any, post: Any, name: st
 
 
 @pytest.mark.parametrize("name", list(WORKED_MODELS))
-def test_parts_of_advice_add_up_and_it_is_quick(client: Any, post: Any, name: str) -> None:
+def test_parts_of_advice_add_up(post: Any, name: str) -> None:
     advice = post("advise", problem=name)
     for row in advice["options"]:
         assert row["net"] == pytest.approx(-row["cost"] + row["decides"] + row["weighted"], abs=1e-9)
     assert sum(row["probability"] for row in advice["results"]) == pytest.approx(1)
     assert advice["ahead"]["tests_90"] >= 0
-    given = [[advice["do"], advice["results"][0]["outcome"]]] if advice["is_test"] else []
-    times = []
-    for weight in (1.1, 1.2, 1.3, 1.4, 1.5):
-        begin = time.perf_counter()
-        post("advise", problem=name, agent="planning-ig", weight=weight, given=given)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 0.3
 
 
 def test_a_test_that_is_not_available_is_not_advised(post: Any) -> None:
@@ -550,37 +551,79 @@ def test_the_server_answers_to_its_own_name_only_and_allows_nothing_from_elsewhe
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_too_slow_is_refused_quickly_and_the_server_still_answers(refuse: Any, post: Any) -> None:
-    begin = time.monotonic()
+def test_too_slow_is_refused_and_the_server_still_answers(refuse: Any, post: Any) -> None:
     status, error = refuse("decide", problem="tileworld:n=16", horizon=6, timeout=0.5)
-    assert time.monotonic() - begin < 20
     assert (status, error["limit"]) == (413, {"seconds": 0.5})
     assert post("decide", problem="tiger")["choice"] == "listen"
 
 
-def test_requests_of_unknown_cost_leave_a_worker_free(client: Any, post: Any) -> None:
-    """Whatever the address: four large decisions and uploads do not stand before advice on a model."""
+@contextlib.contextmanager
+def pending(client: Any, path: str, bodies: list[dict[str, Any]]) -> Iterator[list[socket.socket]]:
+    """Connections on which requests were sent; nobody reads the replies, and at the end they are closed."""
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for body in bodies:
+            data, url = json.dumps(body).encode(), client.base_url
+            line = stack.enter_context(socket.create_connection((url.host, url.port), timeout=PATIENCE))
+            head = f"POST {url.path}{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            line.sendall(f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
+            opened.append(line)
+        time.sleep(2)  # they are taken on meanwhile
+        yield opened
+
+
+def is_answered(line: socket.socket) -> bool:
+    return bool(select.select([line], [], [], 0)[0])
+
+
+LARGE = {
+    "decide": [{"problem": f"tileworld:n={n}", "horizon": 8} for n in range(12, 16)],
+    "solve": [{"problem": f"tileworld:n=8,seed={seed},partition=random", "gap": 1e-9} for seed in range(4)],
+}
+"""Work for minutes, by address: of unknown cost, and known to be slow."""
+
+
+@pytest.mark.parametrize("path", list(LARGE))
+def test_large_requests_leave_a_worker_free(client: Any, post: Any, path: str) -> None:
+    """Four of them do not stand before advice on a model: it comes while all four are still at work or in line."""
     post("advise", problem="screening-cascade")
-    with ThreadPoolExecutor(8) as threads:
-        large = [
-            threads.submit(client.post, "decide", json={"problem": f"tileworld:n={n}", "horizon": 8, "timeout": 4})
-            for n in range(12, 16)
-        ]
-        time.sleep(0.5)
-        begin = time.monotonic()
-        post("advise", problem="screening-cascade", given=[["strip", "positive"]])
-        waited = time.monotonic() - begin
-        assert {reply.result().status_code for reply in large} <= {200, 413, 429}
-    assert waited < 2.5
+    with pending(client, path, LARGE[path]) as lines:
+        post("advise", problem="screening-cascade", given=[["strip", "positive"]], weight=1.7, agent="planning-ig")
+        assert not any(map(is_answered, lines))
 
 
-def test_a_reply_made_in_haste_is_not_given_again(post: Any) -> None:
-    asked = {"problem": "chest-pain", "agent": "planning-ig", "weight": 0.21, "only": ["cost"]}
-    hasty = post("what-if", **asked, budget=1e-6)["flips"]
-    assert {flip["up"]["status"] for flip in hasty} == {"not examined"}
-    found = post("what-if", **asked, timeout=7.5)["flips"]
-    assert "not examined" not in {flip["up"]["status"] for flip in found}
-    assert post("what-if", **asked)["flips"] == found
+def test_work_for_a_client_that_has_gone_is_given_up(client: Any, post: Any) -> None:
+    """Otherwise a slow request would wait for minutes, and be refused; two slow ones may run at a time."""
+    large = [{"problem": f"tileworld:n=12,seed={seed}", "horizon": 6} for seed in range(4)]
+    with pending(client, "evaluate", large) as lines:
+        assert not any(map(is_answered, lines))
+    with pending(client, "evaluate", [{"problem": "security-lane", "weight": 1.5, "agent": "planning-ig"}]) as [line]:
+        assert select.select([line], [], [], PATIENCE / 4)[0], "the slow requests of clients that have gone go on"
+
+
+def test_a_reply_made_in_haste_is_not_given_again() -> None:
+    asked: list[str] = []
+
+    def replies(status: str) -> list[bytes]:
+        desk = Desk(Settings(), [])
+
+        async def run(job: Job, **_: Any) -> Reply:
+            asked.append(job.task)
+            return success({"number": len(asked), "flips": [{"up": {"status": status}}]})
+
+        desk.pool.run = run  # type: ignore[method-assign]
+
+        async def twice() -> list[bytes]:
+            request = {"flips": True}
+            return [(await desk.ask("what-if", Source("tiger"), dict(request)))[1] for _ in range(2)]
+
+        return asyncio.run(twice())
+
+    first, second = replies("does not flip")
+    assert first == second
+    first, second = replies("not examined")
+    assert first != second
+    assert len(asked) == 3
 
 
 def test_too_large_is_refused_with_its_limit(client: Any, refuse: Any, post: Any) -> None:
@@ -611,30 +654,6 @@ def test_twenty_requests_at_once_do_not_disturb_each_other(client: Any) -> None:
         found = list(threads.map(one, weights))
     assert [row["weight"] for row in found] == weights
     assert_same([one(weight) for weight in weights], found)
-
-
-def test_slow_requests_leave_a_worker_for_quick_ones(client: Any) -> None:
-    with ThreadPoolExecutor(4) as threads:
-        slow = [
-            threads.submit(
-                client.post, "solve", json={"problem": f"tileworld:n=8,seed={seed},partition=random", "timeout": 1.5}
-            )
-            for seed in range(4)
-        ]
-        time.sleep(0.3)
-        begin = time.monotonic()
-        assert client.post("advise", json={"problem": "security-lane"}).status_code == 200
-        assert time.monotonic() - begin < 10
-        assert all(future.result().status_code in (200, 413) for future in slow)
-
-
-def test_work_for_a_client_that_has_gone_is_given_up(client: Any, post: Any) -> None:
-    for seed in range(4):
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("evaluate", json={"problem": f"tileworld:n=12,seed={seed}", "horizon": 6}, timeout=0.3)
-    begin = time.monotonic()
-    assert post("evaluate", problem="security-lane", weight=1.5, agent="planning-ig")["kind"] == "exact"
-    assert time.monotonic() - begin < 7.5  # two slow ones may run at a time, each for eight seconds
 
 
 # -- what is kept in memory -------------------------------------------------------------------------------------------
@@ -694,7 +713,7 @@ def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
     path = tmp_path / "my coin.json"
     path.write_text(json.dumps(COIN))
     with server("--workers", "1", str(path)) as address:
-        listed = httpx.get(f"{address}/api/v1/models", timeout=30).json()
+        listed = httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).json()
         assert listed["first"] == "my coin"
         assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None}]
         assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
@@ -713,17 +732,15 @@ def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
     names = ("status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = (known.not_a_server_error, *(known.CHECKS.get_one(name) for name in names))
     problems = st.sampled_from([None, "tiger", "screening-cascade", "rocksample", "tileworld", COIN])
-    begin, codes = time.monotonic(), set()
+    codes = set()
     with server("--seconds", "0.5", "--nodes", "20000", "--memory", "1") as address:
         for found in schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json").get_all_operations():
             operation = found.ok()
 
-            @settings(max_examples=15, deadline=None, database=None, derandomize=True,
+            @settings(max_examples=10, deadline=None, database=None, derandomize=True,
                       suppress_health_check=list(HealthCheck))  # fmt: skip
             @given(case=operation.as_strategy(), problem=problems)
             def check(case: Any, problem: Any) -> None:
-                if time.monotonic() - begin > 30:
-                    return
                 if problem is not None and isinstance(case.body, dict) and "problem" in case.body:
                     case.body["problem"] = problem  # random names are refused before anything interesting happens
                 reply = case.call(base_url=address)
@@ -731,5 +748,5 @@ def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
                 case.validate_response(reply, checks=checks)
 
             check()
-        assert httpx.get(f"{address}/api/v1/models", timeout=30).status_code == 200
+        assert httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).status_code == 200
     assert {200, 404, 422} <= codes

@@ -183,7 +183,6 @@ def test_little_time_still_gives_bounds():
     solution = rhoplan.solve(rhoplan.make("tileworld:n=6"), seconds=0.3, gap=1e-6)
     assert solution.stopped_by == "time"
     assert solution.lower < solution.upper
-    assert solution.seconds < 5
 
 
 def test_little_memory_still_gives_bounds():
