@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,6 +24,10 @@ from adversary.ledger import Ledger
 from adversary.oracle import Goal, Oracle, Places, winners
 from adversary.plain import read
 from adversary.scores import follow
+from rhoplan.advice import bands as advice_bands
+from rhoplan.advice import pathway as advice_pathway
+from rhoplan.advice import sensitivity
+from rhoplan.scoring import steps as scoring_steps
 
 MODELS = 300
 
@@ -227,3 +231,58 @@ def test_a_score_in_the_wrong_world_is_found(monkeypatch):
         total.seed, total.kind = seed, "evaluate"
         check_evaluate(draw_case(seed), total)
     assert total.differences
+
+
+def test_flips_that_are_off_by_a_hundredth_are_found(monkeypatch):
+    def shifted(*arguments, **settings):
+        for flip in sensitivity.flips(*arguments, **settings):
+            edge = flip.up
+            if edge.status == "flips" and flip.quantity != "probability":
+                edge = replace(edge, before=edge.before * 1.01, beyond=edge.beyond * 1.01)
+            yield replace(flip, up=edge)
+
+    monkeypatch.setattr("adversary.flips.flips", shifted)
+    assert any(examine(seed, ("flips",)).differences for seed in range(30))
+
+
+def test_bands_that_are_off_by_a_thousandth_are_found(monkeypatch):
+    def shifted(*arguments, **settings):
+        found = advice_bands.bands(*arguments, **settings)
+        return tuple(
+            replace(band, lower=band.lower * 1.001, upper=min(band.upper * 1.001, 1.0)) if len(found) > 1 else band
+            for band in found
+        )
+
+    monkeypatch.setattr("adversary.advice.bands", shifted)
+    assert any(examine(seed, ("bands",)).differences for seed in range(30))
+
+
+def test_a_pathway_that_drops_a_branch_is_found(monkeypatch):
+    def pruned(*arguments, **settings):
+        found = advice_pathway.pathway(*arguments, **settings)
+        if isinstance(found.root, advice_pathway.Step):
+            found = replace(found, root=replace(found.root, outcomes=found.root.outcomes[1:]))
+        return found
+
+    monkeypatch.setattr("adversary.advice.pathway", pruned)
+    assert any(examine(seed, ("pathway",)).differences for seed in range(30))
+
+
+def test_steps_that_are_too_few_are_found(monkeypatch):
+    def merged(*arguments, **settings):
+        found = scoring_steps.policy_steps(*arguments, **settings)
+        return (replace(found[0], upper=found[-1].upper),)
+
+    monkeypatch.setattr("adversary.advice.policy_steps", merged)
+    assert any(examine(seed, ("steps",)).differences for seed in range(40))
+
+
+def test_a_bound_that_is_too_tight_is_found(monkeypatch):
+    solve = rhoplan.solve
+
+    def tight(*arguments, **settings):
+        found = solve(*arguments, **settings)
+        return replace(found, upper=found.upper - 1e-6 * abs(found.upper))
+
+    monkeypatch.setattr(rhoplan, "solve", tight)
+    assert any(examine(seed, ("solve",)).differences for seed in range(20))

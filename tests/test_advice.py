@@ -12,17 +12,19 @@ from rhoplan.advice.bands import bands, stops
 from rhoplan.advice.case import advise, without
 from rhoplan.advice.compare import compare, frontier
 from rhoplan.advice.everything import all_tests
-from rhoplan.advice.outlay import endings, look_ahead
+from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy, decide
 from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph
+from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.followed import Followed
 from strategies import random_case
 
 
@@ -52,7 +54,7 @@ def test_terms_of_every_option_add_up(name, weight):
 def test_looking_ahead_agrees_with_the_exact_score(problem):
     agent = make_agent("efe", problem)
     graph = Graph(problem)
-    ahead, score = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap), evaluate(problem, agent)
+    ahead, score = look_ahead(Followed(Policy(graph, agent))), evaluate(problem, agent)
     assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
     assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
     assert ahead.right == pytest.approx(score.success, abs=1e-9)
@@ -64,10 +66,10 @@ def test_looking_ahead_agrees_with_the_exact_score_of_random_problems(seed):
     agent = make_agent("planning-ig", problem, horizon=2, weight=0.5)
     graph = Graph(problem)
     policy = Policy(graph, agent)
-    ahead, score = look_ahead(policy, graph.root, cap=20), evaluate(problem, agent, cap=20)
+    ahead, score = look_ahead(Followed(policy, cap=20)), evaluate(problem, agent, cap=20)
     assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
     assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
-    ended = endings(policy, graph.root, cap=20)
+    ended = Followed(policy, cap=20).ends
     assert ended.sum() == pytest.approx(1 - ahead.cut, abs=1e-9)
     if ahead.cut < 1e-12:
         assert ended.sum(axis=0) == pytest.approx(problem.prior, abs=1e-9)
@@ -183,7 +185,7 @@ def test_how_sure_a_plan_is_when_it_stops_is_what_its_leaves_say(name):
     problem = make(name)
     agent = make_agent("efe", problem)
     graph = Graph(problem)
-    found = {one.commit: one for one in stops(Policy(graph, agent), graph.root, cap=problem.cap)}
+    found = {one.commit: one for one in stops(Followed(Policy(graph, agent)))}
     ends = [leaf for leaf in pathway(problem, agent, smallest=0, most_nodes=400).leaves if leaf.kind == "commit"]
     assert sum(one.share for one in found.values()) == pytest.approx(1, abs=1e-9)
     assert sum(one.share * one.mean for one in found.values()) == pytest.approx(evaluate(problem, agent).success)
@@ -216,3 +218,15 @@ def test_rare_chances_are_told_as_one_in_so_many():
 def test_a_column_of_money_has_the_same_decimals_throughout():
     assert amounts([117, 14.1, None, 0]) == ["117.00", "14.10", "–", "0.00"]
     assert amounts([117, 14, -0.0]) == ["117", "14", "0"]
+
+
+def test_a_band_between_two_others_is_found():
+    """Losses 18.5 p + 1.5 (1 - p), 13.5 p + 3.5 (1 - p) and 6 p + 8 (1 - p) cross at 2/7 and 3/8."""
+    text = """
+    states: [well, ill]
+    losses: {leave: [1.5, 18.5], watch: [3.5, 13.5], treat: [8, 6]}
+    """
+    problem = parse_model(text)
+    found = bands(problem, make_agent("efe", problem))
+    assert [band.action for band in found] == ["leave", "watch", "treat"]
+    assert [band.upper for band in found] == pytest.approx([2 / 7, 3 / 8, 1])

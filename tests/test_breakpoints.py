@@ -17,8 +17,9 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
-from rhoplan.scoring.evaluate import OwnWorld, score_policy
+from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.steps import Step, policy_steps
+from rhoplan.scoring.worlds import World
 from strategies import Case, Limits, dice, random_case, symmetric_case
 
 CLOSE = 1e-9
@@ -36,7 +37,7 @@ def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
 def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
     """Reward, tests and success of the ordinary agent, and its choices at the beliefs it decides at."""
     policy = Policy(shared_graph(problem), Agent("planning-ig", horizon, weight))
-    score = score_policy(policy, OwnWorld(policy.graph), cap=problem.cap)
+    score = score_policy(policy, World(policy.graph), cap=problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return (score.reward, score.tests, score.success), dict(zip(nodes, policy.choice[nodes], strict=True))
 
@@ -250,3 +251,18 @@ def test_what_cannot_be_stepped_through_is_refused():
         policy_steps(tiger, horizon=0)
     with pytest.raises(ValueError, match="nats or bits"):
         policy_steps(tiger, horizon=1, unit="bans")
+
+
+def test_steps_are_the_same_in_other_units_of_money():
+    """Tiger in units of 1e12 points: every weight is 1e12 times smaller, and no step is lost."""
+    tiger, unit = rhoplan.make("tiger"), 1e-12
+    menu = tiger.flat
+    small = rhoplan.observe_then_commit(
+        "small",
+        tiger.states,
+        tests=tuple(dataclasses.replace(test, cost=test.cost * unit) for test in menu.tests),
+        commits=tuple(dataclasses.replace(commit, reward=commit.reward * unit) for commit in menu.commits),
+    )
+    wanted = policy_steps(tiger, horizon=2)
+    found = policy_steps(small, horizon=2, high=200 * unit, resolution=1e-6 * unit)
+    assert [step.upper / unit for step in found] == pytest.approx([step.upper for step in wanted], rel=1e-6)

@@ -140,13 +140,13 @@ def test_idle_tests_are_those_that_a_brute_force_over_all_evidence_finds(seed):
                     worth = (after / after.sum()) @ payoff
                     if worth.max() - worth[best] > 1e-9:
                         able.add(test.name)
-    idle = idle_tests(problem, most_tests=len(tests), node_limit=100_000, seconds=60)
+    idle = idle_tests(Graph(problem, node_limit=100_000), most_tests=len(tests), seconds=60)
     assert set(idle.powerless) == {test.name for test in tests} - able
     assert not idle.unclear
 
 
 def test_what_was_not_examined_is_not_called_idle():
-    idle = idle_tests(problem_of(SHARP, BLUNT), most_tests=2, node_limit=2, seconds=60)
+    idle = idle_tests(Graph(problem_of(SHARP, BLUNT), node_limit=2), most_tests=2, seconds=60)
     assert idle.powerless == ()
     assert "blunt" in idle.unclear
 

@@ -15,7 +15,7 @@ from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.graph.graph import Graph, most_at_once
-from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan
 from rhoplan.report.content import make_report
@@ -193,7 +193,7 @@ def test_no_menu_is_longer_than_the_bound_on_its_length() -> None:
         )  # fmt: skip
         shuffled = tuple(tests[place] for place in random.permutation(len(tests)))
         menu = FlatMenu(shuffled, (Commit("stop", np.zeros(2)),))
-        found: list[frozenset[str]] = [frozenset()]
+        found = [Done()]
         for visible in found:
             actions = [action for action in menu(visible) if not action.ends_episode]
             assert len(actions) <= most_at_once(shuffled) <= len(tests)

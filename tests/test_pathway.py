@@ -16,10 +16,12 @@ from rhoplan.agents.policy import Policy, decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph
+from rhoplan.io.model_file import parse_model
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.report.drawing import as_svg
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.followed import Followed
 
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
 
@@ -106,7 +108,7 @@ def test_totals_of_many_places_are_those_of_each(name):
     places = [(node, left) for node in nodes for left in (0, 1, 3, problem.cap)]
     found = totals(policy, places)
     for node, left in places:
-        one, other = found[node, left], look_ahead(policy, node, cap=left)
+        one, other = found[node, left], look_ahead(Followed(policy, node, cap=left))
         for what in ("tests", "cost", "reward", "right", "cut"):
             assert getattr(one, what) == pytest.approx(getattr(other, what), abs=1e-8), (what, left)
         assert one.commits == pytest.approx(other.commits, abs=1e-9)
@@ -159,3 +161,19 @@ def test_agents_that_sample_and_problems_that_are_not_flat_are_refused():
     rocks = make("rocksample")
     with pytest.raises(ProblemError, match="observe-then-commit"):
         pathway(rocks, make_agent("efe", rocks, planner="exact"))
+
+
+def test_a_cost_is_listed_once_however_its_belief_rounds():
+    """Thirds do not add up to 1 in floats: the mean of a price over such a belief is not the price."""
+    text = """
+    states: [a, b, c]
+    prior: [0.3333333333333333, 0.3333333333333333, 0.3333333333333334]
+    tests:
+      first: {cost: 0.3, outcomes: [no, yes], likelihood: {a: [0.9, 0.1], b: [0.3, 0.7], c: [0.2, 0.8]}}
+      second: {cost: 0.7, outcomes: [no, yes], likelihood: {a: [0.6, 0.4], b: [0.1, 0.9], c: [0.9, 0.1]}}
+      third: {cost: 1.1, outcomes: [no, yes], likelihood: {a: [0.1, 0.9], b: [0.7, 0.3], c: [0.3, 0.7]}}
+    losses: {a: [0, 90, 90], b: [90, 0, 90], c: [90, 90, 0]}
+    """
+    problem = parse_model(text)
+    found = pathway(problem, make_agent("efe", problem)).ahead.by_cost
+    assert {cost for cost, _ in found} <= {0.0, 0.3, 0.7, 1.1, 1.0, 1.4, 1.8, 2.1}

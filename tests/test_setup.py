@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,12 @@ def test_a_changed_project_is_installed_again(installed: list[str], monkeypatch:
 def test_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["frobnicate"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_adversary_runs_from_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "set_up", lambda extras: None)
+    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    assert run.main(["adversary", "--models", "2", "--kinds", "decide", "--out", str(tmp_path)]) == 0
+    assert "2 models" in capfd.readouterr().out

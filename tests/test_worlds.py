@@ -12,8 +12,8 @@ import rhoplan
 from rhoplan import Action, Agent, Problem, ProblemError
 from rhoplan.app.cli import main
 from rhoplan.belief.situation import Situation, observe
+from rhoplan.scoring.names import check_menu, check_world
 from rhoplan.scoring.simulate import simulate
-from rhoplan.scoring.worlds import check_menu, check_world
 
 SEEDS = (42, 123)
 
@@ -53,8 +53,10 @@ def test_an_estimate_in_another_world_is_right(mine: str, other: str, cap: int) 
     problem, world = rhoplan.make(mine), rhoplan.make(other)
     agent = rhoplan.make_agent("efe", problem, horizon=2)
     found = simulate(problem, agent, world=world, seeds=SEEDS, episodes=2000, cap=cap)
+    expected = worth(problem, agent, world, cap)
     # Five standard errors: less than one false alarm in a million, and the seeds are fixed.
-    assert found.reward == pytest.approx(worth(problem, agent, world, cap), abs=5 * found.reward_se + 1e-9)
+    assert found.reward == pytest.approx(expected, abs=5 * found.reward_se + 1e-9)
+    assert rhoplan.evaluate(problem, agent, world=world, cap=cap).reward == pytest.approx(expected)
 
 
 def test_another_world_matters() -> None:
@@ -169,8 +171,11 @@ def test_what_lacks_far_away_is_told_when_it_is_met() -> None:
     check_world(problem, world)
     with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
         check_menu(problem, world, 2)
+    agent = rhoplan.make_agent("planning", problem)
     with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
-        simulate(problem, rhoplan.make_agent("planning", problem), world=world, seeds=(42,), episodes=3)
+        simulate(problem, agent, world=world, seeds=(42,), episodes=3)
+    with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
+        rhoplan.evaluate(problem, agent, world=world)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -180,12 +185,15 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return int(caught.value.code or 0), printed.out + printed.err
 
 
-def test_the_command_line_sends_nobody_where_he_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where `evaluate` names `simulate`, `simulate` takes the very same world; where that refuses, it is not named."""
-    code, said = run(capsys, "simulate", "drilling", "--world", "drilling:tap=0.9", "--episodes", "20", "--seeds", "42")
+@pytest.mark.parametrize("command", [("evaluate",), ("simulate", "--episodes", "20", "--seeds", "42")])
+def test_the_command_line_takes_another_world_or_says_why_not(
+    capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    """It once sent people from `evaluate` to `simulate`, which refused as well."""
+    code, said = run(capsys, *command, "drilling", "--world", "drilling:tap=0.9")
     assert code == 0, said
     assert "drilling:tap=0.9" in said
-    code, said = run(capsys, "evaluate", "drilling", "--world", "tiger")
+    code, said = run(capsys, *command, "drilling", "--world", "tiger")
     assert code == 2
     assert "must be a problem with visible states of its own like 'drilling'" in said
     assert "simulate" not in said

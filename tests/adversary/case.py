@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import rhoplan
-from adversary.files import Record, as_json, draw_file
+from adversary.files import Record, as_json, as_yaml, draw_file
 from adversary.oracle import Evidence, Goal, Places, TooLarge
 from adversary.plain import PlainModel, read
 
@@ -28,8 +28,8 @@ class Case:
 
     @property
     def problem(self) -> rhoplan.Problem:
-        """The model as rhoplan reads it, without anything that was worked out before."""
-        return parsed(self.record)
+        """The model as rhoplan reads it, without anything that was worked out before; some as YAML, most as JSON."""
+        return parsed(self.record, language="json" if self.seed % 10 else "yaml")
 
     def dice(self, purpose: str) -> random.Random:
         return random.Random(f"{self.seed} {purpose}")
@@ -101,8 +101,9 @@ def draw_case(seed: int) -> Case:
     return Case(seed, draw_file(seed))
 
 
-def parsed(record: Record) -> rhoplan.Problem:
-    return rhoplan.parse_model(as_json(record), file=record["name"], language="json")
+def parsed(record: Record, language: str = "json") -> rhoplan.Problem:
+    text = as_json(record) if language == "json" else as_yaml(record)
+    return rhoplan.parse_model(text, file=record["name"], language=language)
 
 
 def action_name(model: PlainModel, action: tuple[str, int]) -> str:

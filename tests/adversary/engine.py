@@ -17,6 +17,10 @@ SQUARES = 1e-3
 NEGLIGIBLE = 1e-16
 """Share of cases, in all, that a score need not follow: a few times what one situation may lose."""
 
+MERGED = 1e-12
+"""How far information may be off, as a share of the entropy at hand: a result that tells next to nothing leads to a
+belief that is merged with the one before it. The tie rule makes the same allowance."""
+
 MOST_DEEP = 8
 """Tests in a row up to which the oracle works out the optimum without a horizon."""
 
@@ -53,7 +57,8 @@ def compare_decision(
             parts = tests[action.name]
             ledger.near(f"price of {action.name}", -action.reward, parts.price, parts.price)
             told = parts.information
-            ledger.near(f"information of {action.name}", action.information, told, told, noise=1e-15)
+            noise = 1e-15 + MERGED * places.entropy(evidence)
+            ledger.near(f"information of {action.name}", action.information, told, told, noise=noise)
             ledger.near(f"continuation of {action.name}", action.continuation, *parts.continuation)
     accepted = [action_name(model, action) for action in oracle.choices(evidence)]
     ledger.one_of("choice", decision.choice, accepted)

@@ -5,11 +5,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from adversary.oracle import Action, Evidence, ImpossibleOutcome, Oracle, Places
+from adversary.oracle import Action, Doubtful, Evidence, ImpossibleOutcome, Oracle, Places
 from adversary.plain import PlainModel
 
 SAME = Fraction(1, 10**12)
 """A commit is right where its reward is the best for the true state, up to this share of it."""
+
+UNMET = 1e-16
+"""Share of cases that a score need not follow."""
 
 
 @dataclass
@@ -73,7 +76,8 @@ def follow(
             if not any(joint):
                 continue
             if not any(places.joint(evidence)[0]):
-                raise ImpossibleOutcome
+                # What next to no case comes to need not be followed, so the contradiction may be met or not.
+                raise ImpossibleOutcome if math.fsum(mass) > UNMET else Doubtful
             logs = places.logs(evidence)
             paid = truth.spent(evidence) - before
             if step == cap:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.advice.outlay import course
 from rhoplan.advice.pathway import looked_for
+from rhoplan.advice.sensitivity import first_actions, plans_versions
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.versions import Layout
+from rhoplan.scoring.followed import Followed
 
 POINTS, FINER = 65, (75, 150, 300)
 """Beliefs that are asked about, evenly spread in log odds: first anywhere, then in steps from the last stop on one side
@@ -44,17 +48,12 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
     """
     if not problem.is_flat or len(problem.states) != 2:
         return ()
-    graph, begin = Graph(problem), time.monotonic()
-    policy, first_is_it = Policy(graph, agent), looked_for(problem) == problem.states[0]
+    begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
+    answer = _together(problem, agent) if plans_versions(problem, agent) else _one_by_one(problem, agent)
 
     def ask(odds: Array) -> list[tuple[str, bool]]:
         chances = 1 / (1 + np.exp(-odds))
-        beliefs = np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1)
-        nodes = graph.nodes([problem.start] * len(chances), (beliefs,))
-        policy.settle(nodes)
-        menu = graph.menus[graph.visible[nodes[0]]]
-        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
-        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+        return answer(np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1))
 
     odds = np.linspace(-FURTHEST, FURTHEST, POINTS)
     answers = ask(odds)
@@ -67,15 +66,67 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
                 break
             odds = np.union1d(odds, np.linspace(*ends, steps + 1))
             answers = ask(odds)
-    changes = [k for k in range(len(odds) - 1) if answers[k] != answers[k + 1]]
-    low, high = odds[changes].copy(), odds[[k + 1 for k in changes]].copy()
-    while changes and np.any(high - low > CLOSE):
-        middle = (low + high) / 2
-        same = np.array([a == answers[k] for a, k in zip(ask(middle), changes, strict=True)])
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    edges = [0.0, *(1 / (1 + np.exp(-(low + high) / 2))).tolist(), 1.0]
-    firsts = [answers[0], *(answers[k + 1] for k in changes)]
+    changes = _changes(ask, odds, answers)
+    edges = [0.0, *(1 / (1 + math.exp(-place)) for place, _ in changes), 1.0]
+    firsts = [answers[0], *(answer for _, answer in changes)]
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
+
+
+def _together(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+    """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
+    even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
+    layout = Layout(even, (), agent.horizon)
+
+    def answer(beliefs: Array) -> list[tuple[str, bool]]:
+        found = []
+        for start in range(0, len(beliefs), layout.at_once):
+            part = beliefs[start : start + layout.at_once]
+            versions = [replace(even, factors=(replace(even.factors[0], prior=belief),)) for belief in part]
+            first = first_actions(layout, versions, agent)
+            found += [(first.names[place], place < first.endings) for place in first.choice.tolist()]
+        return found
+
+    return answer
+
+
+def _one_by_one(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+    """As `_together`, for agents that do not plan versions at once."""
+    graph = Graph(problem)
+    policy = Policy(graph, agent)
+
+    def answer(beliefs: Array) -> list[tuple[str, bool]]:
+        nodes = graph.nodes([problem.start] * len(beliefs), (beliefs,))
+        policy.settle(nodes)
+        menu = graph.menus[graph.visible[nodes[0]]]
+        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
+        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+
+    return answer
+
+
+def _changes(
+    ask: Callable[[Array], list[tuple[str, bool]]], odds: Array, answers: list[tuple[str, bool]]
+) -> list[tuple[float, tuple[str, bool]]]:
+    """The log odds at which the answer changes, and to what, in order.
+
+    Where closing in on a change meets a third answer, as of a test that pays only where two commits are worth nearly
+    the same, the change from that one to the next is looked for too.
+    """
+    neighbours = zip(odds.tolist(), answers, odds[1:].tolist(), answers[1:], strict=False)
+    gaps, found = [gap for gap in neighbours if gap[1] != gap[3]], list[tuple[float, tuple[str, bool]]]()
+    while gaps:
+        low, high = np.array([gap[0] for gap in gaps]), np.array([gap[2] for gap in gaps])
+        beyond = [gap[3] for gap in gaps]
+        while np.any(high - low > CLOSE):
+            middle = (low + high) / 2
+            told = ask(middle)
+            same = np.array([answer == gap[1] for answer, gap in zip(told, gaps, strict=True)])
+            beyond = [old if kept else new for old, new, kept in zip(beyond, told, same.tolist(), strict=True)]
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        found += zip(((low + high) / 2).tolist(), beyond, strict=True)
+        rest = zip(high.tolist(), beyond, gaps, strict=True)
+        gaps = [(place, answer, gap[2], gap[3]) for place, answer, gap in rest if answer != gap[3]]
+    return sorted(found)
 
 
 RAREST = 1e-6
@@ -96,17 +147,12 @@ class Stopping:
     highest: float
 
 
-def stops(policy: Policy, node: int, *, cap: int) -> tuple[Stopping, ...]:
-    """How sure the plan is at each commit that it comes to from `node`, in the model's order."""
-    graph, problem = policy.graph, policy.graph.problem
-    ended: dict[int, float] = {}
-    for mass in course(policy, node, cap=cap):
-        for where, share in mass.items():
-            if policy.choice[where] < 0:
-                ended[where] = ended.get(where, 0.0) + share
+def stops(followed: Followed) -> tuple[Stopping, ...]:
+    """How sure a plan that was followed is at each commit that it comes to, in the model's order."""
+    graph, problem, ended = followed.graph, followed.graph.problem, followed.stops
     found = []
     for place, commit in enumerate(problem.flat.commits):
-        ways = [(share, where) for where, share in ended.items() if int(policy.ending[where]) == place]
+        ways = [(share, where) for where, share in ended.items() if int(followed.policy.ending[where]) == place]
         sure = [(share, float(graph.situation(where).belief @ problem.flat.right[place])) for share, where in ways]
         counted = [right for share, right in sure if share >= RAREST]
         if counted:

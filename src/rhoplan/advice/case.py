@@ -20,6 +20,7 @@ from rhoplan.belief.situation import Situation, branch, observe_all
 from rhoplan.errors import AgentError, EvidenceError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
+from rhoplan.scoring.followed import Plans
 
 Evidence = Sequence[tuple[str, str]]
 
@@ -119,17 +120,20 @@ def advise(
     *,
     unavailable: Iterable[str] = (),
     graph: Graph | None = None,
+    plans: Plans | None = None,
 ) -> Advice:
     """Advice by `agent` on a case of `problem` in which `given` was seen, pairs of test and outcome in order.
 
-    unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests.
+    unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests; plans:
+    followed on it already.
     """
     check_fixed(agent)
     situation, spent = follow(problem, given)
     left = tuple(dict.fromkeys(unavailable))
     model = without(problem, left)
-    graph = graph if graph is not None else Graph(model)
-    policy, node = Policy(graph, agent), graph.node(situation)
+    plans = plans or Plans(model, graph=graph)
+    graph = plans.graph
+    policy, node = plans.policy(agent), graph.node(situation)
     values = action_values(policy, node)
     order = in_order(policy, node, values)
     best = next(value for value in order if value.kind == "commit")
@@ -145,9 +149,9 @@ def advise(
         if v.kind != "commit"
     ]  # fmt: skip
     results = () if chosen.kind == "commit" else _results(model, policy, situation, chosen.name, stop.commit)
-    ahead = look_ahead(policy, node, cap=model.cap)
+    ahead = look_ahead(plans.follow(agent, node))
     plain = make_agent("planning", model, horizon=agent.horizon, discount=agent.discount)
-    cheaper = Policy(graph, plain)
+    cheaper = plans.policy(plain)
     return Advice(
         given=tuple((test, outcome) for test, outcome in given),
         unavailable=left,

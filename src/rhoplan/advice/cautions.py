@@ -9,19 +9,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
 from rhoplan.advice.idle import idle_tests
-from rhoplan.advice.outlay import course, look_ahead
+from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
+from rhoplan.scoring.followed import Plans
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""
@@ -45,51 +42,33 @@ class Caution:
     about: str = ""
 
 
-def cautions(problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row | None = None) -> tuple[Caution, ...]:
+def cautions(
+    problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
+) -> tuple[Caution, ...]:
     """What to be careful about when `agent` advises on `problem`.
 
-    seconds: for plans deeper than the agent's. plain: the cost-only row of `compare`, where that was made before.
+    seconds: for plans deeper than the agent's. plain: the cost-only row of `compare`, where that was made before;
+    plans: followed already.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
-    plain = plain if plain is not None else cost_only(problem, agent, seconds=seconds)[0]
-    graph = Graph(problem, node_limit=MOST_NODES)
-    mine = _followed(Policy(graph, agent))
-    words = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap).cut_off
+    plans = plans or Plans(problem, node_limit=MOST_NODES)
+    plain = plain if plain is not None else cost_only(problem, agent, seconds=seconds, plans=plans)[0]
+    words = look_ahead(plans.follow(agent)).cut_off
     found = [Caution("cut off", f"{words}.")] if words else []
-    found += [*_weight(graph, agent, mine), *_cost_only(graph, agent, plain), *_depth(graph, agent, mine, seconds)]
-    return (*found, *_tests(graph, agent, plain, mine, seconds))
+    found += [*_weight(plans, agent), *_cost_only(plans, agent, plain), *_depth(plans, agent, seconds)]
+    return (*found, *_tests(plans, agent, plain, seconds))
 
 
-@dataclass(frozen=True)
-class _Course:
-    """A policy followed from the start: what it does at each node it comes to (the slot of a test, or -1 - i for
-    commit i), and the expected information of its tests, in nats."""
-
-    done: dict[int, int]
-    information: float
-
-
-def _followed(policy: Policy) -> _Course:
-    graph, done, information = policy.graph, dict[int, int](), 0.0
-    for mass in course(policy, graph.root, cap=graph.problem.cap + 1, smallest=NEGLIGIBLE):
-        for node, share in mass.items():
-            slot = int(policy.choice[node])
-            done[node] = slot if slot >= 0 else -1 - int(policy.ending[node])
-            if slot >= 0:
-                information += share * float(graph.information[node, slot])
-    return _Course(done, information)
-
-
-def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
+def _weight(plans: Plans, agent: Agent) -> list[Caution]:
     if agent.utility or agent.rule or not agent.commits_count or agent.weight_per_nat == 0:
         return []
-    problem, found = graph.problem, []
+    graph, problem, found, mine = plans.graph, plans.problem, [], plans.follow(agent)
     weight = f"{agent.weight:g} {problem.unit} per {agent.unit.removesuffix('s')}"
-    if mine.done == _followed(Policy(graph, replace(agent, weight=0.0))).done:
+    if mine.choices(NEGLIGIBLE) == plans.follow(replace(agent, weight=0.0)).choices(NEGLIGIBLE):
         text = f"The weight of {weight} changes nothing: the plan at weight 0 is the same in every case."
         found.append(Caution("inert weight", text))
-    ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
+    ahead = look_ahead(mine)
     gain = max(ahead.reward - float(graph.stop_reward[graph.root]), 0.0)
     informed = agent.weight_per_nat * mine.information
     if informed > DOMINANT * (gain + informed):
@@ -102,9 +81,9 @@ def _weight(graph: Graph, agent: Agent, mine: _Course) -> list[Caution]:
     return found
 
 
-def _cost_only(graph: Graph, agent: Agent, plain: Row) -> list[Caution]:
-    problem = graph.problem
-    ahead = look_ahead(Policy(graph, agent), graph.root, cap=problem.cap)
+def _cost_only(plans: Plans, agent: Agent, plain: Row) -> list[Caution]:
+    problem, mine = plans.problem, plans.follow(agent)
+    ahead = look_ahead(mine)
     if plain.reward is None or plain.is_cut or ahead.cut_off:
         return []  # what cases that are cut off would still lose is in neither
     if plain.reward <= ahead.reward or alike(plain.reward, ahead.reward):
@@ -115,23 +94,15 @@ def _cost_only(graph: Graph, agent: Agent, plain: Row) -> list[Caution]:
         f"The cost-only plan (weight 0, horizon {plain.horizon}) is better by {better} per case: "
         f"{word} {money(sign * plain.reward, problem.unit)} against {money(sign * ahead.reward, problem.unit)}."
     )
-    if plain.first and plain.first != _first(graph, agent):
+    if plain.first and plain.first != mine.first:
         text += f" It begins with {plain.first}."
     return [Caution("cost-only better", text)]
 
 
-def _first(graph: Graph, agent: Agent) -> str:
-    policy = Policy(graph, agent)
-    policy.settle(np.array([graph.root]))
-    menu, slot = graph.menus[graph.visible[graph.root]], int(policy.choice[graph.root])
-    name: str = (menu.going[slot] if slot >= 0 else menu.ending[int(policy.ending[graph.root])]).name
-    return name
-
-
-def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Caution]:
+def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
     """Whether a plan one, two or more tests deeper, at the same weight, does something else."""
-    problem, end = graph.problem, time.monotonic() + seconds
-    most = deepest(problem)
+    problem, end = plans.problem, time.monotonic() + seconds
+    most, mine = deepest(problem), plans.follow(agent)
     took = 0.0
     for horizon in range(agent.horizon + 1, 0 if agent.rule else (most or agent.horizon + 2) + 1):
         begin = time.monotonic()
@@ -139,16 +110,17 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
         try:
             if begin + 3 * took > end:
                 raise LimitError("there is no time for a deeper plan")
-            other = _followed(Policy(graph, deeper))
+            with plans.graph.limited(MOST_NODES):
+                other = plans.follow(deeper)
         except LimitError:
             text = f"Whether a plan that looks {horizon} tests ahead differs was not computed: it takes too long."
             return [Caution("horizon not checked", text)]
         took = time.monotonic() - begin
-        if other.done != mine.done:
-            now, then = (look_ahead(Policy(graph, one), graph.root, cap=problem.cap) for one in (agent, deeper))
-            begins = _first(graph, deeper)
+        if other.choices(NEGLIGIBLE) != mine.choices(NEGLIGIBLE):
+            now, then = look_ahead(mine), look_ahead(other)
+            begins = other.first
             text = f"Horizon {agent.horizon} is short: a plan that looks {horizon} tests ahead does something else"
-            text += f", beginning with {begins}" if begins != _first(graph, agent) else ", after the first action"
+            text += f", beginning with {begins}" if begins != mine.first else ", after the first action"
             size = abs(then.reward - now.reward)
             if now.cut_off or then.cut_off:
                 return [Caution("short horizon", f"{text}; with cases cut off the two cannot be compared.")]
@@ -159,13 +131,14 @@ def _depth(graph: Graph, agent: Agent, mine: _Course, seconds: float) -> list[Ca
     return []
 
 
-def _tests(graph: Graph, agent: Agent, plain: Row, mine: _Course, seconds: float) -> list[Caution]:
+def _tests(plans: Plans, agent: Agent, plain: Row, seconds: float) -> list[Caution]:
     """Tests that cannot change the decision, that never may run, and that this plan never runs: three things."""
-    problem = graph.problem
+    graph, problem, mine = plans.graph, plans.problem, plans.follow(agent)
     limit = deepest(problem)
     most = limit if limit is not None else max(agent.horizon, plain.horizon or 0)
-    idle = idle_tests(problem, most_tests=most, node_limit=MOST_NODES, seconds=seconds)
-    run = {graph.menus[graph.visible[node]].going[slot].name for node, slot in mine.done.items() if slot >= 0}
+    with graph.limited(MOST_NODES):
+        idle = idle_tests(graph, most_tests=most, seconds=seconds)
+    run = {mine.action(node) for node, slot in mine.choices(NEGLIGIBLE).items() if slot >= 0}
     reach = "whatever other tests show" if limit is not None else f"whatever up to {most - 1} other results show"
     found = []
     for test in (one.name for one in problem.flat.tests):

@@ -16,11 +16,11 @@ from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import Agent, make_agent
-from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import Solution, solve
+from rhoplan.scoring.followed import Plans
 from rhoplan.scoring.steps import policy_steps
 
 MOST_NODES = 400_000
@@ -69,21 +69,22 @@ class Row:
         return asdict(self)
 
 
-def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, ...]:
+def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, ...]:
     """Commit now, all tests, cost-only planned, EFE (unless `agent` is that), `agent`, the certified optimum.
 
     seconds: for deepening the cost-only plan and for the optimum, each. What does not come to an end in that time says
-    so in its note. Not covered: agents whose choices are not fixed (see `pathway`).
+    so in its note. plans: followed already. Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
-    graph = Graph(problem, node_limit=MOST_NODES)
-    plain, deep = cost_only(problem, agent, seconds=seconds)
+    plans = plans or Plans(problem, node_limit=MOST_NODES)
+    asked = _planned("asked", plans, agent)
+    plain, deep = cost_only(problem, agent, seconds=seconds, plans=plans)
     rows = (
-        _commit_now(problem),
+        _commit_now(plans.graph),
         _all_tests(problem),
         plain,
-        *_efe(graph, agent),
-        _planned("asked", graph, agent),
+        *_efe(plans, agent),
+        asked,
         _optimum(problem, plain, deep, seconds),
     )
     return tuple(_told(problem, row) for row in rows)
@@ -103,21 +104,21 @@ def deepest(problem: Problem) -> int | None:
     return max(1, min(limits)) if limits else None
 
 
-def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[Row, bool]:
+def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, bool]:
     """The plan that counts nothing but cost, as deep as can be afforded, and whether no deeper one can differ.
 
     Where every test runs once, or their number has a cap, that many steps are as deep as a plan can be. Otherwise the
     horizon grows until the score stays the same for two more steps, or until time is out.
     """
     most = deepest(problem)
-    graph = Graph(problem, node_limit=MOST_NODES)
+    plans = plans or Plans(problem, node_limit=MOST_NODES)
     end, same, took = time.monotonic() + seconds, 0, 0.0
     horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""
     while True:
         begin = time.monotonic()
         plan = make_agent("planning", problem, horizon=horizon, discount=1.0, planner="exact")
         try:
-            ahead, first = _follow(graph, plan)
+            ahead, first = _follow(plans, plan)
         except LimitError:
             note = f"horizon {horizon} would need more than {MOST_NODES:,} situations"
             break
@@ -143,13 +144,14 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> tuple[
     return replace(row, horizon=plan.horizon, weight=0.0, note=note), deep
 
 
-def _follow(graph: Graph, agent: Agent) -> tuple[Ahead, str]:
-    """What following `agent` from the start brings, and its first action."""
-    policy = Policy(graph, agent)
-    ahead = look_ahead(policy, graph.root, cap=graph.problem.cap)
-    menu = graph.menus[graph.visible[graph.root]]
-    slot, ending = int(policy.choice[graph.root]), int(policy.ending[graph.root])
-    return ahead, (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
+def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:
+    """What following `agent` from the start brings, and its first action; LimitError where that takes too much.
+
+    A plan beside the one asked for may take MOST_NODES situations, or as many as there are already.
+    """
+    with plans.graph.limited(MOST_NODES):
+        followed = plans.follow(agent)
+    return look_ahead(followed), followed.first
 
 
 def _row(key: str, label: str, first: str, ahead: Ahead) -> Row:
@@ -173,8 +175,8 @@ def _unknown(key: str, label: str, note: str) -> Row:
     return Row(key, label, "", None, None, None, None, None, None, None, reached=False, note=note)
 
 
-def _commit_now(problem: Problem) -> Row:
-    graph = Graph(problem)
+def _commit_now(graph: Graph) -> Row:
+    problem = graph.problem
     commit = int(graph.stop_action[graph.root])
     chosen = problem.flat.commits[commit]
     reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ problem.flat.right[commit])
@@ -201,17 +203,17 @@ def _all_tests(problem: Problem) -> Row:
     )  # fmt: skip
 
 
-def _efe(graph: Graph, agent: Agent) -> tuple[Row, ...]:
+def _efe(plans: Plans, agent: Agent) -> tuple[Row, ...]:
     """The row of EFE with the agent's horizon and unit; none where the agent is that."""
-    efe = make_agent("efe", graph.problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
-    return () if agent.name == "efe" else (_planned("efe", graph, efe),)
+    efe = make_agent("efe", plans.problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
+    return () if agent.name == "efe" else (_planned("efe", plans, efe),)
 
 
-def _planned(key: str, graph: Graph, agent: Agent) -> Row:
-    unit = f"{graph.problem.unit} per {agent.unit.removesuffix('s')}"
+def _planned(key: str, plans: Plans, agent: Agent) -> Row:
+    unit = f"{plans.problem.unit} per {agent.unit.removesuffix('s')}"
     label = f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {unit}"
     try:
-        ahead, first = _follow(graph, agent)
+        ahead, first = _follow(plans, agent)
     except LimitError:
         if key == "asked":
             raise
@@ -221,23 +223,24 @@ def _planned(key: str, graph: Graph, agent: Agent) -> Row:
 
 def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     """The optimum between its bounds; where the cost-only plan lies within them, that plan's outlay too."""
-    size = max(abs(plain.reward or 0.0), 1e-6 * float(problem.prior @ problem.flat.gains))
-    gap = MARGIN * (size or 1e-6 * problem.reward_scale)
-    found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
+    label = "certified optimum"
     word, sign, beyond = ("loss", -1, "below") if counts_losses(problem) else ("reward", 1, "above")
-    proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
-    row = Row(
-        "optimum", "certified optimum", found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
-        found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
-        reached=found.converged, note=proved, truncated=found.truncated,
-    )  # fmt: skip
     if plain.is_cut:
         plain = replace(plain, reward=None)  # what its cases would still lose is not in it: it proves nothing
     if plain.reward is not None and deep:
-        # No plan can look further than this one does: it is the optimum, whatever the bounds found in this time say.
+        # No plan can look further than this one does: it is the optimum.
         proved = f"certified: no plan has an expected {word} {beyond} {sign * plain.reward + 0.0:,.6g}"
-        taken = replace(plain, key=row.key, label=row.label, lower=plain.reward, upper=plain.reward, reached=True)
+        taken = replace(plain, key="optimum", label=label, lower=plain.reward, upper=plain.reward, reached=True)
         return replace(taken, note=f"{proved}; the cost-only plan reaches it")
+    size = max(abs(plain.reward or 0.0), 1e-6 * float(problem.prior @ problem.flat.gains))
+    gap = MARGIN * (size or 1e-6 * problem.reward_scale)
+    found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
+    proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
+    row = Row(
+        "optimum", label, found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
+        found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
+        reached=found.converged, note=proved, truncated=found.truncated,
+    )  # fmt: skip
     if plain.reward is not None and plain.reward >= found.upper - gap:
         # This plan is as good as any: where its outlay is known, that of the other plan need not be.
         taken = replace(plain, key=row.key, label=row.label, lower=found.lower, upper=found.upper, reached=True)
@@ -285,18 +288,26 @@ CHUNK = 10
 
 
 def frontier(
-    problem: Problem, horizon: int, *, high: float | None = None, seconds: float = 5.0, limit: int = 200
+    problem: Problem,
+    horizon: int,
+    *,
+    high: float | None = None,
+    seconds: float = 5.0,
+    limit: int = 200,
+    graph: Graph | None = None,
 ) -> Frontier:
     """Reward and success of planning `horizon` ahead, for weights per nat from 0 to `high` (the largest reward).
 
     Steps are exact (see `policy_steps`); neighbours with the same score are one point. Ends early after `limit` steps,
-    or once `seconds` have passed; then `complete` is False.
+    or once `seconds` have passed; then `complete` is False. graph: of the problem, to use again.
     """
     most = problem.reward_scale if high is None else high
     resolution = 1e-9 * max(most, 1e-300)
     end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
     while True:
-        steps = policy_steps(problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK)
+        steps = policy_steps(
+            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, graph=graph
+        )
         for step in steps:
             score = step.score
             words = cut_off(problem, score.truncated)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import tolerance
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.problem import Ids
 
 CHUNK = 20_000
 """Situations looked at between looks at the clock."""
@@ -38,12 +38,13 @@ class Idle:
     situations: int
 
 
-def idle_tests(problem: Problem, *, most_tests: int, node_limit: int, seconds: float) -> Idle:
+def idle_tests(graph: Graph, *, most_tests: int, seconds: float) -> Idle:
     """Which tests of a flat problem cannot change the decision after any evidence of fewer than `most_tests` tests.
 
-    Where every test runs once, `most_tests` of all of them covers all evidence there can be.
+    Where every test runs once, `most_tests` of all of them covers all evidence there can be. The graph grows as far as
+    it may.
     """
-    graph, end = Graph(problem, node_limit=node_limit), time.monotonic() + seconds
+    problem, end = graph.problem, time.monotonic() + seconds
     names = [test.name for test in problem.flat.tests]
     able, ran, complete = set[str](), set[str](), True
     layer: Ids = np.array([graph.root])

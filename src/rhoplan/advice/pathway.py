@@ -22,6 +22,7 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
+from rhoplan.scoring.followed import Plans
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
@@ -40,10 +41,12 @@ def pathway(
     smallest: float = SMALLEST,
     most_nodes: int = MOST_NODES,
     graph: Graph | None = None,
+    plans: Plans | None = None,
 ) -> Pathway:
     """The pathway that `agent` recommends for cases of `problem` in which `given` was seen.
 
-    unavailable: tests that cannot be had. graph: one to use again between calls with the same tests.
+    unavailable: tests that cannot be had. graph: one to use again between calls with the same tests; plans: followed on
+    it already.
     Not covered: agents that sample, are limited by time or act at random (finite precision); problems that are not
     observe-then-commit.
     """
@@ -51,9 +54,9 @@ def pathway(
     situation, spent = follow(problem, given)
     left = tuple(dict.fromkeys(unavailable))
     model = without(problem, left)
-    graph = graph if graph is not None else Graph(model)
-    builder = _Builder(Policy(graph, agent), model.cap)
-    root = builder.grow(graph.node(situation), smallest, most_nodes)
+    plans = plans or Plans(model, graph=graph)
+    builder, node = _Builder(plans.policy(agent), model.cap), plans.graph.node(situation)
+    root = builder.grow(node, smallest, most_nodes)
     return Pathway(
         problem=problem.name,
         unit=problem.unit,
@@ -66,7 +69,7 @@ def pathway(
         spent=spent,
         smallest=smallest,
         root=builder.record(root),
-        ahead=look_ahead(builder.policy, root.node, cap=model.cap),
+        ahead=look_ahead(plans.follow(agent, node)),
         looked_for=looked_for(problem),
     )
 

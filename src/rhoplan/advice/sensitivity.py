@@ -24,9 +24,9 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.versions import Copies, Layout
 
 FIRST_STEP = 0.02
 """A search begins 2% away (a probability: 2% of its odds)."""
@@ -128,6 +128,38 @@ def flips(
     return tuple(found)
 
 
+@dataclass(frozen=True, eq=False)
+class First:
+    """What to do first in each of K versions of a model: place (K,) among `names`; and what actions are worth (K, A).
+
+    Ending actions come first among the names; there are `endings` of them.
+    """
+
+    copies: Copies
+    names: list[str]
+    endings: int
+    choice: Ids
+    worth: Array
+
+
+def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> First:
+    """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
+    copies = layout.copies(problems)
+    plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+    ending, going, _ = plan.action_values(copies.start, agent.horizon)
+    slots = choose(np.concatenate([ending[:, None], going], axis=1), plan.gains(copies.start)) - 1
+    menu = layout.graph.menus[layout.graph.visible[layout.node]]
+    names = [action.name for action in (*menu.ending, *menu.going)]
+    choice = np.where(slots >= 0, len(menu.ending) + slots, copies.graph.stop_action[copies.start])
+    worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)
+    return First(copies, names, len(menu.ending), choice, worth)
+
+
+def plans_versions(problem: Problem, agent: Agent) -> bool:
+    """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
+    return agent.planner == "exact" and not agent.rule and not agent.utility and problem.leaf is None
+
+
 class _Asker:
     """Finds first actions for changed models, many at once where only numbers change."""
 
@@ -140,7 +172,7 @@ class _Asker:
     def layout(self, parameter: Parameter) -> Layout | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
         agent, problem = self.agent, self.problem
-        if agent.planner != "exact" or agent.rule or agent.utility or problem.leaf is not None:
+        if not plans_versions(problem, agent):
             return None
         prices = parameter.kind in ("cost", "first-price") and problem.flat.budget is not None
         if prices not in self._layouts:
@@ -202,14 +234,9 @@ class _Asker:
     def _together(
         self, layout: Layout, versions: Sequence[tuple[Parameter, float, Problem]], agent: Agent
     ) -> list[Answer | None]:
-        copies = layout.copies([problem for _, _, problem in versions])
-        plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
-        ending, going, _ = plan.action_values(copies.start, agent.horizon)
-        slots = choose(np.concatenate([ending[:, None], going], axis=1), plan.gains(copies.start)) - 1
-        menu = layout.graph.menus[layout.graph.visible[layout.node]]
-        names = [action.name for action in (*menu.ending, *menu.going)]
-        worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)
-        unsure = plan.graph.tables[0].entropy[plan.graph.belief[copies.start, 0]]
+        first = first_actions(layout, [problem for _, _, problem in versions], agent)
+        copies, names, worth = first.copies, first.names, first.worth
+        unsure = copies.graph.tables[0].entropy[copies.graph.belief[copies.start, 0]]
         chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
         worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
         answers: list[Answer | None] = []
@@ -217,8 +244,7 @@ class _Asker:
             if copies.evidence[k] == 0:
                 answers.append(None)
                 continue
-            place = len(menu.ending) + slots[k] if slots[k] >= 0 else copies.graph.stop_action[copies.start[k]]
-            answers.append(self._answer(value, names[place], names, worth[k], int(copies.allowed[k])))
+            answers.append(self._answer(value, names[first.choice[k]], names, worth[k], int(copies.allowed[k])))
         return answers
 
     def _alone(self, problem: Problem, agent: Agent, value: float) -> Answer:

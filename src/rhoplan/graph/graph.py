@@ -10,7 +10,8 @@ their M and O from the start; those of others can grow with the graph, so arrays
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +23,7 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Test
+from rhoplan.model.observe_then_commit import Test, best_commits
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
@@ -38,6 +39,7 @@ class VisibleMenu:
     """The actions of one visible state, split into those that end the episode and those that go on.
 
     ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
+    right: beside each of these, 1 where one of them is a best one for the state, else 0.
     """
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
@@ -48,6 +50,7 @@ class VisibleMenu:
             columns = np.flatnonzero([action.factor == factor for action in self.ending])
             rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
             self.ending_rewards.append((factor, columns, rewards))
+        self.right = [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
 
 
 class Graph:
@@ -80,6 +83,8 @@ class Graph:
         self._action_kernel: Ids = np.empty(0, dtype=np.int64)
         self._action_factor: Ids = np.empty(0, dtype=np.int64)
         self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
+        self._action_tests: NDArray[np.bool_] = np.empty(0, dtype=bool)
+        self._action_depends: NDArray[np.bool_] = np.empty(0, dtype=bool)
         self._visible_ids: dict[Visible, int] = {}
         self._index = RowIndex()
         # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
@@ -164,6 +169,36 @@ class Graph:
         stake = np.where(np.isfinite(stop), np.abs(stop), 0.0) + 2 * self.gains[ends]
         result: NDArray[np.bool_] = (mass > least) | (mass * stake[:-1] > least * stake[-1])
         return result
+
+    def is_test(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
+        """Whether (m,) the actions taken at `nodes` (m,) are tests."""
+        result: NDArray[np.bool_] = self._action_tests[self._menu_actions[self.visible[nodes], slots]]
+        return result
+
+    def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
+        """Whether (m,) the rewards of the actions taken at `nodes` (m,) depend on the hidden state."""
+        result: NDArray[np.bool_] = self._action_depends[self._menu_actions[self.visible[nodes], slots]]
+        return result
+
+    def kernels(self, nodes: Ids, slots: Ids) -> Iterator[tuple[Action, int, Ids]]:
+        """Actions taken at `nodes` (m,) that have the same numbers and concern one factor, with the places (k,).
+
+        An action that stands for them: its name and where it leads mean nothing.
+        """
+        actions = self._menu_actions[self.visible[nodes], slots]
+        codes = self._action_kernel[actions] * len(self.tables) + self._action_factor[actions]
+        for code in np.unique(codes).tolist():
+            kernel, factor = divmod(code, len(self.tables))
+            yield self._kernels[kernel], factor, np.flatnonzero(codes == code)
+
+    @contextmanager
+    def limited(self, nodes: int) -> Iterator[None]:
+        """Within this block the graph may not grow beyond `nodes`, or beyond what it is already."""
+        before, self.node_limit = self.node_limit, min(self.node_limit, max(self.size, nodes))
+        try:
+            yield
+        finally:
+            self.node_limit = before
 
     def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
@@ -288,8 +323,9 @@ class Graph:
     def _action_id(self, action: Action) -> int:
         number = len(self._actions)
         self._actions.append(action)
-        for name, fill in (("_action_kernel", 0), ("_action_factor", 0), ("_action_target", UNKNOWN)):
-            setattr(self, name, grown(getattr(self, name), number + 1, fill))
+        for name in ("kernel", "factor", "tests", "depends", "target"):
+            fill = UNKNOWN if name == "target" else 0
+            setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), number + 1, fill))
         parts = (action.likelihood, action.reward, action.transition)
         key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
         if key not in self._kernel_ids:
@@ -297,6 +333,8 @@ class Graph:
             self._kernels.append(action)
         self._action_kernel[number] = self._kernel_ids[key]
         self._action_factor[number] = action.factor
+        self._action_tests[number] = action.kind == "test"
+        self._action_depends[number] = action.same_reward is None
         return number
 
     def _allocate(self, rows: int, slots: int) -> None:

@@ -153,6 +153,10 @@ class RowIndex:
         self._runs.append((keys, ids))
 
 
+LARGEST_TABLE = 20_000
+"""Up to so many ids, a table of all of them is quicker than sorting."""
+
+
 def _different(one: Keys, other: Keys) -> Ids:
     """Places of the rows (n, width) that differ."""
     same = one == other
@@ -166,6 +170,16 @@ def distinct(ids: NDArray[np.integer[Any]], size: int) -> Ids:
     there = np.zeros(size, dtype=bool)
     there[ids] = True
     return np.flatnonzero(there)
+
+
+def numbered(ids: Ids, size: int) -> tuple[Ids, Ids]:
+    """The different ones among `ids` (n,), all below `size`, in order, and the place (n,) of each among them."""
+    if size > LARGEST_TABLE:
+        found = distinct(ids, size)
+        return found, np.searchsorted(found, ids)
+    there = np.zeros(size, dtype=np.int64)
+    there[ids] = 1
+    return there.nonzero()[0], (there.cumsum() - 1)[ids]
 
 
 def grown(array: NDArray[Number], needed: int, fill: float) -> NDArray[Number]:

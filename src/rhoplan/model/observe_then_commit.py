@@ -120,7 +120,11 @@ class FlatMenu(CachedMenu):
     @property
     def everything(self) -> tuple[Action, ...]:
         """All tests, whether they may be run at first or not, and all commits."""
-        return (*(self._test(test, Done()) for test in self.tests), *self._commits)
+        return self.whatever(Done())
+
+    def whatever(self, done: Done) -> tuple[Action, ...]:
+        """All tests, at the prices they have when `done` was done, whether they may be run then or not; and commits."""
+        return (*(self._test(test, done) for test in self.tests), *self._commits)
 
     @cached_property
     def payoff(self) -> Array:

@@ -30,8 +30,8 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information, most_information
 
-NARROW = 1e-9
-"""Width of an interval, in weight per nat, below which a change that resists proof counts as found."""
+NARROW = 5e-12
+"""Width of an interval, as a share of the largest weight, below which a change that resists proof counts as found."""
 
 NOISE = 0.01
 """Share of the tie tolerance by which a proof may fail: 1e-14 of the reward scale, room for some 50 roundings."""
@@ -105,7 +105,8 @@ class Chart:
     def _work_out(self, nodes: Ids, low: float) -> None:
         """Cut [low, high] at each of `nodes` until every part has a proven choice, and keep the result."""
         ends = [self._measure(nodes, np.full(len(nodes), knot)) for knot in (low, self.high)]
-        cells = _joined([_Cells(nodes, *pair) for pair in pairwise(ends)])
+        least = NARROW * self.high
+        cells = _joined([_Cells(nodes, *pair, least) for pair in pairwise(ends)])
         settled: list[tuple[Ids, Array, Ids]] = []
         while len(cells.node):
             winner = np.where(_proven(cells, cells.right.winner), cells.right.winner, -1)
@@ -116,7 +117,8 @@ class Chart:
             settled.append((cells.node[done], cells.left.weight[done], winner[done]))
             cells = cells.at(~done)
             middle = self._measure(cells.node, _cut(cells))
-            cells = _joined([_Cells(cells.node, cells.left, middle), _Cells(cells.node, middle, cells.right)])
+            sides = (cells.left, middle), (middle, cells.right)
+            cells = _joined([_Cells(cells.node, *side, least) for side in sides])
         self._keep(nodes, *(np.concatenate(parts) for parts in zip(*settled, strict=True)))
 
     def _measure(self, nodes: Ids, weights: Array) -> _Ends:
@@ -175,19 +177,20 @@ class _Ends:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Intervals of the weight, one node each."""
+    """Intervals of the weight, one node each; those at most `least` wide are not cut again."""
 
     node: Ids
     left: _Ends
     right: _Ends
+    least: float
 
     @property
     def narrow(self) -> NDArray[np.bool_]:
-        result: NDArray[np.bool_] = self.right.weight - self.left.weight <= NARROW
+        result: NDArray[np.bool_] = self.right.weight - self.left.weight <= self.least
         return result
 
     def at(self, chosen: NDArray[np.bool_]) -> _Cells:
-        return _Cells(self.node[chosen], self.left.at(chosen), self.right.at(chosen))
+        return _Cells(self.node[chosen], self.left.at(chosen), self.right.at(chosen), self.least)
 
     def meeting(self, left: tuple[Array, Array], right: tuple[Array, Array]) -> tuple[Array, Array]:
         """Where (n,) the tangents of a convex function at both ends meet, and their value (n,) there."""
@@ -210,7 +213,7 @@ def _joined(parts: list[_Cells]) -> _Cells:
         fields = _Ends.__dataclass_fields__
         return _Ends(*(np.concatenate([getattr(getattr(part, side), name) for part in parts]) for name in fields))
 
-    return _Cells(np.concatenate([part.node for part in parts]), ends("left"), ends("right"))
+    return _Cells(np.concatenate([part.node for part in parts]), ends("left"), ends("right"), parts[0].least)
 
 
 def _proven(cells: _Cells, winner: Ids) -> NDArray[np.bool_]:
@@ -250,7 +253,7 @@ def _cut(cells: _Cells) -> Array:
     """Where (n,) to cut each interval: where tangents meet if both ends choose alike, else where two lines cross."""
     left, right = cells.left, cells.right
     width = right.weight - left.weight
-    drift = (right.tie - left.tie) / np.maximum(width, NARROW)
+    drift = (right.tie - left.tie) / np.maximum(width, cells.least)
     sign = np.where(right.winner > left.winner, 1.0, -1.0)
     crossings = []
     for end in (left, right):

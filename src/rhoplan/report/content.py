@@ -8,14 +8,12 @@ from rhoplan.advice.bands import Band, Stopping, bands, stops
 from rhoplan.advice.case import Advice, advise, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
-from rhoplan.advice.outlay import endings
 from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.advice.sensitivity import Flip, flips
 from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
+from rhoplan.scoring.followed import Plans
 
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
@@ -53,22 +51,22 @@ def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget:
     """
     check_reportable(problem)
     check_fixed(agent)
-    graph = Graph(problem)
-    policy = Policy(graph, agent)
-    rows = compare(problem, agent, seconds=seconds)
+    plans = Plans(problem)
+    followed = plans.follow(agent)
+    rows = compare(problem, agent, seconds=seconds, plans=plans)
     plain = next(row for row in rows if row.key == "cost-only")
     return Report(
         problem=problem,
         agent=agent,
-        advice=advise(problem, agent, graph=graph),
-        pathway=pathway(problem, agent, most_nodes=MOST_NODES, graph=graph),
-        ends=endings(policy, graph.root, cap=problem.cap),
+        advice=advise(problem, agent, plans=plans),
+        pathway=pathway(problem, agent, most_nodes=MOST_NODES, plans=plans),
+        ends=followed.ends,
         bands=_bands(problem, agent, seconds),
-        stops=stops(policy, graph.root, cap=problem.cap),
+        stops=stops(followed),
         rows=rows,
-        frontier=_frontier(problem, agent, seconds),
+        frontier=_frontier(plans, agent, seconds),
         flips=flips(problem, agent, budget=budget),
-        cautions=cautions(problem, agent, seconds=seconds, plain=plain),
+        cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
     )
 
@@ -85,13 +83,14 @@ def check_reportable(problem: Problem) -> None:
     )
 
 
-def _frontier(problem: Problem, agent: Agent, seconds: float) -> Frontier | None:
+def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
     """Over weights up to well beyond the agent's own; None for agents that differ in more than the weight."""
     if agent.utility or agent.rule or not agent.commits_count or agent.discount != 1:
         return None
+    problem = plans.problem
     high = max(problem.reward_scale, 2 * agent.weight_per_nat)
     try:
-        return frontier(problem, agent.horizon, high=high, seconds=seconds)
+        return frontier(problem, agent.horizon, high=high, seconds=seconds, graph=plans.graph)
     except LimitError:
         return None
 

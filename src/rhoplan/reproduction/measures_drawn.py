@@ -14,7 +14,7 @@ from rhoplan.belief.information import entropy
 from rhoplan.graph.graph import shared_graph
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
+from rhoplan.scoring.flow import Flow
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 
@@ -100,20 +100,21 @@ def course(problem: str, agent: str, *, steps: int, **settings: Any) -> dict[str
     """
     model = make(problem)
     graph = shared_graph(model)
-    policy, truth = Policy(graph, make_agent(agent, model, **settings)), OwnWorld(graph)
-    memory = Endings(policy, truth)
-    nodes, flow = np.array([graph.root]), Flow.begin(truth.start)
-    ended_share = ended_entropy = ended_reward = 0.0
+    policy = Policy(graph, make_agent(agent, model, **settings))
+    ended_share = ended_entropy = paid = 0.0
     observing, uncertain, reward = [], [], []
-    for _ in range(steps + 1):
-        memory.settle(nodes)
-        nats = graph.tables[0].entropy[graph.belief[nodes, 0]][:, None]
-        ends = flow.thinned(memory.stop[nodes])
-        uncertain.append(ended_entropy + float((flow.mass * nats).sum()))
-        ended_share += float(ends.mass.sum())
-        ended_entropy += float((ends.mass * nats).sum())
-        ended_reward += float((ends.mass * (ends.mean + memory.reward[nodes])).sum())
+    for layer in Flow(policy, cap=steps + 1):
+        if layer.step > steps:
+            break
+        nats = graph.tables[0].entropy[graph.belief[layer.node, 0]]
+        uncertain.append(ended_entropy + float(layer.mass @ nats))
+        acts, stops = layer.acts, layer.acts.slot < 0
+        ended_share += float(acts.mass[stops].sum())
+        ended_entropy += float(acts.mass[stops] @ nats[acts.row[stops]])
+        paid += float(acts.mass[stops] @ acts.reward[stops])
         observing.append(max(1.0 - ended_share, 0.0))
-        reward.append(ended_reward + float(((flow.mass - ends.mass) * flow.mean).sum()))
-        nodes, flow, _ = advance(policy, truth, memory, nodes, flow)
+        reward.append(paid)
+        paid += float(acts.mass[~stops] @ acts.reward[~stops])
+    for row in (observing, uncertain, reward):
+        row += [row[-1]] * (steps + 1 - len(row))
     return {"observing": observing, "entropy": uncertain, "reward": reward}

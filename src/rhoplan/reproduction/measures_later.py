@@ -13,7 +13,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
-from rhoplan.scoring.evaluate import Endings, Flow, OwnWorld, advance
+from rhoplan.scoring.flow import Flow
 
 ALIKE = 1e-9
 """Nats or rewards closer than this are equal: two ways of adding up floats differ by less."""
@@ -82,18 +82,15 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
     """
     model = make(problem)
     graph = Graph(model)
-    policy, truth = Policy(graph, make_agent(agent, model, **settings)), OwnWorld(graph)
-    memory = Endings(policy, truth)
-    nodes, flow = np.array([graph.root]), Flow.begin(truth.start)
+    policy = Policy(graph, make_agent(agent, model, **settings))
     met: set[int] = set()
     taken = informed = indifferent = 0.0
     close = ALIKE * model.reward_scale
     spread: list[float] = []
-    for _ in range(steps + 1):
-        memory.settle(nodes)
-        met.update(nodes.tolist())
-        goes = nodes[policy.choice[nodes] >= 0]
-        weight = flow.mass[policy.choice[nodes] >= 0, 0]
+    for layer in Flow(policy, cap=steps + 1):
+        met.update(layer.node.tolist())
+        going = layer.acts.slot >= 0
+        goes, weight = layer.node[layer.acts.row[going]], layer.acts.mass[going]
         if not goes.size:
             break
         gains = graph.information[goes, : len(model.flat.tests)]
@@ -105,7 +102,6 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
         informed += float(weight[chosen >= gains.max(axis=1) - ALIKE].sum())
         indifferent += float(weight[as_good].sum())
         spread.append(float(weight @ np.ptp(gains, axis=1) / weight.sum()))
-        nodes, flow, _ = advance(policy, truth, memory, nodes, flow)
     every = np.array(sorted(met))
     shares = {"most_informative": informed / taken, "indifferent": indifferent / taken} if taken else {}
     return {"beliefs": len(every), "spread": spread, **shares, **_crossing(policy, every)}

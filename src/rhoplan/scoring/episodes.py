@@ -21,7 +21,7 @@ from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.problem import Action, Array, Ids, Problem
-from rhoplan.scoring.worlds import check_menu
+from rhoplan.scoring.names import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
@@ -128,7 +128,7 @@ class Walk:
             self._fear(log, walkers, nodes, menu.ending_factor[commits], menu.ending_reward[commits])
             log.pay(walkers, menu.ending_reward[commits, held])
             log.count(walkers, menu.ending_tallies[:, commits, held])
-            if self.world.is_flat:
+            if len(self.world.factors) == 1:
                 log.success[walkers] = menu.ending_best[commits, held]
 
     def _search(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
@@ -298,9 +298,10 @@ class Log:
 
     def episodes(self, log_score: Array) -> Episodes:
         tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
-        if not self.world.is_flat:
-            nothing = np.full(len(self.reward), np.nan)
-            self.success = (tallies.pop("success") > 0).astype(float) if "success" in tallies else nothing
+        if "success" in tallies:
+            self.success = (tallies.pop("success") > 0).astype(float)
+        elif len(self.world.factors) > 1:
+            self.success = np.full(len(self.reward), np.nan)
         return Episodes(
             self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score,
             self.worst_paid, np.minimum(self.worst_possible, self.worst_paid), self.worst_chance, tallies,

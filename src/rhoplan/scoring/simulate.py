@@ -38,7 +38,7 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
-from rhoplan.scoring.worlds import check_world
+from rhoplan.scoring.names import check_world
 from rhoplan.statistics import wilson
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)

@@ -21,10 +21,11 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.graph.graph import shared_graph
+from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.weights import Chart, ChartedPlan
-from rhoplan.scoring.evaluate import OwnWorld, Score, score_policy
+from rhoplan.scoring.evaluate import Score, score_policy
+from rhoplan.scoring.worlds import World
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: mirror images change together up to rounding."""
@@ -59,6 +60,7 @@ def policy_steps(
     unit: str = "nats",
     resolution: float = RESOLUTION,
     limit: int = 1000,
+    graph: Graph | None = None,
 ) -> tuple[Step, ...]:
     """All steps of planning `horizon` actions ahead on a flat problem, for weights from `low` to `high` per `unit`.
 
@@ -66,6 +68,7 @@ def policy_steps(
     other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
     `resolution` gives fewer steps, with brackets of at most that width between them. After `limit` steps the search
     ends; the last step then ends below `high`, and a search from there goes on.
+    graph: of the problem, to use again; the shared one by default.
     Time grows with the number of beliefs that are reached, times the number of steps.
     Not covered: discounts below 1, finite precision, problems that are not flat, horizons of several hundred.
     """
@@ -78,7 +81,7 @@ def policy_steps(
     if not resolution > 0:
         raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
     nat = per_nat(1.0, unit)
-    chart, width = Chart(shared_graph(problem), horizon, high * nat), resolution * nat
+    chart, width = Chart(graph or shared_graph(problem), horizon, high * nat), resolution * nat
     given = {low * nat: low, chart.high: high}  # these two come back as they were given, without rounding
     steps: list[Step] = []
     lower, before, now = low * nat, None, _follow(chart, low * nat)
@@ -121,7 +124,7 @@ def _follow(chart: Chart, weight: float) -> _Followed:
     graph = chart.graph
     policy = Policy(graph, Agent("planning-ig", chart.horizon, weight))
     policy.plan = ChartedPlan(chart, weight)
-    score = score_policy(policy, OwnWorld(graph), cap=graph.problem.cap)
+    score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))
 
