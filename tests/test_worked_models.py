@@ -16,6 +16,7 @@ from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.io.writer import model_record
 from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
+from serving import PATIENCE
 from test_model_file import assert_same
 
 OPTIMA = {
@@ -50,7 +51,7 @@ def test_model_says_what_it_is_and_where_its_numbers_come_from(name: str) -> Non
 @models
 def test_best_plan_tests_before_it_commits(name: str) -> None:
     problem = rhoplan.make(name)
-    found = rhoplan.solve(problem, gap=1e-3, seconds=60)
+    found = rhoplan.solve(problem, gap=1e-3, seconds=PATIENCE)
     first, value = OPTIMA[name]
     assert found.converged
     assert found.first == first
