@@ -16,7 +16,7 @@ WORDS = {
     "costs": "other prices of tests, by name",
     "rewards": "other rewards, by commit and state; a loss is a negative reward",
     "first_prices": "other first prices of groups, by name",
-    "only": "kinds of number to look at for flips: prior, weight, cost, first price, reward, loss, likelihood",
+    "only": "kinds of number to look at for flips: prior, weight, cost, first-price, reward or loss, likelihood",
     "frontier": "whether to follow the plan over the weight",
     "most_nodes": "steps and leaves at most; what is beyond is folded",
     "name": "what to call the model",
@@ -43,6 +43,7 @@ LEFT_OUT = {
     "rewards": "the model's",
     "first_prices": "the model's",
     "base_weight": "the agent's own",
+    "values": "the model's",
     "only": "all kinds",
     "budget": "a few seconds",
 }

@@ -18,6 +18,7 @@ from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
 from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.agents.settings import KEPT
+from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
 from rhoplan.graph.graph import Graph
@@ -77,9 +78,9 @@ class Case:
 
     def enter(self, test: str, outcome: str, why: str = "") -> None:
         """The result of a test, recommended or not."""
-        follow(self.problem, [*self.given, (test, outcome)])  # refuses what the model does not allow
+        observe(self.problem, observe_all(self.problem, self.given), test, outcome)  # refuses what is not allowed
         if test in self.unavailable:
-            raise EvidenceError(f"test '{test}' was said not to be available")
+            raise EvidenceError(f"test '{test}' was said not to be available", field=("test",))
         self._add({"test": test, "outcome": outcome}, test, why)
 
     def skip(self, test: str, why: str = "") -> None:
@@ -92,7 +93,9 @@ class Case:
         names = [known.name for known in self.problem.flat.commits]
         chosen = self.advice().stop.commit if commit is None else commit
         if chosen not in names:
-            raise EvidenceError(f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}")
+            raise EvidenceError(
+                f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}", field=("commit",)
+            )
         self._add({"commit": chosen}, chosen, why)
 
     def take(self, entry: Mapping[str, Any]) -> None:

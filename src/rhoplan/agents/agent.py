@@ -187,7 +187,7 @@ def make_agent(
         return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]))
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
-        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
+        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
     kind, notes = AGENTS[name], []
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
@@ -242,16 +242,18 @@ def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -
     row = row_of(UTILITIES, name, "utility")
     if "target" not in row.takes:
         if target is not None:
-            raise AgentError(f"target is for utility target-belief; utility {name} does not take it")
+            raise AgentError(f"target is for utility target-belief; utility {name} does not take it", field=("target",))
         made: Utility = row.load()()
         return made
     sizes = {len(factor.states) for factor in problem.factors}
     if target is None or sizes != {len(target)}:
         count = " or ".join(map(str, sorted(sizes)))
         had = "nothing came" if target is None else f"{len(target)} came"
-        raise AgentError(f"target must be a probability for each of the {count} states for utility {name}; {had}")
+        raise AgentError(
+            f"target must be a probability for each of the {count} states for utility {name}; {had}", field=("target",)
+        )
     try:
         aimed: Utility = row.load()(target=target)
     except ValueError as error:
-        raise AgentError(f"target is not sound: {error}") from None
+        raise AgentError(f"target is not sound: {error}", field=("target",)) from None
     return aimed

@@ -81,5 +81,5 @@ UTILITIES: dict[str, Registered] = {
 def row_of(rows: dict[str, Registered], name: str, what: str) -> Registered:
     """The row `name`; AgentError says which there are."""
     if name not in rows:
-        raise AgentError(f"there is no {what} '{name}'; there are {', '.join(rows)}")
+        raise AgentError(f"there is no {what} '{name}'; there are {', '.join(rows)}", field=(what,))
     return rows[name]

@@ -21,6 +21,7 @@ from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.scoring.names import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
@@ -195,6 +196,8 @@ class Walk:
     def _menu(self, visible: int) -> WorldMenu:
         if visible not in self._menus:
             mine = self.graph.menus[visible]
+            if self.world is not self.problem and not self.problem.is_flat:
+                check_menu(self.problem, self.world, self.graph.visibles[visible])
             theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
             self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)
         return self._menus[visible]

@@ -78,9 +78,11 @@ def policy_steps(
     if not problem.is_flat:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
     if not 0 <= low < high < np.inf:
-        raise AgentError(f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}")
+        raise AgentError(
+            f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}", field=("weight",)
+        )
     if not resolution > 0:
-        raise AgentError(f"resolution must be above 0; it is {resolution:g}")
+        raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
     nat = per_nat(1.0, unit)
     chart, width = Chart(graph or shared_graph(problem), horizon, high * nat), resolution * nat
     given = {low * nat: low, chart.high: high}  # these two come back as they were given, without rounding

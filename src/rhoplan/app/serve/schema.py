@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from rhoplan.advice.journal import KINDS
+from rhoplan.advice.variations import Kind
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import FINITE, KEPT, SETTINGS, Setting
 
@@ -141,9 +142,13 @@ class WhatIf(Advise):
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None
     first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    values: Annotated[dict[Annotated[str, Field(max_length=2000)], float], Field(max_length=200)] | None = Field(
+        None, description="Other numbers by their ids, set one after the other."
+    )
     base_weight: float | None = Field(None, ge=0, description="Weight of the advice that it is compared with.")
     flips: bool = Field(True, description="Whether to look for the values at which the first action changes.")
-    only: Annotated[list[Name], Field(max_length=200)] | None = None
+    only: list[Kind] | None = None
+    most: int = Field(24, ge=0, le=10_000, description="How many `parameters` of each kind to tell.")
     budget: float | None = Field(None, gt=0, description="Seconds to look for flips.")
 
 

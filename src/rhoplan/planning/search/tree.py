@@ -115,15 +115,19 @@ class TreeSearch:
         exploration: float | None = None,
     ) -> None:
         if method not in METHODS:
-            raise AgentError(f"there is no search method '{method}'; there are {', '.join(METHODS)}")
+            raise AgentError(f"there is no search method '{method}'; there are {', '.join(METHODS)}", field=("method",))
         if not 1 <= depth <= LARGEST_HORIZON or depth != int(depth):
-            raise AgentError(f"depth must be a whole number from 1 to {LARGEST_HORIZON}; it is {depth}")
+            raise AgentError(
+                f"depth must be a whole number from 1 to {LARGEST_HORIZON}; it is {depth}", field=("depth",)
+            )
         if not math.isfinite(weight):
-            raise AgentError(f"weight must be a finite number; it is {weight:g}")
+            raise AgentError(f"weight must be a finite number; it is {weight:g}", field=("weight",))
         if not 0 < discount <= 1:
-            raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
+            raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
         if exploration is not None and not 0 <= exploration < math.inf:
-            raise AgentError(f"exploration must be a finite number of at least 0; it is {exploration:g}")
+            raise AgentError(
+                f"exploration must be a finite number of at least 0; it is {exploration:g}", field=("exploration",)
+            )
         self.problem, self.method, self.depth = problem, method, int(depth)
         self._how = METHODS[method]
         self.weight, self.discount, self.exploration = float(weight), float(discount), exploration
@@ -303,11 +307,13 @@ def _tree(nodes: int, arms: int, children: int, width: int) -> Tree:
 
 def _check_budget(simulations: int | None, seconds: float | None) -> None:
     if simulations is None and seconds is None:
-        raise AgentError("a search needs a number of simulations or of seconds")
+        raise AgentError("a search needs a number of simulations or of seconds", field=("simulations",))
     if simulations is not None and (not 1 <= simulations < math.inf or simulations != int(simulations)):
-        raise AgentError(f"simulations must be a whole number of at least 1; it is {simulations}")
+        raise AgentError(
+            f"simulations must be a whole number of at least 1; it is {simulations}", field=("simulations",)
+        )
     if seconds is not None and not 0 < seconds < math.inf:
-        raise AgentError(f"seconds must be a finite number above 0; it is {seconds:g}")
+        raise AgentError(f"seconds must be a finite number above 0; it is {seconds:g}", field=("time",))
 
 
 def _stream(seed: int | tuple[int, ...]) -> int:
@@ -315,7 +321,9 @@ def _stream(seed: int | tuple[int, ...]) -> int:
     try:
         return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     except (TypeError, ValueError):
-        raise AgentError(f"seed must be one or more whole numbers of at least 0; it is {seed}") from None
+        raise AgentError(
+            f"seed must be one or more whole numbers of at least 0; it is {seed}", field=("seed",)
+        ) from None
 
 
 def _batch(done: int, simulations: int | None, elapsed: float, seconds: float | None) -> int:

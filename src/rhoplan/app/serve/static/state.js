@@ -31,6 +31,9 @@ export function question(more = {}) {
   return { problem: state.model.problem, agent: "planning-ig", ...state.agent, weight: weight(), ...more };
 }
 
+// What the numbers of commits are called in this model: "loss" or "reward".
+export const stake = () => state.model.stake;
+
 export const isCase = () => state.model.flat && !state.model.grid;
 
 // A case outlives a reload, and a look at another model, as long as this tab is open.
@@ -60,14 +63,4 @@ export function weightLimit() {
   const wide = Math.max(state.model.reward_scale / 10, 10);
   const size = 10 ** Math.floor(Math.log10(wide));
   return Math.ceil(wide / size) * size;
-}
-
-// What committing means at a belief: expected reward, and the chance that another commit would have been better.
-export function commits(belief) {
-  const { record } = state.model;
-  const rewards = Object.entries(record.commits ?? record.losses).map(([name, row]) =>
-    [name, Object.fromEntries(Object.entries(row).map(([one, value]) => [one, record.losses ? -value : value]))]);
-  const best = (one) => Math.max(...rewards.map(([, row]) => row[one])) - 1e-12 * state.model.reward_scale;
-  const sum = (row, part) => Object.keys(belief).reduce((total, one) => total + belief[one] * part(row[one], one), 0);
-  return rewards.map(([name, row]) => ({ name, value: sum(row, (reward) => reward), wrong: sum(row, (reward, one) => (reward < best(one) ? 1 : 0)) }));
 }
