@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Set up rhoplan in `.venv` beside this file and run it: needs Python 3.10 or newer and nothing else.
+"""Set up rhoplan (with the paper and the benchmark) in `.venv` beside this file and run it: needs Python 3.10, no more.
 
 python3 run.py          sets up, then reproduces the paper (the quick size) into out/report.html
 python3 run.py test     sets up, then runs the tests
@@ -28,9 +28,12 @@ VENV = HERE / ".venv"
 STAMP = VENV / "rhoplan-setup"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 EXTRAS = {
-    "main": "serve", "cli": "serve", "test": "dev,cluster,serve", "lint": "dev", "docs": "docs", "adversary": "",
+    "main": "validation", "cli": "gym,serve", "test": "dev,validation", "lint": "dev", "docs": "docs", "adversary": "",
 }  # fmt: skip
-"""What each command needs besides rhoplan itself."""
+"""Extras of rhoplan that each command needs besides what the paper and the benchmark bring."""
+
+BESIDE = ("paper", "bench")
+"""Folders of the distributions that add commands to rhoplan."""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,8 +49,8 @@ def main(arguments: list[str]) -> int:
         known = "test, lint, docs, adversary and cli"
         print(f"run.py knows {known}, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
-    if command == "test" and sys.version_info >= (3, 11) and os.environ.get("RHOPLAN_VALIDATION", "1") != "0":
-        extras = "dev,cluster,serve,validation"
+    if os.environ.get("RHOPLAN_VALIDATION") == "0":
+        extras = ",".join(extra for extra in extras.split(",") if extra != "validation")
     if command == "docs" and sys.version_info < (3, 11):
         print(f"the documentation site needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
@@ -82,12 +85,13 @@ def set_up(extras: str) -> None:
         shutil.rmtree(VENV, ignore_errors=True)
         make_environment()
     target = f".[{','.join(installed)}]" if installed else "."
-    install(["--quiet", "-c", "constraints.txt", "-e", target])
+    install(["--quiet", "-c", "constraints.txt", *(part for one in (target, *BESIDE) for part in ("-e", one))])
     STAMP.write_text(f"{wanted}\n{','.join(installed)}\n{sys.version}")
 
 
 def fingerprint() -> str:
-    parts = [(HERE / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
+    names = ("constraints.txt", "pyproject.toml", *(f"{folder}/pyproject.toml" for folder in BESIDE))
+    parts = [(HERE / name).read_bytes() for name in names]
     return hashlib.sha256(b"\0".join([*parts, sys.version.encode(), str(VENV).encode()])).hexdigest()
 
 
@@ -106,7 +110,8 @@ def install(arguments: list[str]) -> None:
     command = [*pip, "install", "--disable-pip-version-check", *arguments]
     if subprocess.run(command, cwd=HERE).returncode:
         print(
-            "setting up failed: pip could not install what pyproject.toml lists (its message is above)", file=sys.stderr
+            "setting up failed: pip could not install what the pyproject.toml files list (its message is above)",
+            file=sys.stderr,
         )
         raise SystemExit(1)
 

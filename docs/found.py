@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from rhoplan.reproduction.compare import CHANCE
+from rhoplan_paper.compare import CHANCE
 
 HERE = Path(__file__).parent
 
@@ -20,6 +20,7 @@ REST = " (the report has the rest)"
 
 ORDER = (
     ("contradicted", "What the computation contradicts"),
+    ("holds in part", "What holds in part"),
     ("within noise, but the claimed difference is not there", "Differences that are not there"),
     ("holds only in bits", "What holds only with weights per bit"),
     ("holds only in nats", "What holds only with weights per nat"),
@@ -64,7 +65,8 @@ def main(folder: Path) -> None:
             lines += [f"## {title}", ""]
             for row in chosen:
                 claim, place, reason = (_plain(text) for text in (row["claim"], row["place"], first(row["reason"])))
-                lines.append(f"- **{claim}** ({place}). {reason}.")
+                parts = f" *{_plain(row['parts'])}.*" if row["parts"] else ""
+                lines.append(f"- **{claim}** ({place}).{parts} {reason}.")
             lines.append("")
     (HERE / "what-we-found.md").write_text("\n".join(lines), encoding="utf-8")
 

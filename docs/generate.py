@@ -70,10 +70,10 @@ def printed_by(code: str, scope: dict[str, object]) -> str:
 
 def command_reference() -> str:
     """The page of commands, from their help texts."""
-    from rhoplan.app.cli import COMMANDS
+    from rhoplan.app.cli import COMMANDS, ELSEWHERE
 
     parts = ["# Commands", "", "Made by `docs/generate.py` from the program's own help.", ""]
-    for command in ("", *COMMANDS):
+    for command in ("", *COMMANDS, *ELSEWHERE):
         words = ["rhoplan", *([command] if command else [])]
         parts += [f"## {' '.join(words)}", "", "```text", output_of([*words[1:], "--help"]).rstrip(), "```", ""]
     return "\n".join(parts)

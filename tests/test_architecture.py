@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 # Each layer may import from itself and from those before it.
 LAYERS = (
-    ("errors", "version", "files", "statistics"),
+    ("errors", "version", "files"),
     ("model",),
     ("belief",),
     ("graph",),
@@ -26,7 +26,7 @@ LAYERS = (
     ("io", "problems", "gym"),
     ("advice",),
     ("report",),
-    ("experiments", "app", "reproduction"),
+    ("app",),
     ("__init__", "__main__"),
 )
 PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}

@@ -8,13 +8,14 @@ import math
 import os
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import COMMANDS, _guarded
+from rhoplan.app.cli import COMMANDS, ELSEWHERE, FURTHER, _guarded, further_commands
 
 Result = tuple[int, str, str]
 
@@ -296,14 +297,44 @@ def test_output_is_plain_when_piped() -> None:
     assert "+5.1599" in done.stdout
 
 
-def test_reproduce_a_study(run: Any, run_json: Any, tmp_path: Path) -> None:
-    summary = run_json("reproduce", "testbed", "--out", str(tmp_path), "--jobs", "1")
-    assert summary["verdicts"] == {"confirmed": 13, "holds only in bits": 2}
-    assert Path(summary["report"]).read_text().startswith("<!doctype html>")
-    assert "testbed" in run("reproduce", "--list")[1]
-    code, _, error = run("reproduce", "tigre")
+@pytest.fixture
+def adds(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Gives the entry points that installed distributions are taken to have."""
+
+    def give(**values: str) -> None:
+        entries = [EntryPoint(name, value, FURTHER) for name, value in values.items()]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [e for e in entries if e.group == group])
+        further_commands.cache_clear()
+
+    yield give
+    further_commands.cache_clear()
+
+
+def test_distributions_add_commands(run: Any, adds: Any) -> None:
+    adds(zebra="rhoplan.app.cli.show:list_command", bench="rhoplan.app.cli.show:show_command")
+    shown = [line.split()[0] for line in run("--help")[1].partition("Commands:\n")[2].splitlines()]
+    assert shown == [*COMMANDS, "bench", "zebra"]
+    assert run("zebra", "--json")[1] == run("list", "--json")[1]
+
+
+@pytest.mark.parametrize("command", ELSEWHERE)
+def test_command_of_an_absent_distribution_says_how_to_install_it(run: Any, adds: Any, command: str) -> None:
+    adds()
+    assert command not in run("--help")[1]
+    code, _, error = run(command, "--list")
     assert code == 2
-    assert "no study 'tigre'" in error
+    assert error.count("\n") == 1
+    assert f"pip install {ELSEWHERE[command]}" in error
+    assert "run.py" in error
+
+
+def test_added_command_that_cannot_be_loaded_hurts_no_other(run: Any, adds: Any) -> None:
+    adds(broken="rhoplan.nowhere:command", decide="rhoplan.nowhere:command")
+    assert run("--help")[0] == 0
+    assert run("decide", "tiger")[0] == 0
+    code, _, error = run("broken")
+    assert code == 2
+    assert "rhoplan.nowhere:command cannot be loaded" in error
 
 
 def test_all_agents_leave_out_what_a_planner_cannot_be(run_json: Any) -> None:

@@ -13,9 +13,9 @@ from types import ModuleType
 import pytest
 
 import rhoplan
-from rhoplan.experiments.paper import published
 from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan.reproduction.study import VERDICTS
+from rhoplan_paper.published import published
+from rhoplan_paper.study import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # its modules use one another

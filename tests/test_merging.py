@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.graph import merging
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import Keys, RowIndex, rounded, row_keys
 from rhoplan.model.problem import Ids
-from rhoplan.planning import merging
 
 
 def identified(index: RowIndex, kept: list[np.ndarray], rows: Keys, key: Callable[[Keys], Keys]) -> Ids:

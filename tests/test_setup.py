@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import rhoplan
+
 SPEC = importlib.util.spec_from_file_location("run", Path(__file__).resolve().parent.parent / "run.py")
 assert SPEC
 assert SPEC.loader
@@ -23,7 +25,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(run, "STAMP", tmp_path / "stamp")
     monkeypatch.setattr(run, "PYTHON", tmp_path / "python")
     monkeypatch.setattr(run, "make_environment", lambda: (tmp_path.mkdir(exist_ok=True), run.PYTHON.touch()))
-    monkeypatch.setattr(run, "install", lambda arguments: targets.append(arguments[-1]))
+    monkeypatch.setattr(run, "install", lambda arguments: targets.append(" ".join(arguments[arguments.index("-e") :])))
     return targets
 
 
@@ -32,14 +34,30 @@ def test_extras_add_up_over_commands(installed: list[str]) -> None:
     run.set_up("dev,validation")
     run.set_up("dev")
     run.set_up("")
-    assert installed == [".", ".[dev,validation]"]
+    assert installed == [f"-e {one} -e paper -e bench" for one in (".", ".[dev,validation]")]
 
 
 def test_a_changed_project_is_installed_again(installed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     run.set_up("dev")
     monkeypatch.setattr(run, "fingerprint", lambda: "another")
     run.set_up("dev")
-    assert installed == [".[dev]", ".[dev]"]
+    assert installed == ["-e .[dev] -e paper -e bench"] * 2
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"])
+def test_fingerprint_covers_what_decides_the_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for one in ("constraints.txt", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"):
+        (tmp_path / one).parent.mkdir(exist_ok=True)
+        (tmp_path / one).write_text("as it was")
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    before = run.fingerprint()
+    (tmp_path / name).write_text("changed")
+    assert run.fingerprint() != before
+
+
+def test_versions_are_one() -> None:
+    paper, bench = (pytest.importorskip(f"rhoplan_{name}") for name in ("paper", "bench"))
+    assert paper.__version__ == bench.__version__ == rhoplan.__version__
 
 
 def test_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

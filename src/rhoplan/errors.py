@@ -6,7 +6,8 @@ RhoplanError                 everything below; the command line prints it as one
 |- AgentError                an agent that does not exist or whose settings contradict each other
 |- EvidenceError             evidence that names no test or outcome, or that the rules do not allow
 |  `- ImpossibleEvidence     evidence of probability zero under the model
-`- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
+|- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
+`- MissingExtra              a package that only some uses need is not installed; also an ImportError
 
 The message is for people; the field it is about travels beside it. Of a problem the field is its place in a model file
 ("tests", "scan", "likelihood", "ill"), of an agent the name of a setting ("weight",), of evidence what was wrong with
@@ -79,3 +80,15 @@ class ImpossibleEvidence(EvidenceError):
 
 class LimitError(RhoplanError):
     """A computation that would pass the limit set for it."""
+
+
+EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
+          "distributed": "cluster"}  # fmt: skip
+"""Which extra of rhoplan brings a package that not every use needs."""
+
+
+class MissingExtra(RhoplanError, ImportError):
+    """A package that comes with an extra is not installed: who needs it, and what installs it."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs {package}: pip install 'rhoplan[{EXTRAS[package]}]'")

@@ -30,16 +30,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from rhoplan.belief.draws import draw_outcome, draw_state
+from rhoplan.errors import MissingExtra
 from rhoplan.model.observe_then_commit import FlatMenu
 from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+except ModuleNotFoundError:
+    raise MissingExtra("rhoplan.gym", "gymnasium") from None
 
 Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
 

@@ -156,17 +156,22 @@ def at_stake(problem: Problem, reward: float) -> float:
 
 
 def ceiling_record(problem: Problem) -> dict[str, Any]:
-    """What no agent can beat in a factored problem, under `ceiling`; nothing for flat ones."""
-    from rhoplan.errors import LimitError
+    """What no agent can beat in a factored problem, under `ceiling`; nothing for flat ones.
+
+    Where an extra is missing for it, `ceiling_missing` says which.
+    """
+    from rhoplan.errors import LimitError, MissingExtra
 
     if problem.is_flat:
         return {}
-    from rhoplan.planning.errands.clairvoyant import ceiling
-
     try:
+        from rhoplan.planning.errands.clairvoyant import ceiling
+
         return {"ceiling": asdict(ceiling(problem))}
     except LimitError:
         return {"ceiling": None}
+    except MissingExtra as error:
+        return {"ceiling": None, "ceiling_missing": str(error)}
 
 
 def catalogue_record() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.agents.agent import make_agent
-from rhoplan.errors import AgentError, ProblemError
+from rhoplan.errors import AgentError, MissingExtra, ProblemError
 from rhoplan.files import write_rows
 from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, with_parameter
 from rhoplan.report.plots import draw_sweep
@@ -57,12 +57,17 @@ def sweep(
     return rows, list(notes)
 
 
-def write_sweep(rows: list[dict[str, Any]], name: str, target: Path, *, title: str, command: str) -> list[Path]:
-    """Write `rows` to target.csv and their plot to target.png; the two paths."""
+def write_sweep(
+    rows: list[dict[str, Any]], name: str, target: Path, *, title: str, command: str
+) -> tuple[list[Path], list[str]]:
+    """Write `rows` to target.csv and their plot to target.png; the paths written, and notes on what was not."""
     table, plot = target.with_name(target.name + ".csv"), target.with_name(target.name + ".png")
     write_rows(table, [{**row, "version": __version__, "command": command} for row in rows])
-    draw_sweep(plot, rows, name, title, command)
-    return [table, plot]
+    try:
+        draw_sweep(plot, rows, name, title, command)
+    except MissingExtra as error:
+        return [table], [f"{plot} is not drawn: {error}"]
+    return [table, plot], []
 
 
 def _converted(spec: str, name: str, value: str) -> Any:

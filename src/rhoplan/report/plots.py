@@ -10,6 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rhoplan.errors import MissingExtra
 from rhoplan.files import replacing
 
 if TYPE_CHECKING:
@@ -90,8 +91,10 @@ def canvas(rows: int, columns: int, size: tuple[float, float], **settings: Any) 
 @contextmanager
 def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
     """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise MissingExtra("a figure", "matplotlib") from None
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -38,8 +38,8 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
+from rhoplan.scoring.intervals import wilson
 from rhoplan.scoring.names import check_world
-from rhoplan.statistics import wilson
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 

@@ -6,8 +6,13 @@ import importlib
 import io
 import os
 import sys
+from functools import cache
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 COMMANDS = {
     "list": "show",
@@ -21,24 +26,59 @@ COMMANDS = {
     "advise": "talk",
     "replay": "talk",
     "serve": "serve",
-    "reproduce": "study",
-    "bench": "study",
 }
 """Which module of this package holds each command, in the order of the help."""
+
+FURTHER = "rhoplan.commands"
+"""The group of entry points by which other distributions add commands."""
+
+ELSEWHERE = {"reproduce": "rhoplan-paper", "bench": "rhoplan-bench"}
+"""Known commands of other distributions, told apart from misspelt ones where those are not installed."""
 
 
 class CommandGroup(click.Group):
     """Finds commands by name and imports their module then, so that one command does not pay for another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *further_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"rhoplan.app.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        if cmd_name in COMMANDS:
+            module = importlib.import_module(f"rhoplan.app.cli.{COMMANDS[cmd_name]}")
+            command: click.Command = getattr(module, f"{cmd_name}_command")
+            return command
+        entry = further_commands().get(cmd_name)
+        if entry:
+            return _loaded(entry)
+        if home := ELSEWHERE.get(cmd_name):
+            raise click.UsageError(
+                f"'{cmd_name}' is a command of {home}, which is not installed: pip install {home} "
+                "(in a checkout, python3 run.py installs it)"
+            )
+        return None
+
+
+@cache
+def further_commands() -> dict[str, EntryPoint]:
+    """Commands that other installed distributions add, by name: first the known ones, in their order."""
+    from importlib.metadata import entry_points
+
+    found = {entry.name: entry for entry in entry_points(group=FURTHER) if entry.name not in COMMANDS}
+    return {name: found[name] for name in dict.fromkeys([*ELSEWHERE, *sorted(found)]) if name in found}
+
+
+def _loaded(entry: EntryPoint) -> click.Command:
+    """The command behind `entry`; where it cannot be loaded, one that says so, so that all others still work."""
+    try:
+        command: click.Command = entry.load()
         return command
+    except Exception as error:
+        what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error}); install its distribution again"
+
+        def refuse() -> None:
+            raise click.UsageError(what)
+
+        return click.Command(entry.name, callback=refuse, help=what, context_settings={"ignore_unknown_options": True})
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

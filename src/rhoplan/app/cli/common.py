@@ -102,7 +102,10 @@ def settings_line(agent: Agent) -> str:
 
 def print_ceiling(problem: Problem) -> None:
     """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
-    found = ceiling_record(problem).get("ceiling")
+    record = ceiling_record(problem)
+    if missing := record.get("ceiling_missing"):
+        click.echo(f"note: {missing}", err=True)
+    found = record.get("ceiling")
     if not found:
         return
     kind = " (discounted)" if problem.discount < 1 else ""

@@ -190,12 +190,12 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
         agent = "planning-ig"
     names = list(AGENTS) if agent == "all" else [part.strip() for part in agent.split(",")]
     rows, notes = sweep(problem, names, name, values, settings)
-    for note in notes if agent != "all" else ():
-        click.echo(f"note: {note}", err=True)
     stem = Path(problem.partition(":")[0]).stem
     target = Path(out) if out else Path(f"sweep-{stem}-{name}")
     title = f"{problem}, weights per {settings['unit'][:-1]}"
-    files = write_sweep(rows, name, target, title=title, command=shlex.join(["rhoplan", *sys.argv[1:]]))
+    files, undrawn = write_sweep(rows, name, target, title=title, command=shlex.join(["rhoplan", *sys.argv[1:]]))
+    for note in [*(notes if agent != "all" else ()), *undrawn]:
+        click.echo(f"note: {note}", err=True)
     if as_json:
         print_json({"problem": problem, "over": name, "kind": "exact", "files": [str(f) for f in files], "rows": rows})
         return

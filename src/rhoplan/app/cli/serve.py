@@ -62,8 +62,12 @@ def serve_command(
         import uvicorn
 
         from rhoplan.app.serve.app import create_app
-    except ImportError as error:
-        raise click.ClickException(f"serve needs the extra: pip install 'rhoplan[serve]' ({error})") from None
+    except ModuleNotFoundError as error:
+        from rhoplan.errors import EXTRAS, MissingExtra
+
+        if error.name not in EXTRAS:
+            raise
+        raise MissingExtra("serve", error.name) from None
     opened = [open_model(model) for model in models]
     local = host in LOOPBACK
     settings = Settings(

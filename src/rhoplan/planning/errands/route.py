@@ -12,9 +12,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from rhoplan.errors import MissingExtra
 from rhoplan.model.problem import Array, Ids
+
+try:
+    from numba import njit
+except ModuleNotFoundError:
+    raise MissingExtra("the best tour between places (planner anytime, and what no agent can beat)", "numba") from None
 
 MOST = 13
 """Errands whose order is found exactly for every belief: 2^13 sets of them, a few milliseconds."""

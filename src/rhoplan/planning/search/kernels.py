@@ -16,12 +16,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rhoplan.belief.information import LOG_TINY, TINY
+from rhoplan.errors import MissingExtra
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
+
+try:
+    from numba import njit
+except ModuleNotFoundError:
+    raise MissingExtra("tree search (planners mcts and pomcp)", "numba") from None
 
 START, GOING, ENDING, READY = range(4)
 """Columns of Model.menus: first action (-1 where the menu is not built), how many go on, how many end, and whether the

@@ -1,0 +1,239 @@
+"""Claims that the words alone can decide: what is announced and absent, what a caption fixes and rows vary, what a
+size has to do with a computation. What is printed is counted in the data of the paper; the rest is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from rhoplan.problems.registry import make
+from rhoplan_paper.claims.checking import ask, exact_job, found, listed, percent, signed
+from rhoplan_paper.context import Context
+from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.published import Cell, published, quotes_of, select
+from rhoplan_paper.registry import claim
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.tables.rows import AS_RUN, MEASURED, number, plan_row
+from rhoplan_paper.told.checks import hidden_states
+
+# -- announced --------------------------------------------------------------------------------------------------------
+
+
+def results(agent: str) -> list[Cell]:
+    """Every printed result of `agent`, in tables and in the text."""
+    paper = published()
+    cells = [cell for table in paper.tables.values() for cell in table.cells]
+    cells += [cell for quote in paper.quotes.values() for cell in quote.cells]
+    return [cell for cell in cells if cell.row.get("agent") == agent and cell.column.split()[0] in MEASURED]
+
+
+def _problems(cells: Iterable[Cell]) -> list[str]:
+    return list(dict.fromkeys(str(cell.row["problem"]) for cell in cells if "problem" in cell.row))
+
+
+@claim("pomcp-everywhere")
+def pomcp_everywhere(context: Context) -> Finding:
+    announced = [*_problems(select("environments states")), *_problems(select("rocksample reward"))]
+    has = set(_problems(results("pomcp")))
+    there, absent = ([spec for spec in announced if (spec in has) is here] for here in (True, False))
+    return found(
+        "pomcp-everywhere",
+        CONTRADICTED if absent else CONFIRMED,
+        f"Of the {len(announced)} problems POMCP has a printed result on {len(there)} ({', '.join(there) or 'none'}), "
+        f"and none on {', '.join(absent) or 'any other'}.",
+        published=f"{len(announced)} problems",
+        exact=f"{len(there)} of {len(announced)}",
+    )
+
+
+@claim("pomcp-on-rocksample")
+def pomcp_on_rocksample(context: Context) -> Finding:
+    table = published().tables["rocksample-extended"]
+    agents = list(dict.fromkeys(str(cell.row["agent"]) for cell in table.cells))
+    anywhere = [spec for spec in _problems(results("pomcp")) if spec.startswith("rocksample")]
+    checks = [cell for cell in (*table.cells, *select("rocksample checks")) if cell.column == "checks" and cell.value]
+    return found(
+        "pomcp-on-rocksample",
+        CONFIRMED if "pomcp" in agents else CONTRADICTED,
+        f"The table that is said to have it has the agents {' and '.join(agents)} only; in the whole paper POMCP has a "
+        f"result on {', '.join(anywhere) or 'no RockSample instance'}. Checks, which the main table leaves to the same "
+        f"appendix, are printed {len(checks) or 'nowhere'}{' times' if checks else ''}.",
+        published=table.gist,
+        exact=", ".join(agents),
+    )
+
+
+@claim("pomcp-budgets-reported")
+def pomcp_budgets_reported(context: Context) -> Finding:
+    announced = [cell.value or 0.0 for cell in select("pomcp-budgets simulations")]
+    usual = {str(row["problem"]): row["simulations"] for row in published().tables["pomcp"].protocol}
+    tried: dict[float, dict[str, None]] = {}
+    for cell in results("pomcp"):
+        budget = cell.row.get("simulations", usual.get(str(cell.row["problem"])))
+        tried.setdefault(float(budget or 0.0), {})[str(cell.row["problem"])] = None
+    timed = {
+        float(cell.row["simulations"])
+        for quote in published().quotes.values()
+        for cell in quote.cells
+        if cell.column in ("seconds", "milliseconds") and cell.row.get("agent") == "pomcp" and "simulations" in cell.row
+    }
+    without = [budget for budget in announced if budget not in tried]
+    untimed = [budget for budget in announced if budget not in timed]
+    told = [f"{b:,.0f} on {', '.join(tried[b])}" for b in announced if b in tried]
+    return found(
+        "pomcp-budgets-reported",
+        CONTRADICTED if without or untimed else CONFIRMED,
+        f"Printed are results with {listed(told)}; none with {_budgets(without)}. A time is printed for "
+        f"{_budgets(sorted(timed))} and for none of the others.",
+        published=_budgets(announced),
+        exact=f"results with {_budgets(b for b in announced if b in tried)}; times with {_budgets(sorted(timed))}",
+    )
+
+
+def _budgets(budgets: Iterable[float]) -> str:
+    return ", ".join(f"{budget:,.0f}" for budget in budgets) or "no budget"
+
+
+# -- what a caption fixes ---------------------------------------------------------------------------------------------
+
+
+@claim("rocksample-episodes")
+def rocksample_episodes(context: Context) -> Finding:
+    table = published().tables["rocksample"]
+    columns = ("good", "bad", "reward")
+    rows = {
+        (spec, str(cell.row["agent"])): cell.row
+        for spec in AS_RUN
+        for cell in select(f"rocksample reward problem={spec}")
+    }
+    jobs = {key: _as_run(plan_row(table, row, context).as_run) for key, row in rows.items()}
+    ours = ask(context, jobs)
+    same: dict[str, int] = dict.fromkeys(AS_RUN, 0)
+    every: dict[str, int] = dict.fromkeys(AS_RUN, 0)
+    others: dict[str, None] = {}
+    for (spec, agent), result in ours.items():
+        for column in columns:
+            cell = select(f"rocksample {column} problem={spec} agent={agent}")[0]
+            value = number(result, column, spec)
+            assert value is not None
+            assert cell.value is not None
+            every[spec] += 1
+            fits = abs(value.mean - cell.value) <= cell.rounding * (1 + 1e-9)
+            same[spec] += fits
+            others |= {} if fits else {agent: None}
+    stated = {str(row["problem"]): int(float(row["episodes"])) for row in table.protocol}
+    rows_met = all(same[spec] > every[spec] / 2 for spec in AS_RUN)
+    told = [f"{same[spec]} of {every[spec]} on {spec} with {AS_RUN[spec]} episodes" for spec in AS_RUN]
+    spec = next(iter(AS_RUN))
+    return found(
+        "rocksample-episodes",
+        CONTRADICTED if rows_met else CONFIRMED,
+        f"The first episodes of the first seed alone give the printed numbers digit for digit: {listed(told)}; "
+        f"all but those of {', '.join(others) or 'nobody'}. "
+        f"The caption has {', '.join(f'{stated[spec]:,}' for spec in AS_RUN)}.",
+        published=f"{stated[next(iter(AS_RUN))]:,} episodes",
+        simulated=listed(told),
+        unit="nats",
+        headline=(
+            f"{AS_RUN[spec]}, not {stated[spec]:,}",
+            f"episodes of one seed give {sum(same.values())} of {sum(every.values())} printed RockSample numbers to "
+            "the last digit.",
+        ),
+    )
+
+
+def _as_run(one: Job | None) -> Job:
+    assert one is not None
+    return one
+
+
+@claim("sweep-three-orders")
+def sweep_three_orders(context: Context) -> Finding:
+    ends = [cell.value or 0.0 for cell in select("sweep-range penalty") if "bound" in cell.row]
+    orders = math.log10(max(ends) / min(ends))
+    return found(
+        "sweep-three-orders",
+        CONFIRMED if orders >= 3 else CONTRADICTED,
+        f"The penalties go from {min(ends):g} to {max(ends):g}, {orders:.2f} orders of magnitude.",
+        published="3 orders of magnitude",
+        exact=f"{orders:.2f}",
+    )
+
+
+@claim("scaling-horizon")
+def scaling_horizon(context: Context) -> Finding:
+    table = published().tables["tileworld-8"]
+    stated = int(float(table.protocol[0]["horizon"]))
+    rows = {str(cell.row["agent"]): cell.row for cell in table.cells}
+    shallow = [agent for agent, row in rows.items() if row.get("horizon") == 1]
+    problem = str(table.protocol[0]["problem"])
+    ours = ask(context, {h: exact_job(problem, "planning", horizon=h) for h in (1, stated)})
+    told = [f"H={h} {percent(one['success'])} at {one['tests']:.1f} scans" for h, one in ours.items()]
+    return found(
+        "scaling-horizon",
+        CONTRADICTED if shallow else CONFIRMED,
+        f"{' and '.join(shallow) or 'Nobody'} look{'s' if len(shallow) < 2 else ''} one action ahead by definition, "
+        f"whatever the caption fixes; at the caption's horizon Myopic would be Planning. Exact, for reward alone: "
+        f"{listed(told)}.",
+        published=f"H = {stated} for all agents",
+        exact=f"H = 1 for {', '.join(shallow) or 'nobody'}",
+    )
+
+
+@claim("fixed-conditions")
+def fixed_conditions(context: Context) -> Finding:
+    (states, low, high) = (cell.value or 0.0 for cell in quotes_of("observation-scaling")[0].cells)
+    problems = {k: f"diagnosis:n={states:g},k={k}" for k in range(int(low), int(high) + 1)}
+    best = ask(context, {k: job("optimum", problem=spec) for k, spec in problems.items()})
+    groups = {k: _told_apart(spec) for k, spec in problems.items()}
+    told = [
+        f"K={k}: {groups[k]} of {states:g} conditions can be told apart, at best {percent(groups[k] / states, 0)} are "
+        f"named, the optimum earns {signed(best[k]['reward'])} with {best[k]['tests']:.1f} tests"
+        for k in problems
+    ]
+    return found(
+        "fixed-conditions",
+        CONTRADICTED if len(set(groups.values())) > 1 else CONFIRMED,
+        f"With the tests varies what can be known at all. {listed(told)}. So the figure varies the problem, not only "
+        "the choice among tests.",
+        published=f"N = {states:g} fixed, K from {low:g} to {high:g}",
+        exact=listed(f"K={k}: {count}" for k, count in groups.items()),
+    )
+
+
+def _told_apart(spec: str) -> int:
+    """How many hidden states differ in what some test makes of them."""
+    model = make(spec).flat
+    columns = zip(*(map(tuple, test.likelihood.round(12).tolist()) for test in model.tests), strict=True)
+    return len(set(columns))
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+LARGE = ("rocksample:n=7,k=8", "rocksample:n=11,k=11", "inspection:n=8", "inspection:n=16")
+DEPTH = 2
+
+
+@claim("sizes-searched")
+def sizes_searched(context: Context) -> Finding:
+    ours = ask(context, {spec: job("look_ahead", problem=spec, horizon=DEPTH) for spec in LARGE})
+    held = {spec: sum(int((factor.prior > 0).sum()) for factor in make(spec).factors) for spec in LARGE}
+    sizes = {spec: hidden_states(spec) for spec in LARGE}
+    searched = {spec: ours[spec]["situations"][DEPTH] for spec in LARGE}
+    enters = any(max(held[spec], searched[spec]) >= sizes[spec] for spec in LARGE)
+    told = [
+        f"{spec} has {sizes[spec]:,} states, its belief {held[spec]} numbers, a search of depth {DEPTH} from the start "
+        f"{searched[spec]:,} situations"
+        for spec in LARGE
+    ]
+    small, large = LARGE[2:]
+    return found(
+        "sizes-searched",
+        CONFIRMED if enters else CONTRADICTED,
+        f"The number of states is a product that no step forms: components are independent, and belief and search hold "
+        f"each by itself. {listed(told)}. From {small} to {large} the states grow {sizes[large] // sizes[small]}-fold, "
+        f"the situations searched {searched[large] / searched[small]:.1f}-fold.",
+        published=listed(f"{sizes[spec]:,}" for spec in LARGE[1::2]),
+        exact=listed(f"{held[spec]} numbers, {searched[spec]:,} situations" for spec in LARGE[1::2]),
+    )

@@ -1,0 +1,335 @@
+"""Propositions 1 and 2, and what is said to follow from them.
+
+They are computed, not quoted: free energy by a recursion of its own, thresholds by bisection of decisions
+(`measures_claims`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan_paper.claims.checking import (
+    UNITS,
+    Result,
+    ask,
+    by_parts,
+    by_unit,
+    exact_job,
+    found,
+    leads,
+    listed,
+    percent,
+    printed,
+    signed,
+)
+from rhoplan_paper.claims.weights import sweeps
+from rhoplan_paper.context import Context
+from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.published import cell, select
+from rhoplan_paper.registry import claim
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+
+EQUAL = 1e-9
+"""Values of the two recursions that differ by less, relative to the rewards, are equal."""
+
+CLOSE_ENOUGH = 1e-6
+"""A bisected threshold and a formula agree to this share of their size: decisions tie at 1e-12 of the rewards."""
+
+RECURSIONS = (
+    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2), ("tileworld:n=8", 2),
+)  # fmt: skip
+
+ASYMMETRIES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
+
+ASYMMETRIC = (
+    ("tiger", 2), ("tiger", 4), ("tiger", 6), ("diagnosis", 2), ("diagnosis", 3), ("tileworld:n=6", 2),
+)  # fmt: skip
+"""Problems of the table with an asymmetry of five or more, at horizons beyond one."""
+
+
+def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, float]:
+    """Asymmetry, informativeness (per nat) and threshold as Proposition 2 has them."""
+    post = -(accuracy * math.log(accuracy) + (1 - accuracy) * math.log(1 - accuracy))
+    gain = math.log(2) - post
+    return {
+        "alpha": abs(wrong) / right,
+        "eta": gain / cost,
+        "threshold": (cost - (accuracy - 0.5) * (right - wrong)) / gain,
+    }
+
+
+# -- Proposition 1 ----------------------------------------------------------------------------------------------------
+
+
+def recursions(context: Context, discount: float | None = None, weight: float | None = None) -> dict[str, Job]:
+    """Jobs that set least free energy beside the planner, on random problems and on the paper's own."""
+    many = 200 if context.full else 40
+    jobs = {
+        f"random to H={h}": job("efe_recursion", problems=many, seed=h, horizon=h, discount=discount, weight=weight)
+        for h in (1, 2, 3)
+    }
+    for problem, horizon in RECURSIONS:
+        jobs[f"{problem} H={horizon}"] = job(
+            "efe_recursion", problem=problem, horizon=horizon, discount=discount, weight=weight
+        )
+    return jobs
+
+
+def equivalent(results: Iterable[Result]) -> tuple[bool, str]:
+    """Whether the two agree in all of `results` of `recursions`, and how far, in words."""
+    results = list(results)
+    gap = max(result["value_gap"] for result in results)
+    wrong, beliefs = (sum(result[name] for result in results) for name in ("choices", "beliefs"))
+    problems = sum(result["problems"] for result in results)
+    told = f"{wrong} of {beliefs:,} decisions differ on {problems} problems, values by at most {gap:.1e} of the rewards"
+    return gap <= EQUAL and wrong == 0, told
+
+
+@claim("proposition-1")
+def proposition_1(context: Context) -> Finding:
+    holds, told = equivalent(ask(context, recursions(context)).values())
+    return found(
+        "proposition-1",
+        CONFIRMED if holds else CONTRADICTED,
+        "Least expected free energy, by its own recursion with an expected divergence as epistemic value, against the "
+        f"planner with utility I at every belief of the look-ahead: {told}.",
+        exact=told,
+        unit="nats",
+    )
+
+
+@claim("efe-is-weight-one")
+def efe_is_weight_one(context: Context) -> Finding:
+    jobs: dict[tuple[str, str], Job] = {}
+    for unit, weight in (("nats", None), ("bits", 1 / NATS_PER_BIT)):
+        jobs |= {(unit, name): one for name, one in recursions(context, weight=weight).items()}
+    results = ask(context, jobs)
+    checked = {u: equivalent(result for (unit, _), result in results.items() if unit == u) for u in UNITS}
+    efe = leads(context, [("tileworld:n=8", 2)])[0].efe
+    twice = cell("tileworld-8", "success", agent="efe")
+    differ = checked["nats"][1].partition(" decisions")[0]
+    return found(
+        "efe-is-weight-one",
+        CONFIRMED if checked["nats"][0] else CONTRADICTED,
+        f"Against weight 1 per nat: {checked['nats'][1]}; against 1 per bit: {checked['bits'][1]}. The printed 8x8 "
+        f"rates ({twice.text}, {cell('tileworld-8-collapse', 'success', agent='efe').text}) belong to 1 per bit "
+        f"({percent(efe['bits']['success'])}), not to 1 per nat ({percent(efe['nats']['success'])}).",
+        published=printed("main reward agent=efe", "transfer weight=1"),
+        exact=listed(f"{u}: {told}" for u, (_, told) in checked.items()),
+        unit="nats",
+        headline=(
+            differ,
+            "decisions differ between least expected free energy and planning with one unit of reward per nat: "
+            f"the two are {'one' if checked['nats'][0] else 'not one'}.",
+        ),
+    )
+
+
+# -- Proposition 2 ----------------------------------------------------------------------------------------------------
+
+
+def _drawn_jobs(context: Context) -> list[Job]:
+    """Thresholds of random problems with the stakes of the near-optimality study, and with a tenth of them."""
+    many = 100 if context.full else 40
+    return [job("one_test_thresholds", problems=many, right=right) for right in (10.0, 1.0)]
+
+
+def _cases(results: Sequence[Result], *names: str) -> list[tuple[list[float], list[float]]]:
+    """(accuracy, cost, right, wrong) and the columns `names` of every case."""
+    return [
+        (list(case), [float(value) for value in values])
+        for result in results
+        for case, *values in zip(result["cases"], *(result[name] for name in names), strict=True)
+    ]
+
+
+@claim("proposition-2")
+def proposition_2(context: Context) -> Finding:
+    cases = _cases(context.results(_drawn_jobs(context)), "threshold")
+    apart = [_relative(bisected, formula(*case)["threshold"]) for case, (bisected,) in cases]
+    return found(
+        "proposition-2",
+        CONFIRMED if max(apart) <= CLOSE_ENOUGH else CONTRADICTED,
+        f"The formula against bisection of the exact decision at horizon 1 on {len(cases)} random problems: "
+        f"at most {max(apart):.1e} apart, relative to its size. What grows with the weight is the agent's own value; "
+        "the reward of testing has no weight in it.",
+        exact=f"largest relative difference {max(apart):.1e}",
+        unit="nats",
+    )
+
+
+@claim("above-threshold")
+def above_threshold(context: Context) -> Finding:
+    single = [exact_job("testbed", "myopic"), exact_job("testbed", "info-gain", weight=50.0)]
+    myopic, keen, *drawn = context.results([*single, *_drawn_jobs(context)])
+    cases = _cases(drawn, "threshold", "commit", "above", "far_above")
+    positive = [columns for _, columns in cases if columns[0] > 0]
+    less = [commit - above for threshold, commit, above, _ in positive if above < commit - EQUAL]
+    differ = [above - far for _, (_, _, above, far) in cases if abs(above - far) > EQUAL]
+    return found(
+        "above-threshold",
+        CONTRADICTED if less or differ else CONFIRMED,
+        f"Of {len(cases)} random problems {len(positive)} have a positive threshold, and just above it testing earns "
+        f"less than committing at once on {len(less)} of these (by up to {max(less, default=0.0):.2f}). Agents that "
+        f"replan do not all test once: 20 above the threshold they earn otherwise than just above it on {len(differ)}. "
+        f"Testbed at horizon 1, both weights above its threshold: {signed(myopic['reward'])} at weight 0, "
+        f"{signed(keen['reward'])} at 50.",
+        published=printed("testbed reward agent=myopic", "testbed reward agent=info-gain"),
+        exact=f"less reward than committing on {len(less)} of {len(positive)}; not the same reward on {len(differ)} of "
+        f"{len(cases)}",
+        unit="nats",
+    )
+
+
+@claim("negative-threshold")
+def negative_threshold(context: Context) -> Finding:
+    rows = _cases(context.results(_drawn_jobs(context)), "threshold", "tests_at_one")
+    over = [
+        columns
+        for (accuracy, cost, right, wrong), columns in rows
+        if abs(wrong) / right > cost / ((accuracy - 0.5) * right) - 1
+    ]
+    wrong_sign = sum(threshold >= 0 for threshold, _ in over)
+    idle = sum(not tests for _, tests in over)
+    return found(
+        "negative-threshold",
+        CONFIRMED if over and not wrong_sign and not idle else CONTRADICTED,
+        f"{len(over)} of {len(rows)} random problems exceed the bound: the bisected threshold is not negative on "
+        f"{wrong_sign} of them, and weight 1 does not test on {idle}.",
+        published=printed("alpha-eta threshold"),
+        exact=f"{len(over) - wrong_sign} of {len(over)} negative",
+        unit="nats",
+    )
+
+
+@claim("threshold-limit")
+def threshold_limit(context: Context) -> Finding:
+    settings = [(accuracy, cost) for accuracy in (0.55, 0.75, 0.95) for cost in (0.1, 5.0)]
+    cases = [[p, c, 10.0, -10.0 * alpha] for p, c in settings for alpha in ASYMMETRIES]
+    thresholds = context.result(job("one_test_thresholds", cases=cases))["threshold"]
+    width = len(ASYMMETRIES)
+    series = [thresholds[start : start + width] for start in range(0, len(thresholds), width)]
+    # Without bound: ten times the asymmetry brings, in the end, ten times the threshold.
+    falls = all(b < a for row in series for a, b in pairwise(row))
+    steep = [row[-1] / row[-2] for row in series]
+    return found(
+        "threshold-limit",
+        CONFIRMED if falls and all(9.9 < ratio < 10.1 for ratio in steep) else CONTRADICTED,
+        f"Bisected at {len(settings)} accuracies and costs, asymmetry {ASYMMETRIES[0]:g} to {ASYMMETRIES[-1]:g}: it "
+        f"{'falls' if falls else 'does not fall'} throughout, at the end {min(steep):.2f} to {max(steep):.2f} times as "
+        "far for ten times the asymmetry.",
+        published=printed("alpha-eta threshold"),
+        exact=f"accuracy {settings[0][0]:g}, cost {settings[0][1]:g}: " + ", ".join(f"{t:.3g}" for t in series[0]),
+        unit="nats",
+    )
+
+
+@claim("table-follows-formula")
+def table_follows_formula(context: Context) -> Finding:
+    problems = [str(one.row["problem"]) for one in select("alpha-eta alpha")]
+    names = ("alpha", "eta", "threshold")
+    ours = {problem: _formula_of(problem) for problem in problems}
+    off: dict[str, list[str]] = {unit: [] for unit in UNITS}
+    for problem in problems:
+        for name in names:
+            printed_cell = cell("alpha-eta", name, problem=problem)
+            assert printed_cell.value is not None
+            for unit in UNITS:
+                value = _in_unit(ours[problem], name, unit)
+                if abs(printed_cell.value - value) > printed_cell.rounding * (1 + EQUAL):
+                    off[unit].append(f"{problem} {name} {printed_cell.text} for {value:.2f}")
+    verdict, unit = by_unit({unit: not ones for unit, ones in off.items()})
+    rewards = {p: cell("environments", "incorrect", problem=p).value or 0.0 for p in problems}
+    outside = [p for p, wrong in rewards.items() if wrong >= 0]
+    return found(
+        "table-follows-formula",
+        verdict,
+        f"Of {len(problems) * len(names)} numbers {len(off['nats'])} differ in nats, {len(off['bits'])} in bits. "
+        f"In nats: {', '.join(off['nats']) or 'none'}."
+        + (f" The formula asks for a penalty below zero; {', '.join(outside)} has none." if outside else ""),
+        published=printed("alpha-eta threshold"),
+        exact=listed(f"{p} {ours[p]['threshold']:+.2f}" for p in problems),
+        unit=unit,
+        headline=(
+            f"{len(off['nats'])} of {len(problems) * len(names)}",
+            "printed asymmetries, informativenesses and thresholds are not what the formula of Proposition 2 gives.",
+        ),
+    )
+
+
+@claim("asymmetry-suffices")
+def asymmetry_suffices(context: Context) -> Finding:
+    swept = sweeps(context, ASYMMETRIC)
+    lacking = {unit: [sweep for sweep in swept if not sweep.near_optimal(unit)] for unit in UNITS}
+    verdict, unit = by_unit({unit: not ones for unit, ones in lacking.items()})
+    return found(
+        "asymmetry-suffices",
+        verdict,
+        "By the paper's own margin (5% of the best reward, at least 0.5), weight 1 is not near-optimal "
+        + listed(
+            f"in {u} on " + (", ".join(f"{s.label} (lacks {s.loss(u):.2f})" for s in ones) or "none")
+            for u, ones in lacking.items()
+        )
+        + ".",
+        published=printed("alpha-eta best_weight"),
+        exact=listed(
+            f"{s.label}: {signed(float(s.at_one['nats']['reward']))} at weight 1, {signed(s.top('reward'))} at "
+            f"{s.best('reward')[0]:.3g}"
+            for s in swept
+        ),
+        unit=unit,
+    )
+
+
+@claim("testbed-over-explores")
+def testbed_over_explores(context: Context) -> Finding:
+    case = _numbers("testbed")
+    threshold = float(context.result(job("one_test_thresholds", cases=[case]))["threshold"][0])
+    lead = leads(context, [("testbed", 4)])[0]
+    between = 0 < threshold < 1
+    too_much = {u: lead.gap(u, "tests") > 0 > lead.gap(u) for u in UNITS}
+    verdict, unit, parts = by_parts(
+        {"the threshold lies between zero and one": between, "EFE tests more than Planning and earns less": too_much}
+    )
+    return found(
+        "testbed-over-explores",
+        verdict,
+        f"The bisected threshold is {threshold:+.2f} per nat, {'' if between else 'not '}between 0 and 1. EFE makes "
+        f"{lead.efe['nats']['tests']:.2f} tests for {signed(lead.efe['nats']['reward'])}, Planning "
+        f"{lead.planning['tests']:.2f} for {signed(lead.planning['reward'])}: over-testing "
+        f"{'is there' if all(too_much.values()) else 'is not there in both units'}, the threshold "
+        f"{'explains' if between else 'does not explain'} it.",
+        published=printed(
+            "alpha-eta threshold problem=testbed", "testbed tests agent=efe", "testbed tests agent=planning"
+        ),
+        exact=f"threshold {threshold:+.2f}; {lead.efe['nats']['tests']:.2f} against {lead.planning['tests']:.2f} tests",
+        unit=unit,
+        parts=parts,
+    )
+
+
+# -- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def _numbers(problem: str) -> list[float]:
+    """Accuracy, cost, reward if right and if wrong, as the paper's table of problems has them."""
+    columns = ("test_accuracy", "test_cost", "correct", "incorrect")
+    accuracy, cost, right, wrong = (cell("environments", column, problem=problem).value or 0.0 for column in columns)
+    return [accuracy, abs(cost), right, wrong]
+
+
+def _formula_of(problem: str) -> dict[str, float]:
+    return formula(*_numbers(problem))
+
+
+def _in_unit(values: dict[str, float], name: str, unit: str) -> float:
+    """eta counts information, the threshold is a price of it; the asymmetry has no unit."""
+    factor = {"alpha": 1.0, "eta": 1 / NATS_PER_BIT, "threshold": NATS_PER_BIT}[name]
+    return values[name] * (factor if unit == "bits" else 1.0)
+
+
+def _relative(one: float, other: float) -> float:
+    return abs(one - other) / max(abs(other), 1.0)

@@ -1,0 +1,1 @@
+"""What a reproduction leaves: files, verdicts, and the page."""

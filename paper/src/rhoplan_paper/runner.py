@@ -1,0 +1,153 @@
+"""Runs the jobs that studies ask for, on this machine's cores or on a Dask cluster, and keeps every result at once.
+
+Studies are built as soon as their jobs are done. A worker that dies takes nothing finished with it: its jobs are done
+again, on the cluster by Dask itself, here by a fresh pool.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+from rhoplan.errors import MissingExtra, RhoplanError
+from rhoplan_paper.context import Context, Pending
+from rhoplan_paper.jobs import Job, run_job
+from rhoplan_paper.store import Store
+from rhoplan_paper.study import Outcome, Study
+
+TRIES = 3
+"""How often a job is begun again after a worker died under it."""
+
+
+class WorkerLost(RhoplanError):
+    """Workers kept dying under a job."""
+
+
+class Progress(Protocol):
+    """What a run tells whoever watches it."""
+
+    def wanted(self, jobs: int, done: int) -> None:
+        """So many jobs are known to be needed, so many of them are done."""
+
+    def finished(self, study: Study, outcome: Outcome) -> None:
+        """A study is complete."""
+
+
+def reproduce(
+    studies: list[Study],
+    context: Context,
+    store: Store,
+    execute: Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]],
+    progress: Progress,
+    write: Callable[[Study, Outcome], None],
+) -> dict[str, Outcome]:
+    """Build every study, in whatever order their jobs allow; `write` is called with each as soon as it is complete."""
+    outcomes: dict[str, Outcome] = {}
+    waiting = list(studies)
+    while waiting:
+        needs = {study.id: _try(study, context, store, outcomes, progress, write) for study in waiting}
+        waiting = [study for study in waiting if study.id not in outcomes]
+        jobs = list(dict.fromkeys(one for study in waiting for one in needs[study.id]))
+        total, done = len(jobs), 0
+        progress.wanted(total, done)
+        for finished, outcome in execute(jobs) if jobs else ():
+            store.put(finished, outcome)
+            context.known[finished] = outcome["result"]
+            done += 1
+            progress.wanted(total, done)
+            for study in list(waiting):
+                needs[study.id] = [one for one in needs[study.id] if one != finished]
+                if not needs[study.id]:
+                    needs[study.id] = _try(study, context, store, outcomes, progress, write)
+                    if study.id in outcomes:
+                        waiting.remove(study)
+    return {study.id: outcomes[study.id] for study in studies}
+
+
+def _try(
+    study: Study,
+    context: Context,
+    store: Store,
+    outcomes: dict[str, Outcome],
+    progress: Progress,
+    write: Callable[[Study, Outcome], None],
+) -> list[Job]:
+    """Build `study` if its results are there or kept; otherwise the jobs it waits for."""
+    while True:
+        try:
+            outcome = study.build(context)
+        except Pending as pending:
+            kept = {one: store.get(one) for one in pending.jobs}
+            context.known.update({one: found["result"] for one, found in kept.items() if found})
+            missing = [one for one, found in kept.items() if not found]
+            context.reused += len(kept) - len(missing)
+            if missing:
+                return missing
+            continue
+        outcomes[study.id] = outcome
+        write(study, outcome)
+        progress.finished(study, outcome)
+        return []
+
+
+def on_this_machine(workers: int) -> Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]]:
+    """Execute jobs in `workers` processes, or in this one where there is one worker."""
+
+    def execute(jobs: list[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+        if workers == 1:
+            yield from ((one, run_job(one)) for one in jobs)
+            return
+        left, tries = dict.fromkeys(jobs), dict.fromkeys(jobs, 0)
+        while left:
+            try:
+                for finished, outcome in _pooled(list(left), workers):
+                    del left[finished]
+                    yield finished, outcome
+            except BrokenProcessPool:
+                first = next(iter(left))
+                tries[first] += 1
+                if tries[first] >= TRIES:
+                    raise WorkerLost(
+                        f"a worker died {TRIES} times while {len(left)} jobs were left, such as {first}"
+                    ) from None
+
+    return execute
+
+
+def _pooled(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running: dict[Future[dict[str, Any]], Job] = {pool.submit(run_job, one): one for one in jobs}
+        try:
+            while running:
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    outcome = future.result()
+                    yield running.pop(future), outcome
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def on_cluster(address: str) -> Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]]:
+    """Execute jobs on the Dask cluster whose scheduler listens at `address`."""
+    try:
+        from dask.distributed import Client, as_completed
+    except ModuleNotFoundError:
+        raise MissingExtra("--cluster", "distributed") from None
+
+    def execute(jobs: list[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+        try:
+            client = Client(address, timeout=20)
+        except (OSError, ValueError) as error:
+            raise RhoplanError(f"there is no Dask scheduler at '{address}': {error}") from None
+        with client:
+            futures = {client.submit(run_job, one, key=one.key, retries=TRIES, pure=True): one for one in jobs}
+            for future, outcome in as_completed(futures, with_results=True):
+                yield futures[future], outcome
+
+    return execute

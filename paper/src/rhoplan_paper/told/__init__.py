@@ -1,0 +1,1 @@
+"""Results and numbers that the paper tells in its text."""

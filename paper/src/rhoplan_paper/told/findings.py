@@ -1,0 +1,56 @@
+"""Findings on the numbers that captions and text give about a figure: one for each printed number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from rhoplan_paper.compare import Number, judge
+from rhoplan_paper.published import Cell, Quote, quotes_of
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding
+
+NATS_PER_BIT = math.log(2.0)
+
+Check = Callable[[Quote, Cell], Finding]
+
+
+def each_quoted(part: str, check: Check) -> tuple[Finding, ...]:
+    """What `check` finds on each number that the paper prints about `part`."""
+    return tuple(check(quote, one) for quote in quotes_of(part) for one in quote.cells)
+
+
+def setting(quote: Quote, cell: Cell, used: float, what: str) -> Finding:
+    """A printed setting beside the one that our computation uses: no result, so nothing is confirmed by it."""
+    same = cell.value is not None and math.isclose(cell.value, used, rel_tol=1e-12)
+    reason = f"the one used here: {what}" if same else f"{what}: here it is {used:g}"
+    return told(quote, cell, SETTING if same else CONTRADICTED, reason, exact=f"{used:g}")
+
+
+def counted(quote: Quote, cell: Cell, count: float, what: str) -> Finding:
+    """A printed number of things beside the count of what our computation builds: a check, if a small one."""
+    same = cell.value is not None and math.isclose(cell.value, count, rel_tol=1e-12)
+    return told(quote, cell, CONFIRMED if same else CONTRADICTED, f"counted: {what}", exact=f"{count:g}")
+
+
+def mean(
+    quote: Quote, cell: Cell, by_unit: Mapping[str, Number], episodes: int, simulated: str = "", scale: float = 1.0
+) -> Finding:
+    """A printed mean of so many episodes beside the exact ones by unit of information."""
+    judged = judge(cell, by_unit, episodes, scale)
+    percent = scale != 1.0
+    exact = "; ".join(
+        (f"{100 * one.mean:.2f}%" if percent else f"{one.mean:.4f}") + (f" ({unit})" if len(by_unit) > 1 else "")
+        for unit, one in by_unit.items()
+    )
+    return told(quote, cell, judged.verdict, judged.reason, simulated=simulated, exact=exact, unit=judged.unit)
+
+
+def told(
+    quote: Quote, cell: Cell, verdict: str, reason: str, *, simulated: str = "", exact: str = "", unit: str = ""
+) -> Finding:
+    """The finding on one printed number, named by its quote, its column and its row."""
+    row = [f"{value:g}" if isinstance(value, float) else value for value in cell.row.values()]
+    name = "/".join([quote.part, quote.id, "-".join([cell.column, *row]).replace(",", "-")])
+    about = ", ".join(f"{key} {value}" for key, value in zip(cell.row, row, strict=True))
+    claim = f"{quote.gist.rstrip('.')}: {cell.column.replace('_', ' ')}{f' ({about})' if about else ''}"
+    return Finding(name, quote.place, claim, cell.text, simulated, exact, unit, verdict, reason)

@@ -1,0 +1,94 @@
+"""Every number of the running text that belongs to no study of its own, judged in the first way that fits it.
+
+It repeats a number that stands elsewhere (`repeats`); it can be computed (`quoted_checks`); it bounds what a claim
+says, and stands or falls with it; or it sets something, and the computation here uses the same (`quoted_settings`).
+What is left over was announced and never used.
+"""
+
+from __future__ import annotations
+
+from rhoplan_paper.context import Context, Pending
+from rhoplan_paper.jobs import Job
+from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
+from rhoplan_paper.registry import add_study, claims
+from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
+from rhoplan_paper.told.checks import computed
+from rhoplan_paper.told.findings import told
+from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.told.results import numbered
+from rhoplan_paper.told.settings import used
+
+ELSEWHERE = ("foraging",)
+"""Sections whose numbers are judged with a figure; results told in the text and figures have studies of their own."""
+
+BOUNDS = ("bound", "tractable", "unit")
+"""Row keys of numbers that say between which limits, or in which unit, something holds."""
+
+
+def quotes_here() -> list[Quote]:
+    """The quotes of sections, in the paper's order."""
+    parts = [part.id for part in published().parts.values() if part.kind == "section" and part.id not in ELSEWHERE]
+    return [quote for part in parts for quote in quotes_of(part)]
+
+
+def build_quoted(context: Context) -> Outcome:
+    """A finding for every number; Pending with the jobs that all of them miss together."""
+    findings: list[Finding] = []
+    missing: dict[Job, None] = {}
+    for quote in quotes_here():
+        for cell in quote.cells:
+            try:
+                findings.append(judged(quote, cell, context))
+            except Pending as pending:
+                missing.update(dict.fromkeys(pending.jobs))
+    if missing:
+        raise Pending(missing)
+    return Outcome(findings=numbered(findings))
+
+
+def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
+    """The finding on one number."""
+    if cell.repeats:
+        return _again(quote, cell)
+    if found := computed(quote, cell, context):
+        return found
+    if (cell.relation or any(key in cell.row for key in BOUNDS)) and (claim := _claim_on(quote)):
+        return _with_claim(quote, cell, claim, context)
+    if what := used(quote, cell):
+        return told(quote, cell, SETTING, f"the one used here: {what}", exact=f"{cell.value:g}")
+    return told(quote, cell, UNCHECKED, "announced, but no number that the paper prints was made with it")
+
+
+def _again(quote: Quote, cell: Cell) -> Finding:
+    if differs := disagreement(cell):
+        return told(quote, cell, CONTRADICTED, f"meant to be the number of '{cell.repeats}', but {differs}")
+    what = "the difference of two printed numbers" if " - " in cell.repeats else "the number"
+    return told(quote, cell, REPEATED, f"{what} of '{cell.repeats}', judged there")
+
+
+def _claim_on(quote: Quote) -> Claim | None:
+    """The claim that rests on the fewest other numbers beside those of `quote`."""
+    resting = [
+        claim for claim in published().claims.values() if any(ref.split()[0] == quote.id for ref in claim.rests_on)
+    ]
+    return min(resting, key=lambda claim: len(claim.rests_on), default=None)
+
+
+def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Finding:
+    found = claims()[claim.id](context)
+    reason = f"stands or falls with the claim '{claim.id}': {found.reason}"
+    return told(quote, cell, found.verdict, reason, exact=found.exact, unit=found.unit)
+
+
+add_study(
+    Study(
+        "quoted",
+        "text",
+        "Numbers in the running text",
+        "Numbers that the running text gives beside its tables",
+        "throughout",
+        build_quoted,
+        None,
+        (5, 5),
+    )
+)

@@ -1,0 +1,51 @@
+"""Claims that say several things: what they come to when some of it holds."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from rhoplan_paper.claims.checking import by_parts, found
+from rhoplan_paper.report.output import write_verdicts
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, ONLY_BITS, ONLY_NATS, Outcome
+
+BITS, NATS = {"bits": True, "nats": False}, {"bits": False, "nats": True}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "core", "verdict", "unit"),
+    [
+        (True, True, (), CONFIRMED, ""),
+        (True, False, (), IN_PART, ""),
+        (False, False, (), CONTRADICTED, ""),
+        (True, False, ("first",), IN_PART, ""),
+        (True, False, ("second",), CONTRADICTED, ""),
+        (True, BITS, (), ONLY_BITS, "bits"),
+        (NATS, True, ("first",), ONLY_NATS, "nats"),
+        (False, BITS, (), IN_PART, "bits"),
+        (BITS, NATS, (), IN_PART, "either"),
+        (BITS, NATS, ("first",), IN_PART, "bits"),
+        (False, BITS, ("first",), CONTRADICTED, "either"),
+    ],
+)
+def test_verdict_of_two_parts(first, second, core, verdict, unit) -> None:
+    got = by_parts({"first": first, "second": second}, core=core)
+    assert got[:2] == (verdict, unit)
+    assert [part.core for part in got[2]] == ["first" in core, "second" in core]
+
+
+def test_parts_say_where_they_hold() -> None:
+    _, _, parts = by_parts({"always": True, "never": False, "per bit": BITS, "per nat": NATS})
+    assert [part.holds for part in parts] == ["yes", "no", "in bits", "in nats"]
+
+
+def test_parts_stand_in_the_list_of_verdicts(tmp_path: Path) -> None:
+    verdict, unit, parts = by_parts({"this": True, "that": False}, core=["this"])
+    finding = found("coverage", verdict, "so", unit=unit, parts=parts)
+    write_verdicts(tmp_path, {"claims": Outcome(findings=(finding,))})
+    with (tmp_path / "verdicts.csv").open(encoding="utf-8", newline="") as handle:
+        (row,) = csv.DictReader(handle)
+    assert row["verdict"] == "holds in part"
+    assert row["parts"] == "this: yes (the core); that: no"

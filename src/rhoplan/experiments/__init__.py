@@ -1,1 +1,0 @@
-"""Studies: scores of many problems, agents and settings as rows."""

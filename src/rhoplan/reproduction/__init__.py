@@ -1,1 +1,0 @@
-"""The paper, reproduced: measurements as jobs, studies as data, verdicts computed from both, and the report."""

@@ -1,0 +1,84 @@
+"""Packages that only some uses need: their absence is one line with the command that installs them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from rhoplan.app.cli import _guarded
+from rhoplan.errors import EXTRAS, MissingExtra
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+
+
+USERS = ("rhoplan.planning.search", "rhoplan.planning.errands", "rhoplan.gym")
+"""Modules that import such a package when they are imported themselves."""
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch):
+    """Makes the import of a package fail, also for modules that had imported it."""
+
+    def hide(package: str) -> None:
+        for name in [name for name in sys.modules if name.startswith(USERS)]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, package, None)
+
+    return hide
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("numba", ["decide", "tiger", "--planner", "mcts"]),
+        ("numba", ["decide", "tiger", "--planner", "pomcp"]),
+        ("numba", ["decide", "rocksample", "--planner", "anytime"]),
+        ("uvicorn", ["serve", "tiger"]),
+    ],
+)
+def test_what_needs_an_extra_says_how_to_get_it(package, arguments, without, capsys):
+    without(package)
+    assert _guarded(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.endswith(f"needs {package}: pip install 'rhoplan[{EXTRAS[package]}]'\n")
+
+
+def test_a_sweep_without_matplotlib_keeps_its_table(without, capsys, tmp_path):
+    without("matplotlib")
+    assert _guarded(["sweep", "testbed", "--over", "weight=1,2", "--out", str(tmp_path / "found")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["found.csv"]
+    assert "found.png is not drawn: a figure needs matplotlib: pip install 'rhoplan[plots]'" in capsys.readouterr().err
+
+
+def test_evaluating_places_without_numba_leaves_the_ceiling_out(without, capsys):
+    without("numba")
+    assert _guarded(["evaluate", "rocksample:n=5,k=3", "--agent", "greedy"]) == 0
+    told = capsys.readouterr()
+    assert "greedy" in told.out
+    assert "pip install 'rhoplan[search]'" in told.err
+
+
+def test_environments_without_gymnasium_are_an_import_error(without):
+    without("gymnasium")
+    with pytest.raises(ImportError, match=r"rhoplan.gym needs gymnasium: pip install 'rhoplan\[gym\]'"):
+        importlib.import_module("rhoplan.gym")
+
+
+def test_every_extra_brings_the_packages_it_is_named_for():
+    listed = tomllib.loads(PROJECT.read_text())["project"]
+    for package, extra in EXTRAS.items():
+        assert any(line.startswith(package) for line in listed["optional-dependencies"][extra]), package
+        assert not any(line.startswith(package) for line in listed["dependencies"]), package
+
+
+def test_a_missing_extra_is_both_kinds_of_error():
+    assert isinstance(MissingExtra("serve", "uvicorn"), ImportError)
