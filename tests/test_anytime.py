@@ -777,7 +777,7 @@ def test_fixed_order_is_followed_to_its_end(monkeypatch, spec):
 def test_many_errands_are_finished(spec):
     problem = rhoplan.make(spec)
     agent = rhoplan.make_agent("planning", problem)
-    assert agent.planner == "anytime"
+    assert agent.planner.name == "anytime"
     found = rhoplan.simulate(problem, agent, seeds=(42, 123), episodes=2)
     assert found.truncated == 0
     # A plan worth the outlook is at hand. The episodes are seeded, so there is no false alarm.
@@ -789,7 +789,7 @@ def test_many_errands_are_finished(spec):
 
 def deepened(problem: Problem, seconds: float) -> tuple[Policy, Plan, int, int]:
     policy = Policy(Graph(problem), rhoplan.make_agent("planning", problem, planner="anytime", seconds=seconds))
-    return policy, *policy.deepened(policy.graph.root)
+    return policy, *policy.chooser.deepened(policy.graph.root)
 
 
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "drilling"])
@@ -798,7 +798,7 @@ def test_deepening_chooses_as_exact_planning_of_its_depth(spec):
     policy, plan, root, depth = deepened(problem, 0.05)
     assert depth >= 1
     graph = Graph(problem)
-    exact = Plan(graph, leaf=policy.leaf)
+    exact = Plan(graph, leaf=policy.chooser.leaf)
     nodes = np.array([graph.root])
     assert plan.choices(np.array([root]), depth) == exact.choices(nodes, depth)
     assert plan.values(np.array([root]), depth) == pytest.approx(exact.values(nodes, depth), abs=1e-12)
@@ -915,7 +915,7 @@ def test_settings_that_a_planner_cannot_have_are_refused(name, settings, why):
 
 def test_default_horizons_and_budgets():
     rocks, tiger = rhoplan.make("rocksample:n=7,k=8"), rhoplan.make("tiger")
-    assert rhoplan.make_agent("efe", rocks).planner == "exact"
+    assert rhoplan.make_agent("efe", rocks).planner.name == "exact"
     assert rhoplan.make_agent("efe", rocks, planner="anytime").horizon == 2
     assert rhoplan.make_agent("efe", tiger, planner="anytime").horizon == tiger.horizon
     assert rhoplan.make_agent("efe", tiger, planner="mcts").simulations == 1000
@@ -955,7 +955,7 @@ def test_every_decision_of_every_episode_has_a_search_of_its_own(monkeypatch):
     # Twelve first decisions in the same situation: were it one search, they would be one.
     policy = Policy(shared_graph(problem), agent)
     first = [seed for seed in seeds if seed[-1] == 0]
-    found = [policy.search(policy.graph.root, seed).going_values[0] for seed in first]
+    found = [policy.chooser.search(policy.graph.root, seed).going_values[0] for seed in first]
     assert len(found) == 12
     assert len(set(found)) > 1
 

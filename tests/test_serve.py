@@ -113,6 +113,8 @@ def assert_same(here: Any, there: Any) -> None:
          ("chest-pain", "--unit", "bits", "--weight", "3", "--agent", "planning-ig")),
         ({"problem": "rocksample", "given": [["south", "done"]]}, ("rocksample", "--given", "south=done")),
         ({"problem": "tiger", "precision": 0.7}, ("tiger", "--precision", "0.7")),
+        ({"problem": "tiger", "utility": "target-belief", "target": [0.3, 0.7]},
+         ("tiger", "--utility", "target-belief", "--target", "0.3,0.7")),
     ],
 )  # fmt: skip
 def test_decide_gives_what_the_command_line_gives(
@@ -136,7 +138,8 @@ def test_solve_gives_what_the_command_line_gives(post: Any, command: Any) -> Non
 
 def test_models_are_listed_with_everything_that_ships(client: Any, command: Any) -> None:
     listed = client.get("models").json()
-    assert_same({key: listed[key] for key in ("problems", "models", "agents", "planners")}, command("list"))
+    names = ("problems", "models", "agents", "planners", "utilities", "settings")
+    assert_same({key: listed[key] for key in names}, command("list"))
 
 
 @pytest.mark.parametrize("name", [*WORKED_MODELS, *PROBLEMS])
@@ -360,6 +363,17 @@ def test_a_case_of_an_uploaded_model_can_be_opened_where_the_model_is_gone(clien
     client.delete("models/again")
     inline = post("journal", problem=COIN, entries=entries)
     assert post("replay", text=json.dumps(inline))["difference"] is None
+
+
+def test_a_case_is_kept_and_replayed_with_its_utility(post: Any, refuse: Any) -> None:
+    asked = {"problem": "tiger", "agent": "planning-ig", "weight": 3, "utility": "negative-entropy"}
+    line = post("journal", **asked, entries=[RESULT, {"commit": "open-right"}])
+    assert line["agent"]["utility"] == "negative-entropy"
+    assert post("replay", text=json.dumps(line))["difference"] is None
+    line["agent"]["utility"] = "information"
+    assert post("replay", text=json.dumps(line))["difference"]["what"] == "the advice differs"
+    assert refuse("decide", problem="tiger", utility="joy")[1]["field"] == "utility"
+    assert refuse("decide", problem="tiger", utility="target-belief")[1]["field"] == "target"
 
 
 RESULT = {"test": "listen", "outcome": "hear-left"}

@@ -88,8 +88,8 @@ class Advice:
 def check_fixed(agent: Agent) -> None:
     """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
     faults = {
-        "planner": (f"planner {agent.planner} samples", agent.searches),
-        "time": ("time limits the planning", agent.seconds is not None),
+        "planner": (f"planner {agent.planner.name} samples", agent.planner.samples),
+        "time": ("time limits the planning", agent.planner.is_timed),
         "precision": ("precision lets the agent act at random", not math.isinf(agent.precision)),
     }
     for setting, (fault, there) in faults.items():

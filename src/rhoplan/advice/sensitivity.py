@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -106,18 +106,19 @@ def flips(
     unavailable: Iterable[str] = (),
     only: Iterable[str] | None = None,
     budget: float = 10.0,
+    now: str | None = None,
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 
     only: kinds of parameter to look at, of `variations.KINDS`. budget: seconds; what was not reached in that time is
-    `not examined`.
+    `not examined`. now: today's first action, where it is known.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
     end = time.monotonic() + budget
     gone = set(unavailable)
     model = without(problem, gone - {test for test, _ in given})  # what a test said counts, though it is gone now
-    asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests})
+    asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests}, now)
     kinds = None if only is None else set(only)
     chosen = [p for p in parameters(model, agent) if kinds is None or p.kind in kinds]
     found: list[Flip] = []
@@ -157,16 +158,18 @@ def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> 
 
 def plans_versions(problem: Problem, agent: Agent) -> bool:
     """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
-    return agent.planner == "exact" and not agent.rule and not agent.utility and problem.leaf is None
+    return agent.planner.is_exact and agent.objective.is_information and problem.leaf is None
 
 
 class _Asker:
     """Finds first actions for changed models, many at once where only numbers change."""
 
-    def __init__(self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str]) -> None:
+    def __init__(
+        self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str], now: str | None
+    ) -> None:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
-        self.now = ""
-        self.now = self._alone(problem, agent, 0.0).action
+        self.now = now or ""
+        self.now = now or self._alone(problem, agent, 0.0).action
         self._layouts: dict[bool, Layout | None] = {}
 
     def layout(self, parameter: Parameter) -> Layout | None:
@@ -186,7 +189,8 @@ class _Asker:
 
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and self.agent.commits_count) for p in group]
+        convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
+        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
@@ -227,7 +231,7 @@ class _Asker:
                 if time.monotonic() > end:
                     return None
                 part = versions[start : start + layout.at_once]
-                answers = self._together(layout, part, replace(self.agent, weight=weight))
+                answers = self._together(layout, part, self.agent.changed(weight=weight))
                 found |= {(p.id, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
         return found
 

@@ -13,8 +13,9 @@ from typing import Literal, get_args
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError, dotted
+from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
-from rhoplan.model.problem import LARGEST_REWARD, Array, Problem
+from rhoplan.model.problem import Array, Problem
 
 Change = Callable[[float], tuple[Problem, Agent]]
 
@@ -83,9 +84,9 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     for place, state in enumerate(problem.states):
         if 0 < problem.prior[place] < 1 and only in (None, state):
             yield Parameter("prior", (state,), float(problem.prior[place]), 0, 1, _prior(problem, agent, place))
-    if not agent.utility and not agent.rule:
+    if agent.plans_for_information:
         yield Parameter(
-            "weight", (), agent.weight, 0, largest, lambda value: (problem, replace(agent, weight=value))
+            "weight", (), agent.weight, 0, largest, lambda value: (problem, agent.changed(weight=value))
         )  # fmt: skip
     for test in menu.tests:
         yield Parameter("cost", (test.name,), test.cost, 0, largest, _cost(problem, agent, test))

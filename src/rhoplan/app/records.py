@@ -30,14 +30,7 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
     return {
         "problem": problem.spec,
         "agent": agent.name,
-        "horizon": agent.horizon,
-        "weight": agent.weight,
-        "unit": agent.unit,
-        "discount": agent.discount,
-        "precision": None if math.isinf(agent.precision) else agent.precision,
-        "planner": agent.planner,
-        "simulations": agent.simulations,
-        "time": agent.seconds,
+        **agent.settings,
         "reward_unit": problem.unit,
         "notes": list(agent.notes),
         "version": __version__,
@@ -48,7 +41,7 @@ def decision_record(
     problem: Problem, agent: Agent, decision: Decision, given: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
     """One decision, with whose it is and what had been seen."""
-    kind = "estimated" if agent.searches else "exact"
+    kind = "estimated" if agent.planner.samples else "exact"
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)
     for action in record["actions"]:
@@ -177,8 +170,10 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
 
 
 def catalogue_record() -> dict[str, Any]:
-    """The problems, worked models, agents and planners that ship with rhoplan."""
-    from rhoplan.agents.agent import AGENTS, PLANNERS
+    """The problems, worked models, agents, planners, utilities and settings that ship with rhoplan."""
+    from rhoplan.agents.agent import AGENTS
+    from rhoplan.agents.registry import PLANNERS, UTILITIES
+    from rhoplan.agents.settings import SETTINGS
     from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
 
     return {
@@ -195,7 +190,12 @@ def catalogue_record() -> dict[str, Any]:
             {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
             for name, kind in AGENTS.items()
         ],
-        "planners": dict(PLANNERS),
+        "planners": {name: row.about for name, row in PLANNERS.items()},
+        "utilities": {name: row.about for name, row in UTILITIES.items()},
+        "settings": [
+            {"name": one.name, "about": one.help, "of": one.of, "used_by": list(one.users), "kept": one.is_kept}
+            for one in SETTINGS.values()
+        ],
     }
 
 

@@ -48,6 +48,7 @@ def sweep(
                     "weight": agent.weight,
                     "unit": agent.unit,
                     "discount": agent.discount,
+                    "utility": agent.utility.name,
                     "kind": "exact",
                     **score,
                     **tallies,

@@ -39,7 +39,7 @@ def entropy(beliefs: Array) -> Array:
         rows = sure.any(axis=-1)
         rest = np.where(sure[rows], 0.0, beliefs[rows]).sum(axis=-1)
         logs[sure] = np.log1p(-rest)
-    result: Array = -(beliefs * logs).sum(axis=-1)
+    result: Array = -np.einsum("...s,...s->...", beliefs, logs)
     return result
 
 
@@ -115,7 +115,7 @@ def coupling(beliefs: Array, action: Action) -> Array:
 
 def gain(before: Array, probability: Array, after: Array) -> Array:
     """Information (n,) from entropies before (n,) and after each outcome (n, O). Never below zero."""
-    result: Array = np.maximum(before - (probability * after).sum(axis=-1), 0.0)
+    result: Array = np.maximum(before - np.einsum("...o,...o->...", probability, after), 0.0)
     return result
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import Tree, label, shown
-from rhoplan.model.problem import LARGEST_REWARD, ROW_SUM_TOLERANCE, Array
+from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
 
 
 class Fields:

@@ -15,8 +15,9 @@ from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
 from rhoplan.io.tree import Tree, shown
+from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import LARGEST_HORIZON, Array, Problem
+from rhoplan.model.problem import Array, Problem
 
 DEFAULT_HORIZON = 3
 

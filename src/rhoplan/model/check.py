@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError
-from rhoplan.model.problem import END, LARGEST_REWARD, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
+from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.problem import END, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
 
 MOST_MENUS = 300
 """Menus that are looked at, the nearest to the start first."""

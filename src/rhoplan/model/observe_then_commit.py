@@ -19,7 +19,8 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, LARGEST_REWARD, Action, Array, CachedMenu, Factor, Problem
+from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem
 
 
 @dataclass(frozen=True, eq=False)

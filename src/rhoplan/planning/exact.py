@@ -89,7 +89,7 @@ class Plan:
         graph = self.graph
         arcs = graph.next[nodes]
         following = np.where(arcs >= 0, self._values[depth - 1][arcs], 0.0)
-        continuation = self.discount * (graph.probability[nodes] * following).sum(axis=-1)
+        continuation = self.discount * np.einsum("nmo,nmo->nm", graph.probability[nodes], following)
         going = graph.reward[nodes] + self.utility.going(graph, nodes) + continuation
         return self.best_ending(nodes)[0], going, continuation
 

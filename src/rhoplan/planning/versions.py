@@ -87,6 +87,7 @@ class Layout:
         self._arcs = [self._arcs_of(test) for test in menu.tests]
         self._levels = self._derivations()
         self._usual: float | None = None
+        self._shapes: tuple[Ids, NDArray[np.bool_], NDArray[np.int32]] | None = None
 
     @property
     def at_once(self) -> int:
@@ -95,6 +96,37 @@ class Layout:
 
     def copies(self, problems: Sequence[Problem]) -> Copies:
         """The layout with the numbers of each of `problems`, menus and all else as they are in the layout."""
+        layout, count, size = self.graph, len(problems), self.graph.size
+        # Prices, losses and weights leave beliefs as they are: what is believed is worked out once for all of those.
+        believed: dict[tuple[object, ...], int] = {}
+        index = np.array([believed.setdefault(_belief_numbers(problem), len(believed)) for problem in problems])
+        first = [int(np.argmax(index == number)) for number in range(len(believed))]
+        parts = self._believed([problems[place] for place in first])
+        beliefs, evidence, unsure, probability, information = (part[index] for part in parts)
+        reward = self._rewards(problems, evidence)
+        graph = copy(layout)
+        graph.problem, graph.size = problems[0], count * size
+        graph.probability, graph.information, graph.reward = map(_stacked, (probability, information, reward))
+        visible, known, leads = self._shape(count)
+        graph.visible, graph.known, graph.next = visible[: count * size], known[: count * size], leads[: count * size]
+        graph.belief = np.arange(count * size)[:, None]
+        graph.tables = (copy(layout.tables[0]),)
+        graph.tables[0].size, graph.tables[0]._logs = count * size, {}
+        graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
+        commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
+        graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
+        graph.stop_reward = commits[..., 0].ravel()
+        for column in range(1, commits.shape[2]):
+            graph.stop_reward = np.maximum(graph.stop_reward, commits[..., column].ravel())
+        start = np.arange(count) * size + self.node
+        graph.stop_action = np.full(count * size, -1)  # nobody asks what ends best but where versions begin
+        graph.stop_action[start] = choose(commits[:, self.node], graph.gains[start])
+        allowed = np.isfinite(reward).sum(axis=(1, 2))
+        return Copies(graph, start, evidence, commits[:, self.node], allowed)
+
+    def _believed(self, problems: Sequence[Problem]) -> tuple[Array, Array, Array, Array, Array]:
+        """Beliefs (K, N, S), chance of what was given (K,), entropies (K, N), and of every arc the chances of its
+        outcomes (K, N, M, O) and its information (K, N, M)."""
         layout, count, size = self.graph, len(problems), self.graph.size
         likelihood = np.stack([self._likelihoods(problem) for problem in problems])
         beliefs, evidence = self._beliefs(problems, likelihood)
@@ -107,25 +139,21 @@ class Layout:
             chance = beliefs[:, nodes] @ likelihood[:, test, : self._outcomes[test]].swapaxes(1, 2)
             probability[:, nodes, slots, : self._outcomes[test]] = chance
             information[:, nodes, slots] = gain(unsure[:, nodes], chance, unsure[:, after])
-        reward = self._rewards(problems, evidence)
-        graph = copy(layout)
-        graph.problem, graph.size = problems[0], count * size
-        graph.probability, graph.information, graph.reward = map(_stacked, (probability, information, reward))
-        graph.visible, graph.known = np.tile(layout.visible[:size], count), np.tile(layout.known[:size], (count, 1))
-        step = (np.arange(count, dtype=np.int32) * size)[:, None, None, None]
-        graph.next = np.where(layout.next[:size] >= 0, layout.next[:size] + step, layout.next[:size])
-        graph.next = graph.next.reshape(count * size, *graph.next.shape[2:])
-        graph.belief = np.arange(count * size)[:, None]
-        graph.tables = (copy(layout.tables[0]),)
-        graph.tables[0].size, graph.tables[0]._logs = count * size, {}
-        graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
-        commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
-        graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
-        graph.stop_reward = _stacked(commits).max(axis=1)
-        graph.stop_action = choose(_stacked(commits), graph.gains)
-        start = np.arange(count) * size + self.node
-        allowed = np.isfinite(reward).sum(axis=(1, 2))
-        return Copies(graph, start, evidence, commits[:, self.node], allowed)
+        return beliefs, evidence, unsure, probability, information
+
+    def _shape(self, count: int) -> tuple[Ids, NDArray[np.bool_], NDArray[np.int32]]:
+        """Visible states, known arcs and where they lead in at least `count` copies: the same whatever the numbers."""
+        if self._shapes is None or len(self._shapes[0]) < count * self.graph.size:
+            layout, size = self.graph, self.graph.size
+            most = max(count, min(self.at_once, 64))
+            step = (np.arange(most, dtype=np.int32) * size)[:, None, None, None]
+            leads = np.where(layout.next[:size] >= 0, layout.next[:size] + step, layout.next[:size])
+            self._shapes = (
+                np.tile(layout.visible[:size], most),
+                np.tile(layout.known[:size], (most, 1)),
+                leads.reshape(most * size, *leads.shape[2:]),
+            )
+        return self._shapes
 
     def _beliefs(self, problems: Sequence[Problem], likelihood: Array) -> tuple[Array, Array]:
         """Belief (K, N, S) at every node of every version, and the chance (K,) of what was given."""
@@ -246,6 +274,11 @@ class Layout:
             found[made] = True
             before, tests, results = fresh[place, 1:].T
             levels.append((made, before, tests, results))
+
+
+def _belief_numbers(problem: Problem) -> tuple[object, ...]:
+    """What beliefs follow from: equal for versions that differ in other numbers only."""
+    return problem.prior.tobytes(), *(test.likelihood.tobytes() for test in problem.flat.tests)
 
 
 def _generic(problem: Problem, *, prices_vary: bool) -> Problem:

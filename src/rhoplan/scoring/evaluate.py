@@ -58,11 +58,11 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    if agent.searches or agent.seconds is not None:
-        budget = "samples" if agent.searches else "is limited by time"
+    if not agent.planner.is_fixed:
+        budget = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
-            field=("planner",) if agent.searches else ("time",),
+            f"planner {agent.planner.name} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
+            field=("planner",) if agent.planner.samples else ("time",),
         )
     other = world if world is not problem else None
     graph = shared_graph(problem) if problem.is_flat else Graph(problem, node_limit=MOST_NODES)

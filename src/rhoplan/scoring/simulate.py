@@ -124,7 +124,7 @@ def simulate(
 
 def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
     """The exact score where a small graph holds it; None elsewhere."""
-    if not problem.is_flat or agent.searches or agent.seconds is not None:
+    if not problem.is_flat or not agent.planner.is_fixed:
         return None
     apart = replace(problem)  # with a graph of its own: the shared one keeps its limit
     shared_graph(apart).node_limit = EXACT_NODES

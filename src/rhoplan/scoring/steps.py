@@ -14,10 +14,13 @@ Bandit), the tie rule decides between them, and rounding moves the place where i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.planners.planner import Chooser, Planner
 from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
@@ -119,11 +122,24 @@ class _Followed:
         return int(np.count_nonzero(self.choices[mine] != other.choices[theirs]))
 
 
+@dataclass(frozen=True)
+class Charted(Planner):
+    """Exact look-ahead just above the objective's weight, from the lines of `chart`."""
+
+    name: ClassVar[str] = "charted"
+
+    chart: Chart
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        chooser = Chooser(graph, objective, self.horizon)
+        chooser.plan = ChartedPlan(self.chart, objective.weight_per_nat)
+        return chooser
+
+
 def _follow(chart: Chart, weight: float) -> _Followed:
     """The policy just above `weight`, per nat."""
     graph = chart.graph
-    policy = Policy(graph, Agent("planning-ig", chart.horizon, weight))
-    policy.plan = ChartedPlan(chart, weight)
+    policy = Policy(graph, Agent("planning-ig", weight=weight, planner=Charted(chart.horizon, chart)))
     score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
 from rhoplan.agents.policy import decide
+from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.records import (
     advice_record,
     catalogue_record,
@@ -374,9 +375,8 @@ def _agent(problem: Problem, request: Request) -> Agent:
 def _agents(problem: Problem, request: Request) -> list[Agent]:
     names = request["agent"]
     wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
-    fields = ("horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "exploration")
-    settings = {name: request[name] for name in fields if request.get(name) is not None}
-    return [make_agent(name, problem, seconds=request.get("time"), **settings) for name in wanted]
+    settings = {one.word: request[one.name] for one in SETTINGS.values() if request.get(one.name) is not None}
+    return [make_agent(name, problem, **settings) for name in wanted]
 
 
 def _evidence(request: Request) -> Evidence:

@@ -4,7 +4,7 @@ export const state = {
   catalogue: null,
   model: null,
   entries: [],      // what was done, in order: see `entryOf`
-  agent: {},        // who advises: weight, horizon and discount where they are not the model's own
+  agent: {},        // who advises: weight, horizon, discount and utility where they are not the model's own
   teach: false,
   prediction: null, // what the person would do, while the advice is hidden
   whole: false,     // whether the pathway is drawn from the start instead of from here
@@ -20,8 +20,8 @@ export const weight = () => state.agent.weight ?? 1;
 // An entry: a result (test, outcome), a test that cannot be had (unavailable) or a commit, with the advice it followed,
 // who gave it, what it cost, how the belief moved, and why the person did something else.
 export function entryOf(said, advice, more = {}) {
-  const { agent: name, horizon, weight: price, unit, discount, precision, planner } = advice;
-  return { ...said, why: "", agent: { name, horizon, weight: price, unit, discount, precision, planner }, ...more };
+  const kept = state.catalogue.settings.filter((setting) => setting.kept).map(({ name }) => [name, advice[name]]);
+  return { ...said, why: "", agent: { name: advice.agent, ...Object.fromEntries(kept) }, ...more };
 }
 
 export const did = (entry) => entry.test ?? entry.unavailable ?? entry.commit;
