@@ -246,6 +246,7 @@ def test_a_factor_that_breaks_a_rule_has_its_field(part: str) -> None:
         ({"planner": "mcts", "seconds": 0.0}, "time"),
         ({"planner": "mcts", "exploration": -1.0}, "exploration"),
         ({"planner": "mcts", "precision": 2.0}, "planner"),
+        ({"planner": "anytime", "seconds": 1.0, "precision": 2.0}, "precision"),
     ],
 )
 def test_a_setting_that_no_agent_can_have_is_the_field(settings: dict[str, Any], field: str) -> None:
@@ -256,7 +257,13 @@ def test_a_setting_that_no_agent_can_have_is_the_field(settings: dict[str, Any],
 
 def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
     tiger = rhoplan.make("tiger")
-    for name, settings, field in (("nobody", {}, "agent"), ("planning-ig", {"weight": -1.0}, "weight")):
+    for name, settings, field in (
+        ("nobody", {}, "agent"),
+        ("planning-ig", {"weight": -1.0}, "weight"),
+        ("efe", {"utility": "joy"}, "utility"),
+        ("efe", {"target": [0.5, 0.5]}, "target"),
+        ("efe", {"utility": "target-belief", "target": [1.0]}, "target"),
+    ):
         with pytest.raises(AgentError) as caught:
             rhoplan.make_agent(name, tiger, **settings)
         assert told(caught.value) == field
@@ -266,7 +273,10 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
     ("work", "field"),
     [
         (lambda tiger, agent: evaluate(tiger, agent, cap=0), "cap"),
-        (lambda tiger, agent: evaluate(tiger, replace(agent, planner="mcts", simulations=3)), "planner"),
+        (
+            lambda tiger, agent: evaluate(tiger, rhoplan.make_agent("efe", tiger, planner="mcts", simulations=3)),
+            "planner",
+        ),
         (lambda tiger, agent: simulate(tiger, agent, episodes=0), "episodes"),
         (lambda tiger, agent: simulate(tiger, agent, seeds=()), "seeds"),
         (lambda tiger, agent: simulate(tiger, agent, seeds=(-1,)), "seeds"),
@@ -337,6 +347,11 @@ MUST = {
     "model/check.py",
     "model/observe_then_commit.py",
     "agents/agent.py",
+    "agents/objective.py",
+    "agents/registry.py",
+    "agents/settings.py",
+    "agents/planners/anytime.py",
+    "agents/planners/search.py",
     "belief/situation.py",
     "app/serve/overrides.py",
 }

@@ -164,7 +164,8 @@ class TargetBelief(OwnUtility):
     def _divergence(self, beliefs: Array, action: Action) -> Array:
         if beliefs.shape[1] != len(self.target):
             raise AgentError(
-                f"target must have a probability for each of the {beliefs.shape[1]} states; it has {len(self.target)}"
+                f"target must have a probability for each of the {beliefs.shape[1]} states; it has {len(self.target)}",
+                field=("target",),
             )
         ratio = np.log(beliefs / self.target, out=np.zeros_like(beliefs), where=beliefs > 0)
         result: Array = -(beliefs * ratio).sum(axis=1)

@@ -68,7 +68,9 @@ class Anytime(Planner):
 
     def check(self, objective: Objective) -> None:
         if self.is_timed and math.isfinite(objective.precision):
-            raise AgentError("time and precision do not go together: a plan that deepens takes the best action")
+            raise AgentError(
+                "time and precision do not go together: a plan that deepens takes the best action", field=("precision",)
+            )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         problem = graph.problem
@@ -76,7 +78,8 @@ class Anytime(Planner):
         if leaf is not None and not objective.is_information:
             raise AgentError(
                 f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
-                f"information; utility {objective.utility.name} does not count there: use planner exact"
+                f"information; utility {objective.utility.name} does not count there: use planner exact",
+                field=("utility",),
             )
         if self.seconds is None:
             return Chooser(graph, objective, self.horizon, leaf)

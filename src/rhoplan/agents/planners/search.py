@@ -79,7 +79,8 @@ class Search(Planner):
         if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
             raise AgentError(
                 f"planner {self.name} takes reward and weighted information and the best action only; "
-                "a precision, an own utility and epistemic-only need planner exact or anytime"
+                "a precision, an own utility and epistemic-only need planner exact or anytime",
+                field=("planner",),
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
