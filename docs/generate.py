@@ -40,7 +40,7 @@ def page_with_output(text: str) -> str:
     text = re.sub(
         r"(<!-- made: (.+?) -->\n).*?(<!-- end -->)", lambda m: m[1] + made(m[2]) + m[3], text, flags=re.DOTALL
     )
-    with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)), Session() as session:
+    with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)), registries_kept(), Session() as session:
         for name, body in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, flags=re.DOTALL):
             Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text(f"# {name}\n{body}")
@@ -64,7 +64,7 @@ def printed_by(code: str, scope: dict[str, object]) -> str:
     """What `code` prints when it runs in `scope`, with the names of the blocks before it."""
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
-        exec(compile(code, "page", "exec"), scope)
+        exec(compile(code, "page", "exec", dont_inherit=True), scope)
     return stream.getvalue()
 
 
@@ -87,6 +87,20 @@ def working_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+@contextlib.contextmanager
+def registries_kept() -> Iterator[None]:
+    """What a page registers is its own: other pages and the help do not have it."""
+    from rhoplan.agents.registry import PLANNERS, UTILITIES
+
+    before = [(rows, dict(rows)) for rows in (PLANNERS, UTILITIES)]
+    try:
+        yield
+    finally:
+        for rows, kept in before:
+            rows.clear()
+            rows.update(kept)
 
 
 def main(names: list[str]) -> None:

@@ -8,14 +8,6 @@ from typing import Any
 
 WORDS = {
     "agent": "who plans: a name of `rhoplan list`; `planning` counts cost only, `planning-ig` takes a weight",
-    "horizon": "actions to look ahead",
-    "weight": "what information is worth: reward per nat, or per bit",
-    "unit": "the unit of information",
-    "discount": "what the next step's value counts for",
-    "precision": "softmax over values, instead of the best one",
-    "planner": "how to look ahead",
-    "simulations": "per decision, of `mcts` and `pomcp`",
-    "exploration": "the constant of UCB1 in `mcts` and `pomcp`",
     "seed": "of planners that sample",
     "world": "the problem that draws states and outcomes, where the agent's model is wrong",
     "cap": "steps after which an episode is cut off",
@@ -24,7 +16,7 @@ WORDS = {
     "costs": "other prices of tests, by name",
     "rewards": "other rewards, by commit and state; a loss is a negative reward",
     "first_prices": "other first prices of groups, by name",
-    "only": "kinds of number to look at for flips: prior, weight, cost, first price, reward, loss, likelihood",
+    "only": "kinds of number to look at for flips: prior, weight, cost, first-price, reward or loss, likelihood",
     "frontier": "whether to follow the plan over the weight",
     "most_nodes": "steps and leaves at most; what is beyond is folded",
     "name": "what to call the model",
@@ -35,14 +27,11 @@ WORDS = {
 
 LEFT_OUT = {
     "timeout": "the server's limit",
-    "horizon": "the problem's own",
     "weight": "the agent's own",
-    "discount": "the problem's own",
-    "precision": "the best action",
     "planner": "the problem's own",
-    "simulations": "as `rhoplan decide`",
+    "precision": "the best action",
     "time": "no limit",
-    "exploration": "by the rewards",
+    "target": "needed by `target-belief`",
     "given": "nothing seen yet",
     "entries": "nothing done yet",
     "unavailable": "all can be had",
@@ -54,6 +43,7 @@ LEFT_OUT = {
     "rewards": "the model's",
     "first_prices": "the model's",
     "base_weight": "the agent's own",
+    "values": "the model's",
     "only": "all kinds",
     "budget": "a few seconds",
 }
@@ -119,9 +109,12 @@ def addresses() -> str:
 def fields(name: str) -> str:
     """The fields that the request class `name` adds to those of the classes it is made from."""
     from rhoplan.advice.pathway import MOST_NODES, SMALLEST
+    from rhoplan.agents.settings import SETTINGS
     from rhoplan.app.serve import schema
 
-    without = {**LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
+    words = {**WORDS, **{one.name: one.help for one in SETTINGS.values()}}
+    own = {one.name: one.otherwise for one in SETTINGS.values() if one.otherwise}
+    without = {**own, **LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
     model = getattr(schema, name)
     shared = {field for base in model.__bases__ for field in getattr(base, "model_fields", {})}
     described = model.model_json_schema()
@@ -129,12 +122,18 @@ def fields(name: str) -> str:
     for field, holds in described["properties"].items():
         if field in shared:
             continue
-        what = holds.get("description") or WORDS.get(field, "")
+        what = holds.get("description") or words.get(field, "")
         default = holds.get("default")
         left_out = without.get(field, "") if default in (None, []) else f"`{default}`".lower()
         left_out = "needed" if field in described.get("required", ()) else left_out
-        rows.append([f"`{field}`", kind_of(holds), what[:1].lower() + what[1:].rstrip("."), left_out])
+        rows.append([f"`{field}`", kind_of(holds), in_a_row(what), left_out])
     return table(["field", "holds", "what it is", "if left out"], rows)
+
+
+def in_a_row(sentence: str) -> str:
+    """`sentence` as a cell of a table has it; an abbreviation keeps its capitals."""
+    first = sentence[:1] if sentence[1:2].isupper() else sentence[:1].lower()
+    return first + sentence[1:].rstrip(".")
 
 
 def kind_of(holds: dict[str, Any]) -> str:

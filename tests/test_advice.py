@@ -25,6 +25,7 @@ from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.followed import Followed
+from serving import PATIENCE
 from strategies import random_case
 
 
@@ -114,7 +115,7 @@ def test_all_tests_respect_orders_groups_and_caps():
 @pytest.mark.parametrize("name", ["screening-cascade", "tiger", "printer"])
 def test_no_way_of_deciding_beats_the_certified_optimum(name):
     problem = make(name)
-    rows = {row.key: row for row in compare(problem, make_agent("efe", problem), seconds=3)}
+    rows = {row.key: row for row in compare(problem, make_agent("efe", problem), seconds=PATIENCE)}
     assert list(rows) == ["commit-now", "all-tests", "cost-only", "asked", "optimum"]
     optimum = rows["optimum"]
     assert optimum.reached
@@ -140,8 +141,8 @@ def test_efe_stands_beside_every_other_plan():
 def test_what_is_called_the_optimum_is_one(name):
     """Where every test runs once the deepest plan is exact; elsewhere the bounds of `solve` decide."""
     problem = make(name)
-    best = compare(problem, make_agent("efe", problem, horizon=2), seconds=3)[-1]
-    found = solve(problem, gap=1e-6 * problem.reward_scale, seconds=20)
+    best = compare(problem, make_agent("efe", problem, horizon=2), seconds=PATIENCE)[-1]
+    found = solve(problem, gap=1e-6 * problem.reward_scale, seconds=PATIENCE)
     assert best.reached
     assert found.lower - 1e-9 * problem.reward_scale <= best.upper
     assert best.reward <= found.upper + 1e-9 * problem.reward_scale

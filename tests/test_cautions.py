@@ -17,6 +17,7 @@ from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.report.content import check_reportable
 from rhoplan.scoring.evaluate import evaluate
+from serving import PATIENCE
 from strategies import Limits, random_case
 
 
@@ -140,13 +141,13 @@ def test_idle_tests_are_those_that_a_brute_force_over_all_evidence_finds(seed):
                     worth = (after / after.sum()) @ payoff
                     if worth.max() - worth[best] > 1e-9:
                         able.add(test.name)
-    idle = idle_tests(Graph(problem, node_limit=100_000), most_tests=len(tests), seconds=60)
+    idle = idle_tests(Graph(problem, node_limit=100_000), most_tests=len(tests), seconds=PATIENCE)
     assert set(idle.powerless) == {test.name for test in tests} - able
     assert not idle.unclear
 
 
 def test_what_was_not_examined_is_not_called_idle():
-    idle = idle_tests(Graph(problem_of(SHARP, BLUNT), node_limit=2), most_tests=2, seconds=60)
+    idle = idle_tests(Graph(problem_of(SHARP, BLUNT), node_limit=2), most_tests=2, seconds=PATIENCE)
     assert idle.powerless == ()
     assert "blunt" in idle.unclear
 

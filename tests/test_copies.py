@@ -71,7 +71,7 @@ def test_copies_are_worth_what_models_are_worth_on_their_own(seed, rules):
         layout = Layout(model, given, agent.horizon, prices_vary=prices)
         changed = []
         for parameter in parameters(model, agent):
-            is_price = parameter.kind in ("cost", "first price")
+            is_price = parameter.kind in ("cost", "first-price")
             if parameter.kind != "weight" and (prices or not is_price or model.flat.budget is None):
                 for share in (0.3, 0.9):
                     at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
@@ -103,11 +103,11 @@ def test_flips_are_real_and_what_is_called_nearest_hides_nothing(seed, rules):
     model = random_model(seed + 100, **rules)
     agent = make_agent("planning-ig", model, weight=0.7)
     given = evidence(model, seed)
-    every = {parameter.name: parameter for parameter in parameters(model, agent)}
+    every = {parameter.id: parameter for parameter in parameters(model, agent)}
     draw = np.random.default_rng(seed)
     examined = 0
     for flip in flips(model, agent, given, budget=60):
-        change = every[flip.parameter].change
+        change = every[flip.id].change
 
         def first(value, change=change):
             problem, changed = change(value)
@@ -130,5 +130,5 @@ def test_flips_are_real_and_what_is_called_nearest_hides_nothing(seed, rules):
                 examined += 1
                 best = max(action.value for action in decision.actions)
                 mine = next(action.value for action in decision.actions if action.name == flip.now)
-                assert mine >= best - 1e-7 * max(1.0, abs(best)), (flip.parameter, side, share)
+                assert mine >= best - 1e-7 * max(1.0, abs(best)), (flip.id, side, share)
     assert examined > 20

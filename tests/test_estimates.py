@@ -25,6 +25,7 @@ from rhoplan.report.content import make_report
 from rhoplan.report.page.page import page
 from rhoplan.report.telling import as_text
 from rhoplan.scoring.simulate import EXACT_NODES, cheap_score, simulate, simulate_episodes, summarise
+from serving import PATIENCE
 
 MOST_SE = 4.5
 """How far an estimate may stray: in these seeded runs the farthest of all columns is checked against it."""
@@ -220,7 +221,7 @@ def test_advice_pathway_and_comparison_tell_of_cases_cut_off() -> None:
     assert rows["asked"].note.endswith(words)
     assert rows["asked"].truncated == pytest.approx(score.truncated, abs=1e-9)
     assert rows["commit-now"].truncated == 0
-    steps = frontier(problem, 2, high=1.0, seconds=5.0).points
+    steps = frontier(problem, 2, high=1.0, seconds=PATIENCE).points
     assert steps[-1].cut_off == words
     kinds = {one.kind: one.text for one in cautions(problem, agent, seconds=0.5)}
     assert kinds["cut off"] == f"{words}."

@@ -20,6 +20,7 @@ from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan
 from rhoplan.report.content import make_report
 from rhoplan.scoring.steps import policy_steps
+from serving import PATIENCE
 
 CLOSE = 1e-9
 
@@ -111,7 +112,7 @@ def test_the_deepest_plan_is_the_optimum(shape: tuple[int, int, int]) -> None:
     assert found.converged
     score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=deepest))
     assert score.reward == pytest.approx(found.lower, abs=1e-6)
-    rows = {row.key: row for row in compare(late(shape), make_agent("efe", problem), seconds=0.5)}
+    rows = {row.key: row for row in compare(late(shape), make_agent("efe", problem), seconds=PATIENCE)}
     assert rows["optimum"].reward == pytest.approx(score.reward, abs=1e-6)
 
 

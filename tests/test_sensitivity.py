@@ -9,10 +9,13 @@ import pytest
 
 from rhoplan.advice.case import advise
 from rhoplan.advice.sensitivity import flips
-from rhoplan.advice.variations import moved, parameters
+from rhoplan.advice.variations import KINDS, moved, parameters, with_values
+from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import observe_all
+from rhoplan.errors import RhoplanError
+from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
@@ -26,18 +29,18 @@ def perfect(cost=1.0):
 
 
 def by_name(problem, agent, **settings):
-    return {flip.parameter: flip for flip in flips(problem, agent, **settings)}
+    return {flip.id: flip for flip in flips(problem, agent, **settings)}
 
 
 def test_flips_of_a_perfect_test_are_where_its_cost_meets_its_worth():
     problem = perfect()
     found = by_name(problem, make_agent("planning", problem))
-    cost, prior = found["cost of truth"], found["prior of ill"]
+    cost, prior = found["cost.truth"], found["prior.ill"]
     assert cost.up.value == pytest.approx(10, rel=1e-6)
     assert cost.down.status == "does not flip"
     assert (prior.down.value, prior.up.value) == pytest.approx((1 / 20, 19 / 20), rel=1e-6)
     assert (prior.down.then, prior.up.then) == ("leave", "treat")
-    assert found["loss of leave in ill"].down.value == pytest.approx(2, rel=1e-6)
+    assert found["loss.leave.ill"].down.value == pytest.approx(2, rel=1e-6)
     assert found["weight"].up.status == "does not flip"
     assert all(edge.is_nearest for edge in (cost.up, cost.down, prior.up, prior.down))
 
@@ -54,14 +57,14 @@ def test_weight_flips_where_information_pays_for_the_test():
 def test_the_first_action_differs_across_every_flip(name):
     problem = make(name)
     agent = make_agent("efe", problem)
-    kinds = ("cost", "weight") if name == "four-diseases" else ("prior", "cost", "first price", "weight")
-    every = {parameter.name: parameter for parameter in parameters(problem, agent)}
+    kinds = ("cost", "weight") if name == "four-diseases" else ("prior", "cost", "first-price", "weight")
+    every = {parameter.id: parameter for parameter in parameters(problem, agent)}
     seen = 0
     for flip in flips(problem, agent, only=kinds, budget=8):
         for edge in (flip.down, flip.up):
             if edge.status == "flips":
                 seen += 1
-                change = every[flip.parameter].change
+                change = every[flip.id].change
                 assert decide(*change(edge.before)).choice == flip.now
                 assert decide(*change(edge.beyond)).choice == edge.then != flip.now
                 assert abs(edge.beyond - edge.before) <= 1e-6 * max(abs(edge.value), 1e-3 * abs(flip.value))
@@ -70,7 +73,7 @@ def test_the_first_action_differs_across_every_flip(name):
 
 def test_a_narrow_stretch_with_another_action_is_found():
     problem = make("security-lane")
-    prior = by_name(problem, make_agent("efe", problem), only=["prior"])["prior of threat"]
+    prior = by_name(problem, make_agent("efe", problem), only=["prior"])["prior.threat"]
     assert prior.down.then == "swab"
     assert prior.down.value == pytest.approx(7.998e-5, rel=1e-3)
 
@@ -82,7 +85,7 @@ def test_likelihoods_flip_too_and_rows_keep_summing_to_one():
     model = observe_then_commit(
         "rough", problem.states, tests=(rough,), commits=problem.flat.commits, prior=problem.prior
     )
-    flip = by_name(model, make_agent("planning", model))["P(yes | ill) of truth"]
+    flip = by_name(model, make_agent("planning", model))["likelihood.truth.ill.yes"]
     # worth 20 * (0.9 + x) / 2 - 10 - 1 = 0 at x = 0.2
     assert flip.down.value == pytest.approx(0.2, rel=1e-6)
     assert moved(np.array([0.5, 0.3, 0.2]), 0, 0.75) == pytest.approx([0.75, 0.15, 0.1])
@@ -93,8 +96,8 @@ def test_flips_are_of_the_case_at_hand():
     agent, given = make_agent("efe", problem), [("strip", "positive")]
     found = flips(problem, agent, given, only=["cost"])
     assert {flip.now for flip in found} == {"lab-assay"}
-    flip = next(flip for flip in found if flip.parameter == "cost of lab-assay")
-    change = next(p for p in parameters(problem, agent) if p.name == flip.parameter).change
+    flip = next(flip for flip in found if flip.id == "cost.lab-assay")
+    change = next(p for p in parameters(problem, agent) if p.id == flip.id).change
     for value, action in ((flip.up.before, "lab-assay"), (flip.up.beyond, flip.up.then)):
         changed, _ = change(value)
         assert decide(changed, agent, observe_all(changed, given)).choice == action
@@ -119,7 +122,103 @@ def test_a_test_that_was_run_may_be_unavailable_since():
 def test_own_utilities_are_searched_on_graphs_of_their_own():
     problem = perfect(cost=11.0)
     agent = dataclasses.replace(make_agent("planning", problem), utility=NegativeEntropy(20.0))
-    flip = by_name(problem, agent, only=["cost"])["cost of truth"]
+    flip = by_name(problem, agent, only=["cost"])["cost.truth"]
     assert (flip.now, flip.down.then) == ("leave", "truth")  # being unsure costs as much at the test as at the commit
     assert flip.down.value == pytest.approx(10, rel=1e-5)
     assert not flip.down.is_nearest
+
+
+def test_every_parameter_has_an_id_of_its_own_and_words_for_people() -> None:
+    problem = make("chest-pain")
+    found = {parameter.id: parameter for parameter in parameters(problem, make_agent("efe", problem))}
+    assert len(found) == len(list(parameters(problem, make_agent("efe", problem))))
+    kinds = {parameter.kind for parameter in found.values()}
+    assert kinds == set(KINDS) - {"reward"}
+    test, group, commit, state = "troponin", "blood", "treat", "healthy"
+    words = {
+        "weight": "weight",
+        f"cost.{test}": f"cost of {test}",
+        f"first-price.{group}": f"first price of {group}",
+        f"loss.{commit}.{state}": f"loss of {commit} in {state}",
+    }
+    for name, word in words.items():
+        assert parameter_name(found[name].kind, found[name].names) == word
+    assert parameter_name("likelihood", ("scan", "ill", "positive")) == "P(positive | ill) of scan"
+
+
+def test_ids_differ_whatever_things_are_called() -> None:
+    problem = observe_then_commit(
+        "points",
+        ("b.c", "c"),
+        tests=(),
+        commits=tuple(Commit(name, np.array([1.0, -1.0])) for name in ("a", "a.b")),
+    )
+    found = [parameter.id for parameter in parameters(problem, make_agent("planning", problem))]
+    assert sorted(set(found)) == sorted(found)
+    assert {r"reward.a.b\.c", r"reward.a\.b.c"} <= set(found)
+
+
+def test_a_two_state_model_moves_the_state_it_is_about() -> None:
+    problem = parse_model("states: [ill, well]\npositive: ill\nprevalence: 10%\ncommits: {go: [1, -1], stay: [0, 0]}")
+    found = [p for p in parameters(problem, make_agent("planning", problem)) if p.kind == "prior"]
+    assert [(parameter.id, parameter.value) for parameter in found] == [("prior.ill", 0.1)]
+
+
+def test_values_by_id_change_what_they_name_and_nothing_else() -> None:
+    base = make("chest-pain")
+    own = make_agent("planning-ig", base)
+    values = {"cost.age": 2.5, "loss.treat.healthy": 7, "first-price.blood": 4, "weight": 3}
+    problem, agent = with_values(base, own, values)
+    assert [test.cost for test in problem.flat.tests][:2] == [2.5, 1.0]
+    assert problem.flat.commits[1].reward.tolist() == [-7, 0]
+    assert problem.flat.first_prices == {"blood": 4, "exercise": 70}
+    assert (problem.prior.tolist(), agent.weight, own.weight) == (base.prior.tolist(), 3, 1)
+    now = {parameter.id: parameter.value for parameter in parameters(problem, agent)}
+    before = {parameter.id: parameter.value for parameter in parameters(base, own)}
+    assert {name: value for name, value in now.items() if value != before[name]} == values
+
+
+def test_priors_set_one_after_the_other_share_the_room() -> None:
+    base = make("four-diseases")
+    first, second = base.states[:2]
+    problem, _ = with_values(base, make_agent("efe", base), {f"prior.{first}": 0.5, f"prior.{second}": 0.2})
+    expected = moved(moved(base.prior, 0, 0.5), 1, 0.2)
+    assert problem.prior == pytest.approx(expected)
+    assert problem.prior.sum() == pytest.approx(1)
+
+
+def test_ids_stay_when_every_reward_becomes_a_loss() -> None:
+    tiger = make("tiger")
+    right = {f"reward.{commit.name}.{state}": -1.0 for commit in tiger.flat.commits for state in tiger.states}
+    problem, agent = with_values(tiger, make_agent("efe", tiger), right)
+    assert all((commit.reward == -1).all() for commit in problem.flat.commits)
+    assert {p.id for p in parameters(problem, agent) if p.kind == "reward"} == set(right)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"cost.purr": 1.0},
+        {"cost.listen": -1.0},
+        {"weight": np.nan},
+        {"prior.tiger-right": 1.0},
+        {"prior.tiger-right": 0.0},
+        {"cost of listen": 1.0},
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_by_its_id(values: dict[str, float]) -> None:
+    tiger = make("tiger")
+    with pytest.raises(RhoplanError) as caught:
+        with_values(tiger, make_agent("efe", tiger), values)
+    assert caught.value.field == tuple(values)
+
+
+def test_distance_is_relative_and_of_probabilities_in_odds() -> None:
+    found = by_name(make("screening-cascade"), make_agent("efe", make("screening-cascade")), only=["cost", "prior"])
+    flipping = [(flip, edge) for flip in found.values() for edge in (flip.down, flip.up) if edge.value is not None]
+    assert {flip.quantity for flip, _ in flipping} == {"money", "probability"}
+    for flip, edge in flipping:
+        odds = edge.value / (1 - edge.value) / (flip.value / (1 - flip.value)) if flip.kind == "prior" else None
+        expected = abs(np.log(odds)) if odds else abs(edge.value / flip.value - 1)
+        assert edge.distance == pytest.approx(expected)
+        assert flip.as_dict()["nearest"] == min(flip.down.distance, flip.up.distance)

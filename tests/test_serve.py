@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import json
+import select
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
@@ -20,12 +25,15 @@ from rhoplan.advice.journal import Case  # noqa: E402
 from rhoplan.advice.replay import replay  # noqa: E402
 from rhoplan.agents.agent import make_agent  # noqa: E402
 from rhoplan.app.cli import main  # noqa: E402
+from rhoplan.app.serve.app import Desk  # noqa: E402
 from rhoplan.app.serve.overrides import overridden  # noqa: E402
-from rhoplan.app.serve.refusals import FieldError  # noqa: E402
+from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
+from rhoplan.app.serve.settings import Settings  # noqa: E402
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
-from rhoplan.errors import ProblemError  # noqa: E402
+from rhoplan.app.serve.worker import Job  # noqa: E402
+from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
-from serving import server  # noqa: E402
+from serving import PATIENCE, server  # noqa: E402
 
 TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}
 COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep": [10, -20], "drop": [0, 5]}}
@@ -33,8 +41,8 @@ COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep":
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    options = ("--seconds", "8", "--memory", "1", "--nodes", "200000", "--workers", "3")
-    with server(*options) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=60) as session:
+    options = ("--memory", "1", "--nodes", "200000", "--workers", "3")
+    with server(*options) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=PATIENCE) as session:
         yield session
 
 
@@ -105,6 +113,8 @@ def assert_same(here: Any, there: Any) -> None:
          ("chest-pain", "--unit", "bits", "--weight", "3", "--agent", "planning-ig")),
         ({"problem": "rocksample", "given": [["south", "done"]]}, ("rocksample", "--given", "south=done")),
         ({"problem": "tiger", "precision": 0.7}, ("tiger", "--precision", "0.7")),
+        ({"problem": "tiger", "utility": "target-belief", "target": [0.3, 0.7]},
+         ("tiger", "--utility", "target-belief", "--target", "0.3,0.7")),
     ],
 )  # fmt: skip
 def test_decide_gives_what_the_command_line_gives(
@@ -128,7 +138,8 @@ def test_solve_gives_what_the_command_line_gives(post: Any, command: Any) -> Non
 
 def test_models_are_listed_with_everything_that_ships(client: Any, command: Any) -> None:
     listed = client.get("models").json()
-    assert_same({key: listed[key] for key in ("problems", "models", "agents", "planners")}, command("list"))
+    names = ("problems", "models", "agents", "planners", "utilities", "settings")
+    assert_same({key: listed[key] for key in names}, command("list"))
 
 
 @pytest.mark.parametrize("name", [*WORKED_MODELS, *PROBLEMS])
@@ -149,19 +160,12 @@ def test_every_problem_can_be_shown_and_stepped(client: Any, post: Any, name: st
 
 
 @pytest.mark.parametrize("name", list(WORKED_MODELS))
-def test_parts_of_advice_add_up_and_it_is_quick(client: Any, post: Any, name: str) -> None:
+def test_parts_of_advice_add_up(post: Any, name: str) -> None:
     advice = post("advise", problem=name)
     for row in advice["options"]:
         assert row["net"] == pytest.approx(-row["cost"] + row["decides"] + row["weighted"], abs=1e-9)
     assert sum(row["probability"] for row in advice["results"]) == pytest.approx(1)
     assert advice["ahead"]["tests_90"] >= 0
-    given = [[advice["do"], advice["results"][0]["outcome"]]] if advice["is_test"] else []
-    times = []
-    for weight in (1.1, 1.2, 1.3, 1.4, 1.5):
-        begin = time.perf_counter()
-        post("advise", problem=name, agent="planning-ig", weight=weight, given=given)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 0.3
 
 
 def test_a_test_that_is_not_available_is_not_advised(post: Any) -> None:
@@ -211,17 +215,80 @@ def test_what_if_says_when_the_advice_changes(post: Any) -> None:
 
 def test_what_if_finds_the_flip_and_it_holds_on_both_sides(post: Any) -> None:
     found = post("what-if", problem="screening-cascade", only=["cost"])
-    flip = next(row for row in found["flips"] if row["parameter"] == "cost of strip")
+    flip = next(row for row in found["flips"] if row["id"] == "cost.strip")
     assert flip["up"]["status"] == "flips"
     for value, expected in ((flip["up"]["before"], flip["now"]), (flip["up"]["beyond"], flip["up"]["then"])):
-        moved = post("what-if", problem="screening-cascade", costs={"strip": value}, flips=False)
-        assert moved["advice"]["do"] == expected
+        for change in ({"costs": {"strip": value}}, {"values": {flip["id"]: value}}):
+            moved = post("what-if", problem="screening-cascade", flips=False, **change)
+            assert moved["advice"]["do"] == expected
+    nearest = [row["nearest"] for row in found["flips"] if row["nearest"] is not None]
+    assert min(nearest) == min(
+        row[way]["distance"] for row in found["flips"] for way in ("down", "up") if row[way]["value"]
+    )
+
+
+def test_what_if_tells_numbers_by_their_ids(post: Any) -> None:
+    found = post("what-if", problem="four-diseases", flips=False, most=2)
+    rows = {row["id"]: row for row in found["parameters"]}
+    assert {row["kind"] for row in rows.values()} == set(found["counts"])
+    assert all(row["value"] == row["own"] for row in rows.values())
+    problem = make("four-diseases")
+    first, second, third = problem.states[:3]
+    assert [row["names"] for row in rows.values() if row["kind"] == "prior"] == [[first], [second]]
+    assert found["counts"]["prior"] == len(problem.states)
+    moved = post("what-if", problem="four-diseases", flips=False, values={f"prior.{first}": 0.9, "weight": 3})
+    rows = {row["id"]: row for row in moved["parameters"]}
+    assert (rows[f"prior.{first}"]["value"], rows["weight"]["value"], moved["advice"]["weight"]) == (0.9, 3, 3)
+    rest = (rows[f"prior.{second}"], rows[f"prior.{third}"])
+    assert rest[0]["value"] / rest[1]["value"] == pytest.approx(rest[0]["own"] / rest[1]["own"])
+    assert rest[0]["value"] == pytest.approx(0.1 * rest[0]["own"] / (1 - rows[f"prior.{first}"]["own"]))
+    assert rows[f"prior.{first}"]["own"] == problem.prior[0]
+
+
+def test_numbers_that_a_page_shows_are_told(post: Any) -> None:
+    """What the page once computed by itself: commits at a belief, chances of outcomes, differences, losses."""
+    problem, given = make("screening-cascade"), []
+    advice = post("advise", problem="screening-cascade", given=given)
+    assert advice["entropy_bits"] == pytest.approx(advice["entropy"] / np.log(2))
+    belief = np.array([advice["belief"][state] for state in problem.states])
+    rows = {row["commit"]: row for row in advice["commits"]}
+    assert [row["value"] for row in advice["commits"]] == sorted((r["value"] for r in rows.values()), reverse=True)
+    for commit, right in zip(problem.flat.commits, problem.flat.right, strict=True):
+        row = rows[commit.name]
+        assert row["value"] == pytest.approx(belief @ commit.reward)
+        assert row["stake"] == -row["value"]  # this model counts losses
+        assert row["wrong"] == pytest.approx(belief @ (1 - right), abs=1e-12)
+        best = next((option["net"] for option in advice["options"] if option["test"] == advice["do"]), 0.0)
+        assert row["behind"] == pytest.approx(best - (row["value"] - advice["stop"]["value"]))
+    for option in advice["options"]:
+        test = next(test for test in problem.flat.tests if test.name == option["test"])
+        told = {row["outcome"]: row["probability"] for row in option["outcomes"]}
+        assert told == pytest.approx(dict(zip(test.outcomes, belief @ test.likelihood, strict=True)))
+        assert option["behind"] == pytest.approx(best - option["net"])
+    decision = post("decide", problem="tiger")
+    chosen = next(row for row in decision["actions"] if row["name"] == decision["choice"])
+    assert all(row["behind"] == pytest.approx(chosen["value"] - row["value"]) for row in decision["actions"])
+    here = post("situation", problem="tiger", given=[["listen", "hear-left"]])
+    assert here["paid"] == -1
+    assert all(
+        row["in_all"] == here["paid"] + row["reward"] and row["cost"] == -row["reward"] for row in here["actions"]
+    )
 
 
 def test_compare_has_rows_and_a_frontier(post: Any) -> None:
     found = post("compare", problem="screening-cascade")
     assert {"commit-now", "cost-only", "asked"} <= {row["key"] for row in found["rows"]}
     assert found["frontier"]["points"]
+    rows = {row["key"]: row for row in found["rows"]}
+    assert found["cost_only_better_by"] == pytest.approx(
+        rows["cost-only"]["reward"] - rows["asked"]["reward"], abs=1e-6
+    )
+    assert all(row["stake"] == pytest.approx(row["loss"]) for row in rows.values() if row["reward"] is not None)
+    low, high = rows["optimum"]["stake_bounds"]
+    assert (low, high) == (-rows["optimum"]["upper"], -rows["optimum"]["lower"])
+    points = found["frontier"]["points"]
+    assert points[found["frontier"]["best"]]["reward"] == max(point["reward"] for point in points)
+    assert all(point["stake"] == -point["reward"] for point in points)
 
 
 def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None:
@@ -298,6 +365,17 @@ def test_a_case_of_an_uploaded_model_can_be_opened_where_the_model_is_gone(clien
     assert post("replay", text=json.dumps(inline))["difference"] is None
 
 
+def test_a_case_is_kept_and_replayed_with_its_utility(post: Any, refuse: Any) -> None:
+    asked = {"problem": "tiger", "agent": "planning-ig", "weight": 3, "utility": "negative-entropy"}
+    line = post("journal", **asked, entries=[RESULT, {"commit": "open-right"}])
+    assert line["agent"]["utility"] == "negative-entropy"
+    assert post("replay", text=json.dumps(line))["difference"] is None
+    line["agent"]["utility"] = "information"
+    assert post("replay", text=json.dumps(line))["difference"]["what"] == "the advice differs"
+    assert refuse("decide", problem="tiger", utility="joy")[1]["field"] == "utility"
+    assert refuse("decide", problem="tiger", utility="target-belief")[1]["field"] == "target"
+
+
 RESULT = {"test": "listen", "outcome": "hear-left"}
 
 
@@ -311,16 +389,20 @@ RESULT = {"test": "listen", "outcome": "hear-left"}
         ([{**RESULT, "who": "me"}], "entries.0.who"),
         ([{**RESULT, "why": 3}], "entries.0.why"),
         ([{**RESULT, "agent": {"name": "efe"}}], "entries.0.agent.horizon"),
-        ([{**RESULT, "agent": {"name": "nobody", "horizon": 2, "weight": 1}}], "entries.0"),
+        ([{**RESULT, "agent": {"name": "nobody", "horizon": 2, "weight": 1}}], "entries.0.agent"),
+        (
+            [{**RESULT, "agent": {"name": "efe", "horizon": 2, "weight": 1, "precision": 1}}],
+            "entries.0.agent.precision",
+        ),
         (
             [{**RESULT, "agent": {"name": "efe", "horizon": 2, "weight": 1, "planner": "mcts"}}],
             "entries.0.agent.planner",
         ),
-        ([RESULT, {"test": "listen", "outcome": "purr"}], "entries.1"),
-        ([RESULT, {"test": "smell", "outcome": "bad"}], "entries.1"),
-        ([{"unavailable": "smell"}], "entries.0"),
-        ([{"unavailable": "listen"}, RESULT], "entries.1"),
-        ([{"commit": "run"}], "entries.0"),
+        ([RESULT, {"test": "listen", "outcome": "purr"}], "entries.1.outcome"),
+        ([RESULT, {"test": "smell", "outcome": "bad"}], "entries.1.test"),
+        ([{"unavailable": "smell"}], "entries.0.unavailable"),
+        ([{"unavailable": "listen"}, RESULT], "entries.1.test"),
+        ([{"commit": "run"}], "entries.0.commit"),
         ([{"commit": "open-left"}, RESULT], "entries.1"),
         ([RESULT] * 201, "entries"),
         ("listen", "entries"),
@@ -358,19 +440,39 @@ def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
         ("decide", {"problem": "tiger", "horizon": 0}, 422, "horizon"),
         ("decide", {"problem": "tiger", "agent": "nobody"}, 422, "agent"),
         ("decide", {"problem": "tiger", "colour": "red"}, 422, "colour"),
-        ("decide", {"problem": "tiger:claws=4"}, 422, "problem"),
-        ("decide", {"problem": "tiger", "given": [["listen", "purr"]]}, 422, "given"),
+        ("decide", {"problem": "tiger:claws=4"}, 422, "problem.claws"),
+        ("decide", {"problem": "tiger:claws"}, 422, "problem"),
+        ("decide", {"problem": "tiger", "given": [["listen", "purr"]]}, 422, "given.0.outcome"),
+        ("decide", {"problem": "tiger", "given": [["smell", "bad"]]}, 422, "given.0.test"),
+        ("advise", {"problem": "tiger", "given": [["listen", "hear-left"], ["smell", "x"]]}, 422, "given.1.test"),
         ("decide", {"problem": "tiger", "given": [["listen"]]}, 422, "given.0.1"),
         ("decide", {}, 422, "problem"),
         ("advise", {"problem": "tiger", "unavailable": ["smell"]}, 422, "unavailable"),
         ("advise", {"problem": "rocksample"}, 422, "problem"),
         ("solve", {"problem": "tiger", "gap": 0}, 422, "gap"),
         ("what-if", {"problem": "tiger", "prior": [0.5, 0.6]}, 422, "prior"),
-        ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs"),
+        ("what-if", {"problem": "tiger", "prior": {"tiger-left": 1}}, 422, "prior"),
+        ("what-if", {"problem": "tiger", "costs": {"purr": 1}}, 422, "costs.purr"),
+        ("what-if", {"problem": "tiger", "values": {"cost.purr": 1}}, 422, "values.cost\\.purr"),
+        ("what-if", {"problem": "tiger", "values": {"cost.listen": -1}}, 422, "values.cost\\.listen"),
+        ("what-if", {"problem": "tiger", "only": ["first price"]}, 422, "only.0"),
+        ("what-if", {"problem": "tiger", "costs": {"listen": 1e101}}, 422, "costs.listen"),
+        ("what-if", {"problem": "tiger", "rewards": {"open-left": {"cat": 1}}}, 422, "rewards.open-left.cat"),
+        (
+            "what-if",
+            {"problem": "tiger", "rewards": {"open-left": {"tiger-left": -1e101}}},
+            422,
+            "rewards.open-left.tiger-left",
+        ),
         ("advise", {"problem": "tiger", "agent": "planning-ig", "weight": 1.7e308, "unit": "bits"}, 422, "weight"),
         ("evaluate", {"problem": "tiger", "world": "no-such"}, 404, "world"),
         ("advise", {"problem": "tiger", "precision": 1}, 422, "precision"),
+        ("advise", {"problem": "tiger", "agent": "efe,planning"}, 422, "agent"),
         ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),
+        ("advise", {"problem": {"states": ["a"], "commits": {"x": ["much"]}}}, 422, "problem.commits.x.0"),
+        ("advise", {"problem": {"states": ["a"]}}, 422, "problem"),
+        ("evaluate", {"problem": "tiger", "world": {"states": ["a"], "commits": {"x": [-1], "y": [0]}}}, 422, "world"),
+        ("evaluate", {"problem": "tiger", "world": {"states": ["a", "a"]}}, 422, "world.states.1"),
         ("models", {"name": "../x", "text": "states: [a]"}, 422, "name"),
         ("models", {"name": "tiger", "text": "states: [a]"}, 422, "name"),
     ],
@@ -463,37 +565,79 @@ def test_the_server_answers_to_its_own_name_only_and_allows_nothing_from_elsewhe
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_too_slow_is_refused_quickly_and_the_server_still_answers(refuse: Any, post: Any) -> None:
-    begin = time.monotonic()
+def test_too_slow_is_refused_and_the_server_still_answers(refuse: Any, post: Any) -> None:
     status, error = refuse("decide", problem="tileworld:n=16", horizon=6, timeout=0.5)
-    assert time.monotonic() - begin < 20
     assert (status, error["limit"]) == (413, {"seconds": 0.5})
     assert post("decide", problem="tiger")["choice"] == "listen"
 
 
-def test_requests_of_unknown_cost_leave_a_worker_free(client: Any, post: Any) -> None:
-    """Whatever the address: four large decisions and uploads do not stand before advice on a model."""
+@contextlib.contextmanager
+def pending(client: Any, path: str, bodies: list[dict[str, Any]]) -> Iterator[list[socket.socket]]:
+    """Connections on which requests were sent; nobody reads the replies, and at the end they are closed."""
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for body in bodies:
+            data, url = json.dumps(body).encode(), client.base_url
+            line = stack.enter_context(socket.create_connection((url.host, url.port), timeout=PATIENCE))
+            head = f"POST {url.path}{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            line.sendall(f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
+            opened.append(line)
+        time.sleep(2)  # they are taken on meanwhile
+        yield opened
+
+
+def is_answered(line: socket.socket) -> bool:
+    return bool(select.select([line], [], [], 0)[0])
+
+
+LARGE = {
+    "decide": [{"problem": f"tileworld:n={n}", "horizon": 8} for n in range(12, 16)],
+    "solve": [{"problem": f"tileworld:n=8,seed={seed},partition=random", "gap": 1e-9} for seed in range(4)],
+}
+"""Work for minutes, by address: of unknown cost, and known to be slow."""
+
+
+@pytest.mark.parametrize("path", list(LARGE))
+def test_large_requests_leave_a_worker_free(client: Any, post: Any, path: str) -> None:
+    """Four of them do not stand before advice on a model: it comes while all four are still at work or in line."""
     post("advise", problem="screening-cascade")
-    with ThreadPoolExecutor(8) as threads:
-        large = [
-            threads.submit(client.post, "decide", json={"problem": f"tileworld:n={n}", "horizon": 8, "timeout": 4})
-            for n in range(12, 16)
-        ]
-        time.sleep(0.5)
-        begin = time.monotonic()
-        post("advise", problem="screening-cascade", given=[["strip", "positive"]])
-        waited = time.monotonic() - begin
-        assert {reply.result().status_code for reply in large} <= {200, 413, 429}
-    assert waited < 2.5
+    with pending(client, path, LARGE[path]) as lines:
+        post("advise", problem="screening-cascade", given=[["strip", "positive"]], weight=1.7, agent="planning-ig")
+        assert not any(map(is_answered, lines))
 
 
-def test_a_reply_made_in_haste_is_not_given_again(post: Any) -> None:
-    asked = {"problem": "chest-pain", "agent": "planning-ig", "weight": 0.21, "only": ["cost"]}
-    hasty = post("what-if", **asked, budget=1e-6)["flips"]
-    assert {flip["up"]["status"] for flip in hasty} == {"not examined"}
-    found = post("what-if", **asked, timeout=7.5)["flips"]
-    assert "not examined" not in {flip["up"]["status"] for flip in found}
-    assert post("what-if", **asked)["flips"] == found
+def test_work_for_a_client_that_has_gone_is_given_up(client: Any, post: Any) -> None:
+    """Otherwise a slow request would wait for minutes, and be refused; two slow ones may run at a time."""
+    large = [{"problem": f"tileworld:n=12,seed={seed}", "horizon": 6} for seed in range(4)]
+    with pending(client, "evaluate", large) as lines:
+        assert not any(map(is_answered, lines))
+    with pending(client, "evaluate", [{"problem": "security-lane", "weight": 1.5, "agent": "planning-ig"}]) as [line]:
+        assert select.select([line], [], [], PATIENCE / 4)[0], "the slow requests of clients that have gone go on"
+
+
+def test_a_reply_made_in_haste_is_not_given_again() -> None:
+    asked: list[str] = []
+
+    def replies(status: str) -> list[bytes]:
+        desk = Desk(Settings(), [])
+
+        async def run(job: Job, **_: Any) -> Reply:
+            asked.append(job.task)
+            return success({"number": len(asked), "flips": [{"up": {"status": status}}]})
+
+        desk.pool.run = run  # type: ignore[method-assign]
+
+        async def twice() -> list[bytes]:
+            request = {"flips": True}
+            return [(await desk.ask("what-if", Source("tiger"), dict(request)))[1] for _ in range(2)]
+
+        return asyncio.run(twice())
+
+    first, second = replies("does not flip")
+    assert first == second
+    first, second = replies("not examined")
+    assert first != second
+    assert len(asked) == 3
 
 
 def test_too_large_is_refused_with_its_limit(client: Any, refuse: Any, post: Any) -> None:
@@ -524,30 +668,6 @@ def test_twenty_requests_at_once_do_not_disturb_each_other(client: Any) -> None:
         found = list(threads.map(one, weights))
     assert [row["weight"] for row in found] == weights
     assert_same([one(weight) for weight in weights], found)
-
-
-def test_slow_requests_leave_a_worker_for_quick_ones(client: Any) -> None:
-    with ThreadPoolExecutor(4) as threads:
-        slow = [
-            threads.submit(
-                client.post, "solve", json={"problem": f"tileworld:n=8,seed={seed},partition=random", "timeout": 1.5}
-            )
-            for seed in range(4)
-        ]
-        time.sleep(0.3)
-        begin = time.monotonic()
-        assert client.post("advise", json={"problem": "security-lane"}).status_code == 200
-        assert time.monotonic() - begin < 10
-        assert all(future.result().status_code in (200, 413) for future in slow)
-
-
-def test_work_for_a_client_that_has_gone_is_given_up(client: Any, post: Any) -> None:
-    for seed in range(4):
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("evaluate", json={"problem": f"tileworld:n=12,seed={seed}", "horizon": 6}, timeout=0.3)
-    begin = time.monotonic()
-    assert post("evaluate", problem="security-lane", weight=1.5, agent="planning-ig")["kind"] == "exact"
-    assert time.monotonic() - begin < 7.5  # two slow ones may run at a time, each for eight seconds
 
 
 # -- what is kept in memory -------------------------------------------------------------------------------------------
@@ -588,22 +708,26 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
     assert changed.flat.first_prices == {"blood": 4, "exercise": 70}
     assert changed.prior.tolist() == base.prior.tolist()
     for field, wrong in (
-        ("costs", {"costs": {"x": 1}}),
-        ("rewards.treat", {"rewards": {"treat": {"x": 1}}}),
+        ("costs.x", {"costs": {"x": 1}}),
+        ("rewards.treat.x", {"rewards": {"treat": {"x": 1}}}),
+        ("rewards.treat.healthy", {"rewards": {"treat": {"healthy": 1e101}}}),
+        ("first_prices.x", {"first_prices": {"x": 1}}),
+        ("first_prices.blood", {"first_prices": {"blood": -1}}),
         ("prior", {"prior": {"healthy": 1}}),
         ("prior", {"costs": {"age": 2}, "prior": [0.5, 0.6]}),
-        ("costs", {"prior": [0.5, 0.5], "costs": {"age": -1}}),
+        ("costs.age", {"prior": [0.5, 0.5], "costs": {"age": -1}}),
     ):
-        with pytest.raises(FieldError) as caught:
+        with pytest.raises(RhoplanError) as caught:
             overridden(base, **wrong)  # type: ignore[arg-type]
-        assert caught.value.field == field
+        assert caught.value.field is not None
+        assert dotted(caught.value.field) == field
 
 
 def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
     path = tmp_path / "my coin.json"
     path.write_text(json.dumps(COIN))
     with server("--workers", "1", str(path)) as address:
-        listed = httpx.get(f"{address}/api/v1/models", timeout=30).json()
+        listed = httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).json()
         assert listed["first"] == "my coin"
         assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None}]
         assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
@@ -622,17 +746,15 @@ def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
     names = ("status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = (known.not_a_server_error, *(known.CHECKS.get_one(name) for name in names))
     problems = st.sampled_from([None, "tiger", "screening-cascade", "rocksample", "tileworld", COIN])
-    begin, codes = time.monotonic(), set()
+    codes = set()
     with server("--seconds", "0.5", "--nodes", "20000", "--memory", "1") as address:
         for found in schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json").get_all_operations():
             operation = found.ok()
 
-            @settings(max_examples=15, deadline=None, database=None, derandomize=True,
+            @settings(max_examples=10, deadline=None, database=None, derandomize=True,
                       suppress_health_check=list(HealthCheck))  # fmt: skip
             @given(case=operation.as_strategy(), problem=problems)
             def check(case: Any, problem: Any) -> None:
-                if time.monotonic() - begin > 30:
-                    return
                 if problem is not None and isinstance(case.body, dict) and "problem" in case.body:
                     case.body["problem"] = problem  # random names are refused before anything interesting happens
                 reply = case.call(base_url=address)
@@ -640,5 +762,5 @@ def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
                 case.validate_response(reply, checks=checks)
 
             check()
-        assert httpx.get(f"{address}/api/v1/models", timeout=30).status_code == 200
+        assert httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).status_code == 200
     assert {200, 404, 422} <= codes

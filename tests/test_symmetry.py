@@ -14,6 +14,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.planning.certified.solve import Bounds
 from rhoplan.planning.certified.symmetry import LARGEST_GROUP, is_symmetry, state_symmetries
 from rhoplan.planning.exact import Plan
+from serving import PATIENCE
 from strategies import Limits, built, dice, random_case, symmetric_case
 
 NAMED = ["tiger", "testbed", "diagnosis", "diagnosis:n=8", "bandit", "bandit:k=3", "tileworld:n=4", "tileworld:n=6"]
@@ -132,8 +133,8 @@ def without_symmetries(problem, **settings):
 @pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis", "diagnosis:n=8,cost=3", "bandit", "tileworld:n=2"])
 def test_solving_with_symmetries_gives_the_same_bounds(spec, weight):
     problem, gap = rhoplan.make(spec), 1e-5
-    one = rhoplan.solve(problem, weight=weight, gap=gap, seconds=60)
-    other = without_symmetries(problem, weight=weight, gap=gap, seconds=60)
+    one = rhoplan.solve(problem, weight=weight, gap=gap, seconds=PATIENCE)
+    other = without_symmetries(problem, weight=weight, gap=gap, seconds=PATIENCE)
     assert one.stopped_by == other.stopped_by == "gap"
     assert other.symmetries == 1 < one.symmetries
     assert max(one.lower, other.lower) <= min(one.upper, other.upper) + 1e-9

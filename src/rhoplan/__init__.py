@@ -21,7 +21,11 @@ from rhoplan.version import __version__
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import AGENTS, Agent, make_agent
+    from rhoplan.agents.check import check_planner
+    from rhoplan.agents.objective import Objective
+    from rhoplan.agents.planners.planner import Chooser, Planner
     from rhoplan.agents.policy import ActionValue, Decision, decide
+    from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
     from rhoplan.belief.situation import Branch, Situation, branch, initial, observe, observe_all
     from rhoplan.errors import (
         AgentError,
@@ -46,6 +50,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "agents.agent": ("AGENTS", "Agent", "make_agent"),
+    "agents.check": ("check_planner",),
+    "agents.objective": ("Objective",),
+    "agents.planners.planner": ("Chooser", "Planner"),
+    "agents.registry": ("PLANNERS", "UTILITIES", "Registered"),
     "model.check": ("check_problem",),
     "scoring.simulate": ("Estimate", "simulate", "simulate_episodes"),
     "errors": (

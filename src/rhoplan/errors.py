@@ -8,13 +8,42 @@ RhoplanError                 everything below; the command line prints it as one
 |  `- ImpossibleEvidence     evidence of probability zero under the model
 |- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
 `- MissingExtra              a package that only some uses need is not installed; also an ImportError
+
+The message is for people; the field it is about travels beside it. Of a problem the field is its place in a model file
+("tests", "scan", "likelihood", "ill"), of an agent the name of a setting ("weight",), of evidence what was wrong with
+it ("outcome",) and, in a list, the position from 0 on ("given", 2, "outcome").
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias, TypeVar
+
+Field: TypeAlias = tuple[str | int, ...]
+"""Where something stands, from the outside in: names of maps, positions in lists from 0 on."""
+
+Error = TypeVar("Error", bound="RhoplanError")
+
+
+def dotted(field: Field) -> str:
+    """`field` as one word with points between its parts; points and backslashes inside a name get a backslash.
+
+    So different fields are different words, whatever tests and states are called.
+    """
+    return ".".join(str(part).replace("\\", "\\\\").replace(".", "\\.") for part in field)
+
 
 class RhoplanError(Exception):
-    """A fault in what the user gave, told in one sentence."""
+    """A fault in what the user gave, told in one sentence. field: what it is about, None where it is about no field."""
+
+    def __init__(self, message: str = "", *, field: Field | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+    def within(self: Error, *place: str | int) -> Error:
+        """This error, its field seen from further out: inside `place`."""
+        self.field = (*place, *(self.field or ()))
+        return self
 
 
 class ProblemError(RhoplanError):
@@ -22,13 +51,19 @@ class ProblemError(RhoplanError):
 
 
 class ModelFileError(ProblemError):
-    """A fault in a model file, with its place."""
+    """A fault in a model file, with its place. message: the sentence without the place."""
 
-    def __init__(self, message: str, *, file: str, line: int | None = None) -> None:
-        place = f"{file}, line {line}" if line is not None else file
-        super().__init__(f"{message} ({place})")
+    def __init__(self, message: str, *, file: str = "", line: int | None = None, field: Field | None = None) -> None:
+        super().__init__(message, field=field)
         self.file = file
         self.line = line
+
+    def __str__(self) -> str:
+        return (
+            f"{self.message} ({self.file}, line {self.line})"
+            if self.line is not None
+            else f"{self.message} ({self.file})"
+        )
 
 
 class AgentError(RhoplanError):

@@ -1,6 +1,5 @@
 """Flips against the oracle: how far a number can move before the first action changes, on copies of its own."""
 
-import re
 from fractions import Fraction
 
 import rhoplan
@@ -27,7 +26,7 @@ def check_flips(case: Case, ledger: Ledger) -> None:
     given, start = case.evidence(rng, rng.choice([0, 0, 1, 2]))
     now = [action_name(case.model, action) for action in Oracle(case.places, goal).choices(start)]
     kind = rng.choice(
-        ["prior", "weight", "cost", "first price", "loss" if case.model.counts_losses else "reward", "likelihood"]
+        ["prior", "weight", "cost", "first-price", "loss" if case.model.counts_losses else "reward", "likelihood"]
     )
     for flip in flips(problem, agent, given, only=[kind], budget=3.0):
         ledger.one_of("action now", flip.now, now)
@@ -49,10 +48,10 @@ def _compare_edge(
 ) -> None:
     def ask(what: str, value: float, wanted: str) -> None:
         try:
-            accepted = first_actions(case.model, aim, given, flip.parameter, value)
+            accepted = first_actions(case.model, aim, given, (flip.kind, *flip.names), value)
         except Impossible:
             accepted = []
-        ledger.one_of(f"{what} for {flip.parameter} at {value!r} (now {flip.value!r})", wanted, accepted)
+        ledger.one_of(f"{what} for {flip.id} at {value!r} (now {flip.value!r})", wanted, accepted)
 
     if edge.status == "not examined":
         ledger.skipped["flips: not examined"] += 1
@@ -77,11 +76,15 @@ def _compare_edge(
 
 
 def first_actions(
-    model: PlainModel, aim: tuple[rhoplan.Agent, Goal], given: list[tuple[str, str]], parameter: str, value: float
+    model: PlainModel,
+    aim: tuple[rhoplan.Agent, Goal],
+    given: list[tuple[str, str]],
+    parameter: tuple[str, ...],
+    value: float,
 ) -> list[str]:
     """What may come first after `given` with another value of a parameter."""
     agent, goal = aim
-    if parameter == "weight":
+    if parameter == ("weight",):
         goal = goal._replace(weight=goal.weight / agent.weight * value if agent.weight else _per_nat(agent, value))
     else:
         model = changed(model, parameter, exact(value))
@@ -105,28 +108,28 @@ def _replayed(places: Places, given: list[tuple[str, str]]) -> Evidence:
     return evidence
 
 
-def changed(model: PlainModel, parameter: str, value: Fraction) -> PlainModel:
-    """`model` with another value of what `parameter` names."""
-    if match := re.fullmatch(r"prior of (\S+)", parameter):
-        return model._replace(prior=_moved(model.prior, model.states.index(match[1]), value))
-    if match := re.fullmatch(r"cost of (\S+)", parameter):
-        return model._replace(tests=tuple(t._replace(cost=value) if t.name == match[1] else t for t in model.tests))
-    if match := re.fullmatch(r"first price of (\S+)", parameter):
-        return model._replace(first_prices={**model.first_prices, match[1]: value})
-    if match := re.fullmatch(r"(loss|reward) of (\S+) in (\S+)", parameter):
-        commit, state = model.commits.index(match[2]), model.states.index(match[3])
-        rows = [list(row) for row in model.rewards]
-        rows[commit][state] = -value if match[1] == "loss" else value
-        return model._replace(rewards=tuple(map(tuple, rows)))
-    match = re.fullmatch(r"P\((\S+) \| (\S+)\) of (\S+)", parameter)
-    assert match, parameter
+def changed(model: PlainModel, parameter: tuple[str, ...], value: Fraction) -> PlainModel:
+    """`model` with another value of `parameter`: its kind, and what it is a number of."""
+    match parameter:
+        case "prior", state:
+            return model._replace(prior=_moved(model.prior, model.states.index(state), value))
+        case "cost", name:
+            return model._replace(tests=tuple(t._replace(cost=value) if t.name == name else t for t in model.tests))
+        case "first-price", group:
+            return model._replace(first_prices={**model.first_prices, group: value})
+        case ("loss" | "reward") as kind, commit, state:
+            rows = [list(row) for row in model.rewards]
+            rows[model.commits.index(commit)][model.states.index(state)] = -value if kind == "loss" else value
+            return model._replace(rewards=tuple(map(tuple, rows)))
+    kind, name, state, outcome = parameter
+    assert kind == "likelihood"
     tests = []
     for test in model.tests:
-        if test.name == match[3]:
-            rows = list(test.rows)
-            place = model.states.index(match[2])
-            rows[place] = _moved(rows[place], test.outcomes.index(match[1]), value)
-            test = test._replace(rows=tuple(rows))
+        if test.name == name:
+            likelihood = list(test.rows)
+            place = model.states.index(state)
+            likelihood[place] = _moved(likelihood[place], test.outcomes.index(outcome), value)
+            test = test._replace(rows=tuple(likelihood))
         tests.append(test)
     return model._replace(tests=tuple(tests))
 

@@ -7,7 +7,9 @@ model's own probabilities. Clients are one process with plain sockets, so that m
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import math
 import os
 import random
 import re
@@ -41,10 +43,15 @@ class Load:
     cases: int = 0
 
 
-def serve_rows(*, seconds: float = 60.0, clients: int = 50) -> Iterator[dict[str, Any]]:
-    """One row for the median reply, in the shape of `bench.run_benchmarks`."""
+def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = None) -> Iterator[dict[str, Any]]:
+    """One row for the median reply, in the shape of `bench.run_benchmarks`.
+
+    cases: how many each client brings, however long they take; as many as `seconds` allow where None.
+    """
     with _server() as (process, port):
-        load = asyncio.run(_run(process.pid, port, seconds, clients))
+        begin = time.monotonic()
+        load = asyncio.run(_run(process.pid, port, math.inf if cases else begin + seconds, clients, cases))
+        seconds = time.monotonic() - begin
     half, nine, most = np.quantile(load.seconds, [0.5, 0.9, 0.99])
     early, late = load.memory[len(load.memory) // 4], load.memory[-1]
     detail = (
@@ -54,7 +61,8 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50) -> Iterator[dict[str
         f"{late / 1e6:.0f} MB at the end"
     )
     yield {
-        "what": f"median reply to {clients} clients that step through cases for {seconds:g} s",
+        "what": f"median reply to {clients} clients that step through "
+        + (f"{cases} cases each" if cases else f"cases for {seconds:.0f} s"),
         "seconds": float(half),
         "limit": MEDIAN_LIMIT,
         "ratio": None,
@@ -80,22 +88,26 @@ def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.communicate()
 
 
-async def _run(pid: int, port: int, seconds: float, clients: int) -> Load:
-    load, end = Load(), time.monotonic() + seconds
+async def _run(pid: int, port: int, end: float, clients: int, cases: int | None) -> Load:
+    load = Load()
 
     async def watch() -> None:
-        while time.monotonic() < end:
-            await asyncio.sleep(min(1.0, seconds / 10))
+        while True:
             load.memory.append(_resident(pid))
+            await asyncio.sleep(0.5)
 
-    await asyncio.gather(watch(), *(_client(random.Random(number), port, end, load) for number in range(clients)))
+    watching = asyncio.create_task(watch())
+    await asyncio.gather(*(_client(random.Random(number), port, end, cases, load) for number in range(clients)))
+    watching.cancel()
+    load.memory.append(_resident(pid))
     return load
 
 
-async def _client(draw: random.Random, port: int, end: float, load: Load) -> None:
+async def _client(draw: random.Random, port: int, end: float, cases: int | None, load: Load) -> None:
     """One person after another who brings a case and follows it to its end."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
-    while time.monotonic() < end:
+    brought = itertools.count()
+    while time.monotonic() < end and (cases is None or next(brought) < cases):
         problem, given = draw.choice(list(WORKED_MODELS)), list[list[str]]()
         while time.monotonic() < end:
             begin = time.perf_counter()

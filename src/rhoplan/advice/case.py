@@ -59,7 +59,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Advice:
-    """Everything a person must see within five seconds, and the table behind it."""
+    """Everything a person must see within five seconds, and the table behind it.
+
+    commits: what stopping now with each commit means, the best first. behind: how much less than the advice each
+    action is worth. chances: of each test on offer, how likely its outcomes are.
+    """
 
     given: tuple[tuple[str, str], ...]
     unavailable: tuple[str, ...]
@@ -76,18 +80,23 @@ class Advice:
     results: tuple[Result, ...]
     ahead: Ahead
     cost_only: str
+    commits: tuple[Stop, ...]
+    behind: dict[str, float]
+    chances: dict[str, dict[str, float]]
 
 
 def check_fixed(agent: Agent) -> None:
     """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
     faults = {
-        f"planner {agent.planner} samples": agent.searches,
-        "time limits the planning": agent.seconds is not None,
-        "precision lets the agent act at random": not math.isinf(agent.precision),
+        "planner": (f"planner {agent.planner.name} samples", agent.planner.samples),
+        "time": ("time limits the planning", agent.planner.is_timed),
+        "precision": ("precision lets the agent act at random", not math.isinf(agent.precision)),
     }
-    for fault, there in faults.items():
+    for setting, (fault, there) in faults.items():
         if there:
-            raise AgentError(f"{fault}; advice needs an agent that always does the same in the same case")
+            raise AgentError(
+                f"{fault}; advice needs an agent that always does the same in the same case", field=(setting,)
+            )
 
 
 def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
@@ -96,7 +105,9 @@ def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
     menu = problem.flat
     unknown = left_out - {test.name for test in menu.tests}
     if unknown:
-        raise EvidenceError(f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable")
+        raise EvidenceError(
+            f"'{problem.name}' has no test '{min(unknown)}' that could be unavailable", field=("unavailable",)
+        )
     if not left_out:
         return problem
     return replace(problem, menu=menu.without(left_out))
@@ -157,6 +168,13 @@ def advise(
         results=results,
         ahead=ahead,
         cost_only=preferred(cheaper, node, action_values(cheaper, node)).name,
+        commits=tuple(_stop(model, situation, v.name, v.reward) for v in order if v.kind == "commit"),
+        behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
+        chances={
+            action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
+            for action in model.menu(situation.visible)
+            if not action.ends_episode
+        },
     )
 
 

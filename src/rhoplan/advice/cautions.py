@@ -7,7 +7,7 @@ the state alone, and `report.check_reportable` refuses all other problems and na
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
@@ -61,11 +61,11 @@ def cautions(
 
 
 def _weight(plans: Plans, agent: Agent) -> list[Caution]:
-    if agent.utility or agent.rule or not agent.commits_count or agent.weight_per_nat == 0:
+    if not agent.plans_for_information or not agent.commits_count or agent.weight_per_nat == 0:
         return []
     graph, problem, found, mine = plans.graph, plans.problem, [], plans.follow(agent)
     weight = f"{agent.weight:g} {problem.unit} per {agent.unit.removesuffix('s')}"
-    if mine.choices(NEGLIGIBLE) == plans.follow(replace(agent, weight=0.0)).choices(NEGLIGIBLE):
+    if mine.choices(NEGLIGIBLE) == plans.follow(agent.changed(weight=0.0)).choices(NEGLIGIBLE):
         text = f"The weight of {weight} changes nothing: the plan at weight 0 is the same in every case."
         found.append(Caution("inert weight", text))
     ahead = look_ahead(mine)
@@ -104,9 +104,9 @@ def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
     problem, end = plans.problem, time.monotonic() + seconds
     most, mine = deepest(problem), plans.follow(agent)
     took = 0.0
-    for horizon in range(agent.horizon + 1, 0 if agent.rule else (most or agent.horizon + 2) + 1):
+    for horizon in range(agent.horizon + 1, (most or agent.horizon + 2) + 1 if agent.planner.plans else 0):
         begin = time.monotonic()
-        deeper = replace(agent, horizon=horizon)
+        deeper = agent.changed(horizon=horizon)
         try:
             if begin + 3 * took > end:
                 raise LimitError("there is no time for a deeper plan")

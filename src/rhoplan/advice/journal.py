@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any
 from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
 from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.settings import KEPT
+from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
 from rhoplan.graph.graph import Graph
@@ -25,13 +26,8 @@ from rhoplan.io.model_file import write_model
 from rhoplan.model.problem import Problem
 from rhoplan.version import __version__
 
-SETTINGS = ("horizon", "weight", "unit", "discount", "precision", "planner")
-
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
 """What an entry may say: a result, a test that cannot be had, or the commit that ends the case."""
-
-LARGEST_NUMBER = 1e300
-"""Far beyond any money; JSON may hold whole numbers that are no floats any more, infinity and what is no number."""
 
 GraphOf = Callable[[tuple[str, ...]], Graph]
 
@@ -82,9 +78,9 @@ class Case:
 
     def enter(self, test: str, outcome: str, why: str = "") -> None:
         """The result of a test, recommended or not."""
-        follow(self.problem, [*self.given, (test, outcome)])  # refuses what the model does not allow
+        observe(self.problem, observe_all(self.problem, self.given), test, outcome)  # refuses what is not allowed
         if test in self.unavailable:
-            raise EvidenceError(f"test '{test}' was said not to be available")
+            raise EvidenceError(f"test '{test}' was said not to be available", field=("test",))
         self._add({"test": test, "outcome": outcome}, test, why)
 
     def skip(self, test: str, why: str = "") -> None:
@@ -97,7 +93,9 @@ class Case:
         names = [known.name for known in self.problem.flat.commits]
         chosen = self.advice().stop.commit if commit is None else commit
         if chosen not in names:
-            raise EvidenceError(f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}")
+            raise EvidenceError(
+                f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}", field=("commit",)
+            )
         self._add({"commit": chosen}, chosen, why)
 
     def take(self, entry: Mapping[str, Any]) -> None:
@@ -190,13 +188,13 @@ def told(advice: Advice) -> dict[str, Any]:
 
 def settings_of(agent: Agent) -> dict[str, Any]:
     """The agent as the log keeps it; a precision without limit is None, which JSON can hold."""
-    settings = {name: getattr(agent, name) for name in SETTINGS}
-    return {"name": agent.name, **settings, "precision": None if math.isinf(agent.precision) else agent.precision}
+    found = agent.settings
+    return {"name": agent.name, **{setting.name: found[setting.name] for setting in KEPT}}
 
 
 def agent_of(settings: Mapping[str, Any], problem: Problem) -> Agent:
     """The agent that `settings_of` described."""
-    given = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
+    given = {one.word: settings[one.name] for one in KEPT if settings.get(one.name) is not None}
     return make_agent(settings["name"], problem, **given)
 
 
@@ -252,17 +250,9 @@ def _is_case(record: Any) -> bool:
 
 
 def _is_agent(agent: Any) -> bool:
-    if not isinstance(agent, dict) or not all(isinstance(agent.get(name), str) for name in ("name", "unit")):
+    if not isinstance(agent, dict) or not isinstance(agent.get("name"), str):
         return False
-    if type(agent.get("horizon")) is not int or not isinstance(agent.get("planner", ""), str):
-        return False
-    numbers = [agent.get("weight"), agent.get("discount")]
-    return all(map(is_number, numbers)) and (agent.get("precision") is None or is_number(agent["precision"]))
-
-
-def is_number(value: Any) -> bool:
-    """Whether `value`, read from JSON, is a number that one can compute with."""
-    return type(value) in (int, float) and abs(value) < LARGEST_NUMBER
+    return all(setting.reads(agent.get(setting.name)) for setting in KEPT)
 
 
 def _is_entry(entry: Any) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.journal import Case, agent_of, digest_of, is_number, read_cases, read_log, told
+from rhoplan.advice.journal import Case, agent_of, digest_of, read_cases, read_log, told
+from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from rhoplan.advice.brackets import Answer, Line
 from rhoplan.advice.case import check_fixed, without
-from rhoplan.advice.variations import FAR, Parameter, parameters
+from rhoplan.advice.variations import FAR, Kind, Parameter, Quantity, parameters
+from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.situation import observe_all
@@ -48,7 +49,9 @@ class Edge:
 
     value: where the first action changes. then: the first action beyond. before, beyond: values on both sides, next to
     it, at which the two first actions were computed. is_nearest: whether it is certain that no other action becomes
-    better (and worse again) on the way, but for stretches narrower than a millionth of the value.
+    better (and worse again) on the way, but for stretches narrower than a millionth of the value. distance: how far
+    away `value` is, relative to the parameter's own; of a probability in log odds, of money that is 0 in terms of the
+    largest reward; infinite where nothing flips.
     """
 
     status: Literal["flips", "does not flip", "not examined"]
@@ -58,22 +61,29 @@ class Edge:
     before: float | None = None
     beyond: float | None = None
     is_nearest: bool = False
+    distance: float = math.inf
 
 
 @dataclass(frozen=True)
 class Flip:
     """One parameter: what it is, and how far it can move down and up before the first action changes.
 
-    kind: prior, cost, first price, reward or loss, weight, likelihood. quantity: `probability`, `money` or `weight`.
+    id, kind, names, quantity, value: of the parameter (see `variations.Parameter`). now: the first action.
     """
 
-    parameter: str
-    kind: str
-    quantity: Literal["probability", "money", "weight"]
+    id: str
+    kind: Kind
+    names: tuple[str, ...]
+    quantity: Quantity
     value: float
     now: str
     down: Edge
     up: Edge
+
+    @property
+    def parameter(self) -> str:
+        """What people call the parameter."""
+        return parameter_name(self.kind, self.names)
 
     @property
     def is_examined(self) -> bool:
@@ -81,14 +91,11 @@ class Flip:
 
     @property
     def nearest(self) -> float:
-        """Relative distance to the nearer flip; infinite where there is none.
-
-        Of a probability it is the distance in log odds, of money that is 0 its size in terms of the largest reward.
-        """
-        return min((_distance(self, edge) for edge in (self.down, self.up)), default=math.inf)
+        """Distance to the nearer flip; infinite where there is none."""
+        return min(self.down.distance, self.up.distance)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "parameter": self.parameter, "nearest": self.nearest}
 
 
 def flips(
@@ -103,8 +110,8 @@ def flips(
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 
-    only: kinds of parameter to look at (prior, weight, cost, first price, reward, loss, likelihood). budget: seconds;
-    what was not reached in that time is `not examined`. now: today's first action, where it is known.
+    only: kinds of parameter to look at, of `variations.KINDS`. budget: seconds; what was not reached in that time is
+    `not examined`. now: today's first action, where it is known.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
@@ -118,8 +125,7 @@ def flips(
     for start in range(0, len(chosen), SIDE_BY_SIDE):
         group = chosen[start : start + SIDE_BY_SIDE]
         for parameter, line in zip(group, asker.lines(group, end), strict=True):
-            edges = (_edge(parameter, line, side) for side in (-1, 1))
-            found.append(Flip(parameter.name, parameter.kind, parameter.quantity, parameter.value, asker.now, *edges))
+            found.append(_flip(parameter, asker.now, line))
     return tuple(found)
 
 
@@ -152,7 +158,7 @@ def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> 
 
 def plans_versions(problem: Problem, agent: Agent) -> bool:
     """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
-    return agent.planner == "exact" and not agent.rule and not agent.utility and problem.leaf is None
+    return agent.planner.is_exact and agent.objective.is_information and problem.leaf is None
 
 
 class _Asker:
@@ -171,7 +177,7 @@ class _Asker:
         agent, problem = self.agent, self.problem
         if not plans_versions(problem, agent):
             return None
-        prices = parameter.kind in ("cost", "first price") and problem.flat.budget is not None
+        prices = parameter.kind in ("cost", "first-price") and problem.flat.budget is not None
         if prices not in self._layouts:
             try:
                 self._layouts[prices] = Layout(
@@ -183,7 +189,8 @@ class _Asker:
 
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and self.agent.commits_count) for p in group]
+        convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
+        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
@@ -194,7 +201,7 @@ class _Asker:
                 break
             for place, search in enumerate(searches):
                 if wanted[place]:
-                    told = {value: answers[group[place].name, value] for value in wanted[place]}
+                    told = {value: answers[group[place].id, value] for value in wanted[place]}
                     try:
                         wanted[place] = search.send(told)
                     except StopIteration:
@@ -216,16 +223,16 @@ class _Asker:
             if time.monotonic() > end:
                 return None
             try:
-                found[parameter.name, value] = self._alone(problem, agent, value)
+                found[parameter.id, value] = self._alone(problem, agent, value)
             except RhoplanError:  # so far from the model what has been seen could not have happened
-                found[parameter.name, value] = None
+                found[parameter.id, value] = None
         for (layout, weight), versions in together.items():
             for start in range(0, len(versions), layout.at_once):
                 if time.monotonic() > end:
                     return None
                 part = versions[start : start + layout.at_once]
-                answers = self._together(layout, part, replace(self.agent, weight=weight))
-                found |= {(p.name, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
+                answers = self._together(layout, part, self.agent.changed(weight=weight))
+                found |= {(p.id, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
         return found
 
     def _together(
@@ -262,6 +269,13 @@ class _Asker:
         return Answer(value, action, action == self.now, ordered, allowed)
 
 
+def _flip(parameter: Parameter, now: str, line: Line) -> Flip:
+    down, up = (_edge(parameter, line, side) for side in (-1, 1))
+    return Flip(
+        parameter.id, parameter.kind, parameter.names, parameter.quantity, parameter.value, now, down, up
+    )  # fmt: skip
+
+
 def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     limit = parameter.low if side < 0 else parameter.high
     inside, outside = line.inside(side), line.outside(side)
@@ -270,7 +284,8 @@ def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     sure = line.is_nearest(side)
     if outside is not None:
         before, beyond = inside[-1].value, outside.value
-        return Edge("flips", limit, (before + beyond) / 2, outside.action, before, beyond, sure)
+        value = (before + beyond) / 2
+        return Edge("flips", limit, value, outside.action, before, beyond, sure, _distance(parameter, value))
     tried = [value for value in line.values if (value - line.own) * side > 0]
     missing = len(tried) - sum(value in line.known for value in tried)
     return Edge("does not flip", inside[-1].value if missing else limit, is_nearest=sure)
@@ -301,9 +316,8 @@ def _shifted(probability: float, step: float) -> float:
     return 1 / (1 + math.exp(-min(max(place, -30.0), 30.0)))
 
 
-def _distance(flip: Flip, edge: Edge) -> float:
-    if edge.value is None:
-        return math.inf
-    if flip.quantity == "probability":
-        return abs(math.log(edge.value / (1 - edge.value)) - math.log(flip.value / (1 - flip.value)))
-    return abs(edge.value - flip.value) / (abs(flip.value) or abs(edge.limit) / FAR)
+def _distance(parameter: Parameter, value: float) -> float:
+    """See `Edge.distance`."""
+    if parameter.quantity == "probability":
+        return abs(math.log(value / (1 - value)) - math.log(parameter.value / (1 - parameter.value)))
+    return abs(value - parameter.value) / (abs(parameter.value) or parameter.high / FAR)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,18 @@ WORTH_NAMING = 5e-3
 
 RARE = 1e-3
 """Chances below this are told as `1 in n`."""
+
+
+def parameter_name(kind: str, names: Sequence[str]) -> str:
+    """What people call a parameter of this kind (see `variations.Parameter`): `loss of treat in well`."""
+    match kind, *names:
+        case "likelihood", test, state, outcome:
+            return f"P({outcome} | {state}) of {test}"
+        case "reward" | "loss", commit, state:
+            return f"{kind} of {commit} in {state}"
+        case _, name:
+            return f"{kind.replace('-', ' ')} of {name}"
+    return kind
 
 
 def percent(share: float) -> str:

@@ -1,19 +1,26 @@
-"""Agents are data: a utility, a horizon, a discount. `AGENTS` is the paper's table of agents.
+"""An agent is an objective and a planner: what it wants, and how it looks ahead. `AGENTS` is the paper's table.
 
-All six use the one recursion of `planning.exact`; they differ in the numbers of this table only. EFE is
-Planning+IG with weight 1 in the chosen unit of information (Proposition 1).
+All six of the paper use the one recursion of `planning.exact` unless another planner is asked for; they differ in the
+numbers of this table only. EFE is Planning+IG with weight 1 in the chosen unit of information (Proposition 1).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
 
-from rhoplan.belief.information import per_nat
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.planners.planner import Planner
+from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
+from rhoplan.agents.settings import SETTINGS, unused
 from rhoplan.errors import AgentError
-from rhoplan.model.problem import LARGEST_HORIZON, LARGEST_REWARD, Problem, Rule
-from rhoplan.planning.utility import Information, Utility
+from rhoplan.model.problem import Problem
+from rhoplan.planning.utility import Utility
+
+Named: TypeAlias = "str | Utility | None"
 
 
 @dataclass(frozen=True)
@@ -35,89 +42,118 @@ AGENTS: dict[str, AgentKind] = {
     "epistemic-only": AgentKind(None, False, False, "ablation: commits are worth nothing"),
 }
 
-
-PLANNERS: dict[str, str] = {
-    "exact": "every plan of the horizon, then the problem's own leaf",
-    "anytime": "every plan of the horizon, then what errands and walks are worth; deeper with --time",
-    "mcts": "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",
-    "pomcp": "a UCB1 tree over histories, sampled states, semi-informed rollouts",
-}
-"""How an agent looks ahead."""
-
-SAMPLING = ("mcts", "pomcp")
-"""Planners whose decisions come from simulations."""
-
-ANYTIME_HORIZON = 2
-"""Look-ahead of the anytime planner when nobody asks for another: its leaf sees the rest."""
-
-DEFAULT_SIMULATIONS = 1000
+DEFAULT_PLANNER = "exact"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Agent:
-    """How to decide: look `horizon` actions ahead for reward + weight * information, then act, then look again.
+    """How to decide: look ahead with `planner` for `objective`, then act, then look again.
 
-    weight is in reward units per `unit` of information. precision is beta in Q(a) proportional to exp(beta * value);
-    infinity is the deterministic limit. utility replaces the information term where given; rule replaces planning.
-    planner says how to look ahead; mcts and pomcp take `simulations` per decision, or all of `seconds`, which is also
-    how long the anytime planner deepens its look-ahead.
+    Made of an objective and a planner, or of their settings: Agent("mine", horizon=3, weight=2.0, discount=0.9,
+    utility=NegativeEntropy(), planner="mcts", simulations=500). The weight is the utility's own where nobody says.
     """
 
     name: str
-    horizon: int
-    weight: float = 0.0
-    unit: str = "nats"
-    discount: float = 1.0
-    precision: float = math.inf
-    commits_count: bool = True
-    utility: Utility | None = None
-    rule: Rule | None = None
-    planner: str = "exact"
-    simulations: int | None = None
-    seconds: float | None = None
-    exploration: float | None = None
+    objective: Objective
+    planner: Planner
     notes: tuple[str, ...] = field(default=(), compare=False)
 
-    def __post_init__(self) -> None:
-        if self.horizon != int(self.horizon) or not 1 <= self.horizon <= LARGEST_HORIZON:
-            raise AgentError(f"horizon must be a whole number from 1 to {LARGEST_HORIZON}; it is {self.horizon}")
-        if not abs(self.weight) <= LARGEST_REWARD:
-            raise AgentError(f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}")
-        if self.unit not in ("nats", "bits"):
-            raise AgentError(f"unit of information must be nats or bits, not '{self.unit}'")
-        if not 0 < self.discount <= 1:
-            raise AgentError(f"discount must be above 0 and at most 1; it is {self.discount:g}")
-        if not self.precision > 0:
-            raise AgentError(f"precision must be above 0; it is {self.precision:g}")
-        self._check_planner()
+    def __init__(
+        self,
+        name: str,
+        horizon: int | None = None,
+        weight: float | None = None,
+        *,
+        objective: Objective | None = None,
+        planner: Planner | str = DEFAULT_PLANNER,
+        notes: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
+        given = {"horizon": horizon, "weight": weight, **settings}
+        given = {word: value for word, value in given.items() if value is not None}
+        wants = {word: given.pop(word) for word in [f.name for f in fields(Objective)] if word in given}
+        if "utility" in wants and "weight" not in wants:
+            wants |= {"weight": wants["utility"].weight, "unit": wants.get("unit", "nats")}
+        how = _loaded(planner)(**given) if isinstance(planner, str) else replace(planner, **given)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "objective", replace(objective or Objective(), **wants))
+        object.__setattr__(self, "planner", how)
+        object.__setattr__(self, "notes", notes)
+        self.planner.check(self.objective)
 
-    def _check_planner(self) -> None:
-        if self.planner not in PLANNERS:
-            raise AgentError(f"there is no planner '{self.planner}'; there are {', '.join(PLANNERS)}")
-        if self.simulations is not None and self.simulations < 1:
-            raise AgentError(f"simulations must be at least 1; it is {self.simulations}")
-        if self.seconds is not None and not 0 < self.seconds < math.inf:
-            raise AgentError(f"time must be above 0 seconds and finite; it is {self.seconds:g}")
-        if self.exploration is not None and not 0 <= self.exploration < math.inf:
-            raise AgentError(f"exploration must be at least 0 and finite; it is {self.exploration:g}")
-        if self.searches and (math.isfinite(self.precision) or self.utility or not self.commits_count):
-            raise AgentError(
-                f"planner {self.planner} takes reward and weighted information and the best action only; "
-                "a precision, an own utility and epistemic-only need planner exact or anytime"
-            )
-
-    @property
-    def searches(self) -> bool:
-        """Whether decisions come from sampling, so that they have a seed of their own."""
-        return self.planner in SAMPLING
+    def changed(self, **settings: Any) -> Agent:
+        """This agent with other settings, by their Python names."""
+        return Agent(self.name, objective=self.objective, planner=self.planner, notes=self.notes, **settings)
 
     @property
-    def weight_per_nat(self) -> float:
-        return per_nat(self.weight, self.unit)
+    def settings(self) -> dict[str, Any]:
+        """Every setting of the table by name, as JSON can hold it; None where the agent does not have it."""
+        found = {name: getattr(self, setting.word) for name, setting in SETTINGS.items()}
+        target = self.objective.target
+        return {
+            **found,
+            "planner": self.planner.name,
+            "utility": self.utility.name,
+            "precision": None if math.isinf(self.precision) else self.precision,
+            "target": None if target is None else list(target),
+        }
+
+    @property
+    def horizon(self) -> int:
+        return self.planner.horizon
+
+    @property
+    def simulations(self) -> int | None:
+        return getattr(self.planner, "simulations", None)
+
+    @property
+    def seconds(self) -> float | None:
+        return getattr(self.planner, "seconds", None)
+
+    @property
+    def exploration(self) -> float | None:
+        return getattr(self.planner, "exploration", None)
+
+    @property
+    def weight(self) -> float:
+        return self.objective.weight
+
+    @property
+    def unit(self) -> str:
+        return self.objective.unit
+
+    @property
+    def discount(self) -> float:
+        return self.objective.discount
+
+    @property
+    def precision(self) -> float:
+        return self.objective.precision
+
+    @property
+    def commits_count(self) -> bool:
+        return self.objective.commits_count
+
+    @property
+    def utility(self) -> Utility:
+        return self.objective.utility
+
+    @property
+    def target(self) -> tuple[float, ...] | None:
+        return self.objective.target
 
     @property
     def rho(self) -> Utility:
-        return self.utility or Information(self.weight_per_nat)
+        return self.objective.rho
+
+    @property
+    def weight_per_nat(self) -> float:
+        return self.objective.weight_per_nat
+
+    @property
+    def plans_for_information(self) -> bool:
+        """Whether it looks ahead for reward and weighted information, so that a weight can be compared with others."""
+        return self.planner.plans and self.objective.is_information
 
 
 def make_agent(
@@ -129,25 +165,29 @@ def make_agent(
     unit: str = "nats",
     discount: float | None = None,
     precision: float = math.inf,
-    planner: str | None = None,
+    utility: Named = None,
+    target: Sequence[float] | None = None,
+    planner: Planner | str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
 ) -> Agent:
     """The agent `name` of the paper's table with these settings.
 
-    Horizon, discount and planner are the problem's own by default, the weight is 1.
+    Horizon, discount and planner are the problem's own by default, the weight is 1, the utility information.
 
-    A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`) stays as defined, and
-    a note on the agent says so.
+    A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`), or that the planner does
+    not take, is not used, and a note on the agent says so.
     """
+    given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
+    if weight is not None:
+        SETTINGS["weight"].check(weight)
     if name in problem.rules:
-        return Agent(name, 1, 1.0 if weight is None else weight, unit, rule=problem.rules[name])
+        chosen = 1.0 if weight is None else weight
+        return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]))
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
-        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}")
-    if weight is not None and not weight >= 0:
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
+        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
     kind, notes = AGENTS[name], []
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
@@ -155,29 +195,65 @@ def make_agent(
         notes.append(
             f"{name} has weight {kind.weight:g} by definition; weight {weight:g} is not used (see planning-ig)"
         )
-    how = problem.planner if planner is None else planner
-    for wanted, value in (("simulations", simulations), ("time", seconds)):
-        if value is not None and how not in (*SAMPLING, *(["anytime"] if wanted == "time" else [])):
-            notes.append(f"planner {how} does not use {wanted}")
-    own = ANYTIME_HORIZON if how == "anytime" and not problem.is_flat else problem.horizon
-    budget = DEFAULT_SIMULATIONS if simulations is None and seconds is None else simulations
-    agent = Agent(
-        name,
-        own if horizon is None else horizon,
+    valued = _utility(utility, target, problem)
+    if valued.name != DEFAULT_UTILITY and kind.weight is not None:
+        what = f"this is planning-ig with weight {kind.weight:g}" if kind.weight else "it has weight 0 and is not used"
+        notes.append(f"{name} is defined with information; with utility {valued.name} {what}")
+    how = _planner(problem.planner if planner is None else planner, problem, given)
+    notes += unused(how.name, how.takes, given)
+    objective = Objective(
         1.0 if weight is None else weight,
         unit,
         problem.discount if discount is None else discount,
         precision,
         kind.commits_count,
-        planner=how,
-        simulations=budget,
-        seconds=seconds,
-        exploration=exploration,
-        notes=tuple(notes),
+        valued,
     )
-    fixed: dict[str, Any] = {"horizon": 1} if kind.one_step else {}
-    fixed |= {} if how in SAMPLING else {"simulations": None}
-    fixed |= {"seconds": None} if how == "exact" else {}
     if kind.weight is not None:
-        fixed["weight"] = kind.weight
-    return replace(agent, **fixed)
+        objective = replace(objective, weight=kind.weight)
+    if kind.one_step:
+        how = replace(how, horizon=1)
+    return Agent(name, objective=objective, planner=how, notes=tuple(notes))
+
+
+DEFAULT_UTILITY = "information"
+
+
+def _loaded(name: str) -> type[Planner]:
+    found: type[Planner] = row_of(PLANNERS, name, "planner").load()  # type: ignore[assignment]
+    return found
+
+
+def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> Planner:
+    """The planner asked for with the settings in `given` that it takes."""
+    takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
+    for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used
+        if given.get(setting.word) is not None:
+            SETTINGS[name].check(given[setting.word])
+    used = {SETTINGS[name].word: given[SETTINGS[name].word] for name in takes if given[SETTINGS[name].word] is not None}
+    return _loaded(planner).for_problem(problem, **used) if isinstance(planner, str) else replace(planner, **used)
+
+
+def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -> Utility:
+    """The utility asked for, with its target where it takes one."""
+    if utility is not None and not isinstance(utility, str):
+        return utility
+    name = DEFAULT_UTILITY if utility is None else utility
+    row = row_of(UTILITIES, name, "utility")
+    if "target" not in row.takes:
+        if target is not None:
+            raise AgentError(f"target is for utility target-belief; utility {name} does not take it", field=("target",))
+        made: Utility = row.load()()
+        return made
+    sizes = {len(factor.states) for factor in problem.factors}
+    if target is None or sizes != {len(target)}:
+        count = " or ".join(map(str, sorted(sizes)))
+        had = "nothing came" if target is None else f"{len(target)} came"
+        raise AgentError(
+            f"target must be a probability for each of the {count} states for utility {name}; {had}", field=("target",)
+        )
+    try:
+        aimed: Utility = row.load()(target=target)
+    except ValueError as error:
+        raise AgentError(f"target is not sound: {error}", field=("target",)) from None
+    return aimed

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,16 +17,10 @@ from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import ranked
-from rhoplan.model.problem import END, Action, Array, Ids, Leaf, Problem
+from rhoplan.model.problem import END, Action, Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 
-if TYPE_CHECKING:
-    from rhoplan.planning.search.tree import SearchResult, TreeSearch
-
 UNDECIDED = -9
-
-POMCP_DEEPER = 3
-"""How many actions beyond the horizon POMCP looks: the published setting."""
 
 
 class Policy:
@@ -39,89 +31,28 @@ class Policy:
 
     def __init__(self, graph: Graph, agent: Agent) -> None:
         self.graph, self.agent = graph, agent
-        self.leaf = self._leaf()
-        self.plan = Plan(graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count, leaf=self.leaf)
+        self.chooser = agent.planner.on(graph, agent.objective)
         self.choice: Ids = np.empty(0, dtype=np.int64)
         self.ending: Ids = np.empty(0, dtype=np.int64)
 
     @property
+    def plan(self) -> Plan:
+        """The values that decisions are explained with."""
+        return self.chooser.plan
+
+    @property
     def is_deterministic(self) -> bool:
         """Whether the situation alone decides what is done."""
-        return math.isinf(self.agent.precision) and not self.agent.searches
-
-    def _leaf(self) -> Leaf | None:
-        if self.agent.planner != "anytime":
-            return None
-        from rhoplan.planning.errands.anytime import derived_leaf
-
-        weight = 0.0 if self.agent.utility else self.agent.weight_per_nat
-        return derived_leaf(self.graph.problem, weight=weight, discount=self.agent.discount)
-
-    @cached_property
-    def _search(self) -> TreeSearch:
-        from rhoplan.planning.search.tree import TreeSearch
-
-        agent = self.agent
-        return TreeSearch(
-            self.graph.problem,
-            method=agent.planner,
-            depth=agent.horizon + (POMCP_DEEPER if agent.planner == "pomcp" else 0),
-            weight=agent.weight_per_nat,
-            discount=agent.discount,
-            exploration=agent.exploration,
-        )
-
-    def search(self, node: int, seed: tuple[int, ...]) -> SearchResult:
-        """What a tree search finds at `node`, for planners that sample."""
-        situation = self.graph.situation(node)
-        return self._search.run(situation, simulations=self.agent.simulations, seconds=self.agent.seconds, seed=seed)
+        return math.isinf(self.agent.precision) and not self.agent.planner.samples
 
     def settle(self, nodes: Ids) -> None:
         """Decide at `nodes`, unless that was done before."""
         self._make_room()
         fresh = nodes[self.choice[nodes] == UNDECIDED]
         if fresh.size:
-            if self.agent.rule:
-                choices, ending = self._by_rule(fresh)
-            else:
-                choices, ending = self._by_plan(fresh) if self.agent.seconds is None else self._by_time(fresh)
+            choices, ending = self.chooser.choose(fresh)
             self._make_room()
             self.choice[fresh], self.ending[fresh] = choices, ending
-
-    def _by_plan(self, nodes: Ids) -> tuple[Ids, Ids]:
-        return self.plan.choices(nodes, self.agent.horizon), self.plan.best_ending(nodes)[1]
-
-    def _by_time(self, nodes: Ids) -> tuple[Ids, Ids]:
-        self.graph.expand(nodes)
-        slots = np.empty(len(nodes), dtype=np.int64)
-        for place, node in enumerate(nodes.tolist()):
-            plan, root, depth = self.deepened(node)
-            slots[place] = plan.choices(np.array([root]), depth)[0]
-        return slots, self.plan.best_ending(nodes)[1]
-
-    def deepened(self, node: int) -> tuple[Plan, int, int]:
-        """A plan for `node` as deep as the agent's time allows, its node there, and its depth."""
-        from rhoplan.planning.errands.anytime import deepen
-
-        assert self.agent.seconds is not None
-        return deepen(
-            self.graph.problem, self.graph.situation(node), self.agent.rho, discount=self.agent.discount,
-            leaf=self.leaf, seconds=self.agent.seconds,
-        )  # fmt: skip
-
-    def _by_rule(self, nodes: Ids) -> tuple[Ids, Ids]:
-        assert self.agent.rule is not None
-        self.graph.expand(nodes)
-        slots, ending = np.full(len(nodes), -1), np.full(len(nodes), -1)
-        for place, node in enumerate(nodes.tolist()):
-            name = self.agent.rule(self.graph.problem, self.graph.situation(node), self.agent.weight_per_nat)
-            menu = self.graph.menus[self.graph.visible[node]]
-            going = [action.name for action in menu.going]
-            if name in going:
-                slots[place] = going.index(name)
-            else:
-                ending[place] = [action.name for action in menu.ending].index(name)
-        return slots, ending
 
     def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
         """Probability of each ending action (n, E) and of each action that goes on (n, M).
@@ -137,7 +68,7 @@ class Policy:
             ending[stops, self.ending[nodes[stops]]] = 1.0
             going[~stops, self.choice[nodes[~stops]]] = 1.0
             return ending, going
-        _, going_values, _ = self.plan.action_values(nodes, self.agent.horizon)
+        _, going_values, _ = self.plan.action_values(nodes, self.chooser.depth)
         values = np.concatenate([self._ending_values(nodes, visible), going_values], axis=1)
         with np.errstate(over="ignore"):
             weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
@@ -148,24 +79,10 @@ class Policy:
         """Expected continuation (M,) of each action at `node`, and how probable ending (E,) and going (M,) ones are."""
         nodes = np.array([node])
         self.graph.expand(nodes)
-        menu = self.graph.menus[self.graph.visible[node]]
-        if self.agent.searches:
-            found = self.search(node, (seed,))
-            bonus = self.plan.utility.going(self.graph, nodes)[0]
-            slots = len(menu.going)
-            later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
-            return (
-                later,
-                _one_of(len(menu.ending), found.ending if found.choice < 0 else -1),
-                _one_of(slots, found.choice),
-            )
-        if self.agent.seconds is not None:
-            plan, root, depth = self.deepened(node)
-            later = plan.action_values(np.array([root]), depth)[2][0]
-            slot = int(plan.choices(np.array([root]), depth)[0])
-            best = int(plan.best_ending(np.array([root]))[1][0])
-            return later, _one_of(len(menu.ending), best if slot < 0 else -1), _one_of(len(menu.going), slot)
-        later = self.plan.action_values(nodes, self.agent.horizon)[2][0]
+        later, slot, end = self.chooser.explain(node, (seed,))
+        if math.isinf(self.agent.precision):
+            menu = self.graph.menus[self.graph.visible[node]]
+            return later, _one_of(len(menu.ending), end if slot < 0 else -1), _one_of(len(menu.going), slot)
         ending, going = self.probabilities(nodes)
         return later, ending[0], going[0]
 
@@ -267,7 +184,7 @@ def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> lis
 
 def preferred(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:
     """The one of `actions` that the agent takes at `node`; with a finite precision the one it takes most often."""
-    if policy.is_deterministic or policy.agent.searches:
+    if policy.is_deterministic or policy.agent.planner.samples:
         return max(actions, key=lambda action: action.probability)
     return in_order(policy, node, actions)[0]
 

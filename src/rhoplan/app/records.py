@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Advice
+    from rhoplan.advice.compare import Frontier, Row
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.evaluate import Score
+
+SAME = 1e-9
+"""Rewards that differ by less, as a share of the largest, come to the same."""
 
 
 def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
@@ -26,14 +30,7 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
     return {
         "problem": problem.spec,
         "agent": agent.name,
-        "horizon": agent.horizon,
-        "weight": agent.weight,
-        "unit": agent.unit,
-        "discount": agent.discount,
-        "precision": None if math.isinf(agent.precision) else agent.precision,
-        "planner": agent.planner,
-        "simulations": agent.simulations,
-        "time": agent.seconds,
+        **agent.settings,
         "reward_unit": problem.unit,
         "notes": list(agent.notes),
         "version": __version__,
@@ -44,8 +41,12 @@ def decision_record(
     problem: Problem, agent: Agent, decision: Decision, given: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
     """One decision, with whose it is and what had been seen."""
-    kind = "estimated" if agent.searches else "exact"
-    return {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
+    kind = "estimated" if agent.planner.samples else "exact"
+    record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
+    chosen = next(action.value for action in decision.actions if action.name == decision.choice)
+    for action in record["actions"]:
+        action["behind"] = chosen - action["value"]
+    return record
 
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
@@ -74,11 +75,84 @@ def solution_record(
 
 
 def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, Any]:
-    """The advice on a case; `ahead` also says how many tests and what cost nine cases in ten do not exceed."""
+    """The advice on a case; `ahead` also says how many tests and what cost nine cases in ten do not exceed.
+
+    What a commit comes to is also told as people count it in this model (`stake`): a loss, or a reward.
+    """
     tests, cost = advice.ahead.bad_case()
-    record = {**describe(problem, agent), "kind": "exact", **asdict(advice)}
+    record = {
+        **describe(problem, agent),
+        "kind": "exact",
+        **asdict(advice),
+        "entropy_bits": advice.entropy / math.log(2),
+    }
     record["ahead"] |= {"tests_90": tests, "cost_90": cost}
+    behind, chances = record.pop("behind"), record.pop("chances")
+    for option in record["options"]:
+        option["behind"] = behind[option["test"]]
+        option["outcomes"] = [{"outcome": name, "probability": p} for name, p in chances[option["test"]].items()]
+    for stop in (record["stop"], *record["commits"]):
+        stop["stake"], stop["behind"] = at_stake(problem, stop["value"]), behind[stop["commit"]]
     return record
+
+
+def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge: Frontier | None) -> dict[str, Any]:
+    """Ways of deciding side by side; totals also as people count them in this model (`stake`).
+
+    cost_only_better_by: what the cost-only plan gains beyond the one asked for, where both are known and end.
+    best: the place of the point of the frontier with the highest reward.
+    """
+    told = []
+    for row in rows:
+        bounds = [at_stake(problem, bound) for bound in (row.lower, row.upper) if bound is not None]
+        stake = None if row.reward is None else at_stake(problem, row.reward)
+        told.append({**row.as_dict(), "stake": stake, "stake_bounds": sorted(bounds) or None})
+    whole = {row.key: row.reward for row in rows if row.reward is not None and not row.is_cut}
+    gain = whole["cost-only"] - whole["asked"] if {"cost-only", "asked"} <= whole.keys() else None
+    found = None
+    if edge is not None:
+        found = edge.as_dict()
+        for point in found["points"]:
+            point["stake"] = at_stake(problem, point["reward"])
+        rewards = [point.reward for point in edge.points]
+        found["best"] = rewards.index(max(rewards)) if rewards else None
+    return {
+        **describe(problem, agent),
+        "kind": "exact",
+        "rows": told,
+        "cost_only_better_by": 0.0 if gain is not None and abs(gain) <= SAME * problem.reward_scale else gain,
+        "frontier": found,
+    }
+
+
+def parameter_records(
+    problem: Problem, agent: Agent, own: tuple[Problem, Agent], *, most: int
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The first `most` parameters of each kind with their values, and how many of each kind there are.
+
+    own: model and agent before anything was changed; they say which parameters there are, and the value `own` of each.
+    """
+    from rhoplan.advice.variations import parameters
+    from rhoplan.advice.words import parameter_name
+
+    now = {parameter.id: parameter.value for parameter in parameters(problem, agent)}
+    counts: dict[str, int] = {}
+    records = []
+    for one in parameters(*own):
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+        if counts[one.kind] <= most:
+            words = parameter_name(one.kind, one.names)
+            record = {"id": one.id, "parameter": words, "kind": one.kind, "names": list(one.names)}
+            value = now.get(one.id, one.value)
+            records.append({**record, "quantity": one.quantity, "value": value, "own": one.value})
+    return records, counts
+
+
+def at_stake(problem: Problem, reward: float) -> float:
+    """`reward` as people count it in a flat `problem`: a loss where it counts losses."""
+    from rhoplan.advice.variations import counts_losses
+
+    return -reward + 0.0 if counts_losses(problem) else reward
 
 
 def ceiling_record(problem: Problem) -> dict[str, Any]:
@@ -101,8 +175,10 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
 
 
 def catalogue_record() -> dict[str, Any]:
-    """The problems, worked models, agents and planners that ship with rhoplan."""
-    from rhoplan.agents.agent import AGENTS, PLANNERS
+    """The problems, worked models, agents, planners, utilities and settings that ship with rhoplan."""
+    from rhoplan.agents.agent import AGENTS
+    from rhoplan.agents.registry import PLANNERS, UTILITIES
+    from rhoplan.agents.settings import SETTINGS
     from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
 
     return {
@@ -119,7 +195,12 @@ def catalogue_record() -> dict[str, Any]:
             {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
             for name, kind in AGENTS.items()
         ],
-        "planners": dict(PLANNERS),
+        "planners": {name: row.about for name, row in PLANNERS.items()},
+        "utilities": {name: row.about for name, row in UTILITIES.items()},
+        "settings": [
+            {"name": one.name, "about": one.help, "of": one.of, "used_by": list(one.users), "kept": one.is_kept}
+            for one in SETTINGS.values()
+        ],
     }
 
 

@@ -23,7 +23,7 @@ def sweep(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """A row with the exact score of each agent for each value of the setting `name`, and the agents' notes."""
     if not values:
-        raise AgentError("there must be at least one value to sweep over")
+        raise AgentError("there must be at least one value to sweep over", field=("values",))
     rows: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
     problem = make(spec)
@@ -48,6 +48,7 @@ def sweep(
                     "weight": agent.weight,
                     "unit": agent.unit,
                     "discount": agent.discount,
+                    "utility": agent.utility.name,
                     "kind": "exact",
                     **score,
                     **tallies,
@@ -84,4 +85,4 @@ def _converted(spec: str, name: str, value: str) -> Any:
         return wanted(value)
     except ValueError:
         word = "a whole number" if wanted is int else "a number"
-        raise AgentError(f"{name} must be {word}; it is '{value}'") from None
+        raise AgentError(f"{name} must be {word}; it is '{value}'", field=(name,)) from None

@@ -92,14 +92,18 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
     actions = {action.name: action for action in available(problem, situation)}
     if test not in actions:
         if problem.is_flat and any(known.name == test for known in problem.flat.tests):
-            raise EvidenceError(_why_not(problem, situation, test))
+            raise EvidenceError(_why_not(problem, situation, test), field=("test",))
         kinds = ", ".join(name for name, action in actions.items() if action.kind == "test")
-        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {kinds or 'none'}")
+        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {kinds or 'none'}", field=("test",))
     action = actions[test]
     if action.kind == "commit":
-        raise EvidenceError(f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence")
+        raise EvidenceError(
+            f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence", field=("test",)
+        )
     if outcome not in action.outcomes:
-        raise EvidenceError(f"test '{test}' has no outcome '{outcome}'; it has {', '.join(action.outcomes)}")
+        raise EvidenceError(
+            f"test '{test}' has no outcome '{outcome}'; it has {', '.join(action.outcomes)}", field=("outcome",)
+        )
     for candidate in branch(problem, situation, action):
         if candidate.outcome == outcome:
             return candidate.situation
@@ -125,8 +129,11 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
 def observe_all(problem: Problem, evidence: Iterable[tuple[str, str]]) -> Situation:
     """The situation after all of `evidence`, pairs of test and outcome in the order they were seen."""
     situation = initial(problem)
-    for test, outcome in evidence:
-        situation = observe(problem, situation, test, outcome)
+    for place, (test, outcome) in enumerate(evidence):
+        try:
+            situation = observe(problem, situation, test, outcome)
+        except EvidenceError as error:
+            raise error.within("given", place) from None
     return situation
 
 
@@ -137,5 +144,6 @@ def impossible(problem: Problem, belief: Array, action: Action, outcome: str) ->
     more = ", ..." if np.count_nonzero(belief) > 4 else ""
     return ImpossibleEvidence(
         f"outcome '{outcome}' of '{action.name}' has probability zero under the model of '{problem.name}' "
-        f"when the belief is ({held}{more})"
+        f"when the belief is ({held}{more})",
+        field=("outcome",),
     )

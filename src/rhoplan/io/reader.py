@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import ModelFileError, ProblemError
+from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
 from rhoplan.io.tree import Tree, shown
+from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import LARGEST_HORIZON, Array, Problem
+from rhoplan.model.problem import Array, Problem
 
 DEFAULT_HORIZON = 3
 
@@ -34,22 +35,22 @@ class ModelReader(Fields):
 
     def problem(self, tree: Tree) -> Problem:
         """The problem that the tree describes."""
-        self.check_fields("the model", tree, MODEL_FIELDS, required=("states",))
+        self.check_fields(tree, MODEL_FIELDS, required=("states",))
         items = tree.items
-        states = self.names("states", items["states"])
+        states = self.names(items["states"])
         positive = self.positive(tree, states)
         prior = self.prior(tree, states, positive)
         tests = self.tests(tree, states, positive)
         first_prices = self.first_prices(tree, used={test.group for test in tests})
         commits = self.commits(tree, states, taken=[test.name for test in tests])
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
-        horizon = self.whole("horizon", items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
+        horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         try:
             return observe_then_commit(
-                self.text("name", items["name"]) if "name" in items else Path(self.file).stem,
+                self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
-                unit=self.text("unit", items["unit"]) if "unit" in items else "points",
+                unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
                 horizon=horizon,
@@ -62,7 +63,14 @@ class ModelReader(Fields):
         except ModelFileError:
             raise
         except ProblemError as error:
-            raise ModelFileError(str(error), file=self.file) from None
+            raise self.fault(error.message, self.place(tree, error.field or ())) from None
+
+    def place(self, tree: Tree, field: Field) -> Tree:
+        """Where the field of a problem stands in the file: a prior may be a prevalence, a reward a loss."""
+        names = {"prior": "prevalence", "commits": "losses"}
+        if field and field[0] not in tree.items and names.get(str(field[0])) in tree.items:
+            field = (names[str(field[0])], *field[1:])
+        return tree.at(field)
 
     def positive(self, tree: Tree, states: tuple[str, ...]) -> str:
         """The state that shorthands and prevalence are about: the last one unless the file names another."""
@@ -71,18 +79,18 @@ class ModelReader(Fields):
         given = tree.items["positive"]
         if len(states) != 2:
             raise self.fault(f"positive needs two states; the model has {len(states)}", given)
-        return self.one_of("positive", given, states, "state")
+        return self.one_of(given, states, "state")
 
     def prior(self, tree: Tree, states: tuple[str, ...], positive: str) -> Array | None:
         """The belief before any evidence; None where the file leaves it out."""
         items = tree.items
         if "prevalence" not in items:
-            return self.distribution("prior", items["prior"], states) if "prior" in items else None
+            return self.distribution(items["prior"], states) if "prior" in items else None
         if "prior" in items:
             raise self.fault("the model must give either prior or prevalence, not both", items["prevalence"])
         if len(states) != 2:
             raise self.fault(f"prevalence needs two states; the model has {len(states)}", items["prevalence"])
-        share = self.probability("prevalence", items["prevalence"])
+        share = self.probability(items["prevalence"])
         return np.array([share if state == positive else 1 - share for state in states])
 
     def commits(self, tree: Tree, states: tuple[str, ...], taken: list[str]) -> tuple[Commit, ...]:
@@ -95,92 +103,93 @@ class ModelReader(Fields):
             )
         field, what, sign = ("losses", "a loss", -1.0) if "losses" in items else ("commits", "a reward", 1.0)
         found = []
-        for name, row in self.named_maps(field, items[field]).items():
+        for name, row in self.named_maps(items[field]).items():
             if name in taken:
                 raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
-            found.append(Commit(name, sign * self.per_name(f"{field}.{name}", row, states, what, "state") + 0.0))
+            found.append(Commit(name, sign * self.per_name(row, states, what, "state") + 0.0))
         return tuple(found)
 
     def first_prices(self, tree: Tree, used: set[str]) -> dict[str, float]:
         """What the first test of each group adds to its cost, for groups that have such a price."""
         prices = {}
         for name, group in tree.items["groups"].items.items() if "groups" in tree.items else ():
-            self.check_fields(f"groups.{name}", group, ("first",))
+            self.check_fields(group, ("first",))
             if name not in used:
-                raise self.fault(f"groups.{name} has no test; give tests of it the field group: {name}", group)
+                raise self.fault(f"{group.label} has no test; give tests of it the field group: {name}", group)
             if "first" in group.items:
-                prices[name] = self.amount(f"groups.{name}.first", group.items["first"])
+                prices[name] = self.amount(group.items["first"])
         return prices
 
     def cap(self, tree: Tree) -> tuple[int | None, float | None]:
         """The most tests and the most they may cost together."""
-        self.check_fields("cap", tree, ("tests", "spend"))
+        self.check_fields(tree, ("tests", "spend"))
         items = tree.items
         if not items:
             raise self.fault("cap must give tests, spend or both; it is empty", tree)
-        most = self.whole("cap.tests", items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
-        return most, self.amount("cap.spend", items["spend"]) if "spend" in items else None
+        most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
+        return most, self.amount(items["spend"]) if "spend" in items else None
 
     def tests(self, tree: Tree, states: tuple[str, ...], positive: str) -> tuple[Test, ...]:
         """All tests; groups and orders that they name exist."""
         items = tree.items
-        groups = tuple(self.named_maps("groups", items["groups"])) if "groups" in items else ()
-        trees = self.named_maps("tests", items["tests"], empty_allowed=True) if "tests" in items else {}
+        groups = tuple(self.named_maps(items["groups"])) if "groups" in items else ()
+        trees = self.named_maps(items["tests"], empty_allowed=True) if "tests" in items else {}
         found = tuple(self.test(name, test, states, positive, groups) for name, test in trees.items())
         self.check_order(found, trees)
         return found
 
     def test(self, name: str, tree: Tree, states: tuple[str, ...], positive: str, groups: tuple[str, ...]) -> Test:
         """One test with its cost, its likelihood and its rules."""
-        where = f"tests.{name}"
-        self.check_fields(where, tree, TEST_FIELDS, required=("cost",))
+        self.check_fields(tree, TEST_FIELDS, required=("cost",))
         items = tree.items
-        cost = self.amount(f"{where}.cost", items["cost"])
-        repeat = self.text(f"{where}.repeat", items["repeat"]) if "repeat" in items else "once"
+        cost = self.amount(items["cost"])
+        repeat = self.text(items["repeat"]) if "repeat" in items else "once"
         if repeat not in ("independent", "once"):
-            raise self.fault(f"{where}.repeat must be independent or once; it is '{shown(repeat)}'", items["repeat"])
+            raise self.fault(
+                f"{tree.label}.repeat must be independent or once; it is '{shown(repeat)}'", items["repeat"]
+            )
         if "group" in items and not groups:
             raise self.fault(
-                f"{where}.group needs the field groups in the model, which says its first price", items["group"]
+                f"{tree.label}.group needs the field groups in the model, which says its first price", items["group"]
             )
-        group = self.one_of(f"{where}.group", items["group"], groups, "group") if "group" in items else ""
-        after = self.after(f"{where}.after", items["after"]) if "after" in items else ()
+        group = self.one_of(items["group"], groups, "group") if "group" in items else ""
+        after = self.after(items["after"]) if "after" in items else ()
         if has_shorthand(tree):
-            outcomes, likelihood = two_state_test(self, where, tree, states=states, positive=positive)
+            outcomes, likelihood = two_state_test(self, tree, states=states, positive=positive)
         else:
-            outcomes, likelihood = self.likelihood(where, tree, states)
+            outcomes, likelihood = self.likelihood(tree, states)
         return Test(name, cost, outcomes, likelihood, repeat == "independent", group, after)
 
-    def likelihood(self, where: str, tree: Tree, states: tuple[str, ...]) -> tuple[tuple[str, ...], Array]:
+    def likelihood(self, tree: Tree, states: tuple[str, ...]) -> tuple[tuple[str, ...], Array]:
         """Outcomes and likelihood (S, O) of a test that gives them in full."""
         items = tree.items
-        self.check_fields(where, tree, items.keys(), required=("outcomes", "likelihood"))
+        self.check_fields(tree, items.keys(), required=("outcomes", "likelihood"))
         if INCONCLUSIVE in items:
             raise self.fault(
-                f"{where}.{INCONCLUSIVE} goes with a shorthand; where there is a likelihood, make it an outcome",
+                f"{tree.label}.{INCONCLUSIVE} goes with a shorthand; where there is a likelihood, make it an outcome",
                 items[INCONCLUSIVE],
             )
-        outcomes = self.names(f"{where}.outcomes", items["outcomes"])
+        outcomes = self.names(items["outcomes"])
         rows = items["likelihood"]
-        self.check_names(f"{where}.likelihood", rows, states, "state")
-        return outcomes, np.stack(
-            [self.distribution(f"{where}.likelihood", rows.items[state], outcomes, row=state) for state in states]
-        )
+        self.check_names(rows, states, "state")
+        return outcomes, np.stack([self.row(rows.items[state], outcomes) for state in states])
 
-    def after(self, where: str, tree: Tree) -> tuple[str, ...]:
+    def after(self, tree: Tree) -> tuple[str, ...]:
         """The tests to run before: a name or a list of names."""
-        return self.names(where, tree) if tree.kind == "list" else (self.text(where, tree),)
+        return self.names(tree) if tree.kind == "list" else (self.text(tree),)
 
     def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree]) -> None:
         """Complain about tests that wait for what is no test, or in the end for themselves."""
         waits = {test.name: test.after for test in tests}
         for name, others in waits.items():
-            where = f"tests.{name}.after"
+            if not others:
+                continue
+            after = trees[name].items["after"]
             for other in others:
                 if other not in waits:
+                    known = listed(list(waits))
                     raise self.fault(
-                        f"{where} names the test '{shown(other)}', which is not one of {listed(list(waits))}",
-                        trees[name].items["after"],
+                        f"{after.label} names the test '{shown(other)}', which is not one of {known}", after
                     )
             before, fresh = set(), set(others)
             while fresh:
@@ -188,8 +197,8 @@ class ModelReader(Fields):
                 fresh = {earlier for other in fresh for earlier in waits.get(other, ())} - before
             if name in before:
                 raise self.fault(
-                    f"{where}: the test waits for itself, so it can never run ({', '.join(sorted(before))})",
-                    trees[name].items["after"],
+                    f"{after.label}: the test waits for itself, so it can never run ({', '.join(sorted(before))})",
+                    after,
                 )
 
     def details(self, tree: Tree, positive: str) -> dict[str, Any]:
@@ -201,20 +210,18 @@ class ModelReader(Fields):
         if "losses" in tree.items:
             found["losses"] = True
         if "info" in tree.items:
-            found["info"] = self.info("info", tree.items["info"])
+            found["info"] = self.info(tree.items["info"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}
         if notes:
-            found["test_info"] = {name: self.info(f"tests.{name}.info", note) for name, note in notes.items()}
+            found["test_info"] = {name: self.info(note) for name, note in notes.items()}
         return found
 
-    def info(self, where: str, tree: Tree) -> dict[str, str | bool]:
+    def info(self, tree: Tree) -> dict[str, str | bool]:
         """Notes for people: text, and whether the numbers are made up to illustrate."""
-        self.check_fields(where, tree, INFO_FIELDS)
+        self.check_fields(tree, INFO_FIELDS)
         if not tree.items:
-            raise self.fault(f"{where} must have a field of {listed(INFO_FIELDS)}; it is empty", tree)
+            raise self.fault(f"{tree.label} must have a field of {listed(INFO_FIELDS)}; it is empty", tree)
         return {
-            name: self.truth(f"{where}.{name}", value)
-            if name == "illustrative"
-            else self.paragraph(f"{where}.{name}", value)
+            name: self.truth(value) if name == "illustrative" else self.paragraph(value)
             for name, value in tree.items.items()
         }

@@ -33,7 +33,7 @@ def has_shorthand(tree: Tree) -> bool:
 
 
 def two_state_test(
-    fields: Fields, where: str, tree: Tree, *, states: tuple[str, ...], positive: str
+    fields: Fields, tree: Tree, *, states: tuple[str, ...], positive: str
 ) -> tuple[tuple[str, ...], Array]:
     """Outcomes and likelihood (2, O) of a test given by a shorthand; `positive` is the state it looks for.
 
@@ -43,62 +43,60 @@ def two_state_test(
     used = [family for family in (RATES, RATIOS, COUNTS) if any(name in items for name in family)]
     if "likelihood" in items or len(used) > 1:
         given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
+        ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in (RATES, RATIOS, COUNTS))])
         raise fields.fault(
-            f"{where} must give one of: outcomes and likelihood; {'; '.join(', '.join(f) for f in (RATES, RATIOS))}; "
-            f"{', '.join(COUNTS)}; not both {given[0]} and {given[-1]}",
-            items[given[-1]],
+            f"{tree.label} must give one of: {ways}; not both {given[0]} and {given[-1]}", items[given[-1]]
         )
-    fields.check_fields(where, tree, set(items), required=used[0])
+    fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
-        raise fields.fault(f"{where}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
+        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
     read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
-    rows = read(fields, where, tree)
-    silent = fields.probability(f"{where}.{INCONCLUSIVE}", items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
+    rows = read(fields, tree)
+    silent = fields.probability(items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
     if silent is not None:
         rows = np.column_stack([rows * (1 - silent), [silent, silent]])
     likelihood = rows if positive == states[-1] else rows[::-1].copy()
-    return _outcomes(fields, where, tree, inconclusive=silent is not None), likelihood
+    return _outcomes(fields, tree, inconclusive=silent is not None), likelihood
 
 
-def _rates(fields: Fields, where: str, tree: Tree) -> Array:
-    sensitivity, specificity = (fields.probability(f"{where}.{name}", tree.items[name]) for name in RATES)
+def _rates(fields: Fields, tree: Tree) -> Array:
+    sensitivity, specificity = (fields.probability(tree.items[name]) for name in RATES)
     return np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
 
 
-def _from_ratios(fields: Fields, where: str, tree: Tree) -> Array:
-    high, low = (fields.number(f"{where}.{name}", tree.items[name]) for name in RATIOS)
+def _from_ratios(fields: Fields, tree: Tree) -> Array:
+    high, low = (fields.number(tree.items[name]) for name in RATIOS)
+    above, below = (tree.items[name] for name in RATIOS)
     if not high > 1:
-        raise fields.fault(
-            f"{where}.lr_positive must be above 1: a positive result speaks for the positive state; it is {high:g}",
-            tree.items["lr_positive"],
-        )
+        rule = "must be above 1: a positive result speaks for the positive state"
+        raise fields.fault(f"{above.label} {rule}; it is {high:g}", above)
     if not 0 <= low < 1:
-        raise fields.fault(
-            f"{where}.lr_negative must be from 0 to below 1: a negative result speaks against it; it is {low:g}",
-            tree.items["lr_negative"],
-        )
+        rule = "must be from 0 to below 1: a negative result speaks against it"
+        raise fields.fault(f"{below.label} {rule}; it is {low:g}", below)
     # Each rate by itself: 1 - specificity would be 0 for a large LR+, and a result then a proof.
     rows: Array = np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
     return rows
 
 
-def _from_counts(fields: Fields, where: str, tree: Tree) -> Array:
-    tp, fn, fp, tn = (fields.whole(f"{where}.{name}", tree.items[name], 0, LARGEST_COUNT) for name in COUNTS)
+def _from_counts(fields: Fields, tree: Tree) -> Array:
+    tp, fn, fp, tn = (fields.whole(tree.items[name], 0, LARGEST_COUNT) for name in COUNTS)
     for first, second, total in (("tp", "fn", tp + fn), ("fp", "tn", fp + tn)):
         if not total:
-            raise fields.fault(f"{where}.{first} and {second} must not both be 0: nobody was tested", tree.items[first])
+            raise fields.fault(
+                f"{tree.label}.{first} and {second} must not both be 0: nobody was tested", tree.items[first]
+            )
     rows: Array = np.array([[tn, fp], [fn, tp]]) / np.array([[tn + fp], [tp + fn]])
     return rows
 
 
-def _outcomes(fields: Fields, where: str, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:
+def _outcomes(fields: Fields, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:
     usual = ("negative", "positive", INCONCLUSIVE)[: 3 if inconclusive else 2]
     if "outcomes" not in tree.items:
         return usual
-    outcomes = fields.names(f"{where}.outcomes", tree.items["outcomes"])
+    outcomes = fields.names(tree.items["outcomes"])
     if len(outcomes) != len(usual):
         raise fields.fault(
-            f"{where}.outcomes must be {len(usual)} names: for {', '.join(usual)}, in this order; it has "
+            f"{tree.label}.outcomes must be {len(usual)} names: for {', '.join(usual)}, in this order; it has "
             f"{len(outcomes)}",
             tree.items["outcomes"],
         )

@@ -5,18 +5,19 @@ The tree holds text only: no tag of a YAML file constructs an object, and what i
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from rhoplan.errors import ModelFileError
+from rhoplan.errors import Field, ModelFileError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,18 +33,40 @@ LONGEST_WITH_LINES = 200_000
 """Characters of a JSON text up to which it is read a second time for its line numbers, which takes a second."""
 
 
+class NotYaml(ModelFileError):
+    """A text that a YAML reader does not take."""
+
+
 @dataclass
 class Tree:
     """A value and the line it stands on (from 1; None where the format does not tell).
 
     kind: map, list, number, text, truth or nothing. text: a scalar as written. items: the children of a map by key.
+    field: where it stands in the file, from the top.
     """
 
     kind: str
     line: int | None
     text: str = ""
-    items: dict[str, Tree] = field(default_factory=dict)
+    field: Field = ()
+    items: dict[str, Tree] = dataclasses.field(default_factory=dict)
     list: tuple[Tree, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return label(self.field)
+
+    def at(self, field: Field) -> Tree:
+        """The value at `field`, or as far towards it as the tree goes."""
+        found = self
+        for part in field:
+            if isinstance(part, str) and part in found.items:
+                found = found.items[part]
+            elif isinstance(part, int) and part < len(found.list):
+                found = found.list[part]
+            else:
+                break
+        return found
 
 
 def parse_tree(text: str, *, file: str, language: str) -> Tree:
@@ -58,10 +81,20 @@ def parse_tree(text: str, *, file: str, language: str) -> Tree:
         raise ModelFileError("the file is nested too deeply to be a model", file=file) from None
 
 
+def label(field: Field) -> str:
+    """What people call a field: names with points between, numbers in a list counted from 1."""
+    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{_printable(part)}" for part in field)
+    return "".join(parts).removeprefix(".") or "the model"
+
+
 def shown(text: str) -> str:
     """`text` on one line, for a message: cut where it is long, without what cannot be printed."""
     short = text if len(text) <= 40 else text[:37] + "..."
-    return " ".join("".join(c if c.isprintable() or c.isspace() else "?" for c in short).split())
+    return " ".join(_printable(short).split())
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
 def _yaml_tree(text: str, file: str) -> Tree:
@@ -74,29 +107,30 @@ def _yaml_tree(text: str, file: str) -> Tree:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(error.problem or error.context or "it cannot be read").split())
         line = mark.line + 1 if mark else None
-        raise ModelFileError(f"this is not valid YAML: {what}", file=file, line=line) from None
+        raise NotYaml(f"this is not valid YAML: {what}", file=file, line=line) from None
     except (YAMLError, ValueError) as error:
         what = " ".join(str(error).split()).partition(' in "')[0][:160]
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
-        raise ModelFileError(f"this is not valid YAML: {what}", file=file, line=line) from None
+        raise NotYaml(f"this is not valid YAML: {what}", file=file, line=line) from None
     if node is None:
         raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
-    return _from_yaml(node, file, 0, iter(range(LARGEST_TREE)))
+    return _from_yaml(node, file, (), iter(range(LARGEST_TREE)))
 
 
-def _from_yaml(node: Any, file: str, depth: int, budget: Iterator[int]) -> Tree:
+def _from_yaml(node: Any, file: str, place: Field, budget: Iterator[int]) -> Tree:
     line = node.start_mark.line + 1
-    if depth > DEEPEST_TREE:
+    if len(place) > DEEPEST_TREE:
         raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file, line=line)
     if next(budget, None) is None:
         raise ModelFileError(f"the file holds more than {LARGEST_TREE:,} values", file=file, line=line)
     if isinstance(node, ScalarNode):
         tag = str(node.tag).rsplit(":", 1)[-1]
         kind = {"int": "number", "float": "number", "bool": "truth", "null": "nothing"}.get(tag, "text")
-        return Tree(kind, line, text=str(node.value))
+        return Tree(kind, line, str(node.value), place)
     if isinstance(node, SequenceNode):
-        return Tree("list", line, list=tuple(_from_yaml(child, file, depth + 1, budget) for child in node.value))
+        children = (_from_yaml(child, file, (*place, number), budget) for number, child in enumerate(node.value))
+        return Tree("list", line, field=place, list=tuple(children))
     assert isinstance(node, MappingNode)
     items: dict[str, Tree] = {}
     for key, value in node.value:
@@ -104,12 +138,13 @@ def _from_yaml(node: Any, file: str, depth: int, budget: Iterator[int]) -> Tree:
         if not isinstance(key, ScalarNode):
             raise ModelFileError("a name must be plain text, not a list or a map", file=file, line=key_line)
         if key.value in items:
-            raise ModelFileError(f"'{shown(key.value)}' stands twice in the same place", file=file, line=key_line)
-        items[str(key.value)] = _from_yaml(value, file, depth + 1, budget)
+            twice = f"'{shown(key.value)}' stands twice in the same place"
+            raise ModelFileError(twice, file=file, line=key_line, field=(*place, str(key.value)))
+        items[str(key.value)] = _from_yaml(value, file, (*place, str(key.value)), budget)
         items[str(key.value)].line = (
             key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
         )
-    return Tree("map", line, items=items)
+    return Tree("map", line, field=place, items=items)
 
 
 def _json_tree(text: str, file: str) -> Tree:
@@ -126,9 +161,7 @@ def _json_tree(text: str, file: str) -> Tree:
         return _from_data(data, file, {})
     try:
         return _yaml_tree(text.replace("\t", " "), file)
-    except ModelFileError as error:
-        if "YAML" not in str(error):
-            raise
+    except NotYaml:
         return _from_data(data, file, {})
 
 
@@ -154,9 +187,9 @@ def _toml_tree(text: str, file: str) -> Tree:
     return _from_data(data, file, _toml_lines(text))
 
 
-def _toml_lines(text: str) -> dict[tuple[str, ...], int]:
+def _toml_lines(text: str) -> dict[Field, int]:
     """Line of each key that stands at the start of a line, by its path from the top."""
-    lines: dict[tuple[str, ...], int] = {}
+    lines: dict[Field, int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
@@ -173,18 +206,20 @@ def _toml_path(text: str) -> tuple[str, ...]:
     return tuple(part.strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", text))
 
 
-def _from_data(data: Any, file: str, lines: dict[tuple[str, ...], int], path: tuple[str, ...] = ()) -> Tree:
-    line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = ()) -> Tree:
+    line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)
         if repeated is not None:
-            raise ModelFileError(f"'{shown(repeated)}' stands twice in the same place", file=file, line=line)
-        items = {str(key): _from_data(value, file, lines, (*path, str(key))) for key, value in data.items()}
-        return Tree("map", line, items=items)
+            twice = f"'{shown(repeated)}' stands twice in the same place"
+            raise ModelFileError(twice, file=file, line=line, field=(*place, repeated))
+        items = {str(key): _from_data(value, file, lines, (*place, str(key))) for key, value in data.items()}
+        return Tree("map", line, field=place, items=items)
     if isinstance(data, list):
-        return Tree("list", line, list=tuple(_from_data(value, file, lines, path) for value in data))
+        children = (_from_data(value, file, lines, (*place, number)) for number, value in enumerate(data))
+        return Tree("list", line, field=place, list=tuple(children))
     if isinstance(data, bool):
-        return Tree("truth", line, text=str(data).lower())
+        return Tree("truth", line, str(data).lower(), place)
     if data is None:
-        return Tree("nothing", line)
-    return Tree("number" if isinstance(data, int | float) else "text", line, text=str(data))
+        return Tree("nothing", line, field=place)
+    return Tree("number" if isinstance(data, int | float) else "text", line, str(data), place)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
-from rhoplan.model.problem import END, LARGEST_REWARD, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
+from rhoplan.errors import Field, ProblemError
+from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.problem import END, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
 
 MOST_MENUS = 300
 """Menus that are looked at, the nearest to the start first."""
@@ -20,15 +21,17 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
     Menus are looked at outwards from the start, `most` of them: where there are more, a fault far away is not found.
     """
     if not problem.factors:
-        raise ProblemError(f"'{problem.name}' must have at least one hidden factor")
+        raise ProblemError(f"'{problem.name}' must have at least one hidden factor", field=("factors",))
     for factor in problem.factors:
-        _check_names(f"states of '{problem.name}'", factor.states)
+        place: Field = () if problem.is_flat else ("factors", factor.name)
+        _check_names(f"states of '{problem.name}'", factor.states, (*place, "states"))
         if not factor.states:
-            raise ProblemError(f"'{problem.name}' must have at least one state")
-        _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states))
+            raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
+        _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
     for visible, actions in _menus(problem, most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
-        _check_names(f"actions of '{problem.name}'{where}", tuple(action.name for action in actions))
+        names = tuple(action.name for action in actions)
+        _check_names(f"actions of '{problem.name}'{where}", names, ("tests",) if problem.is_flat else ("actions",))
         for action in actions:
             _check_action(problem, action, where)
 
@@ -54,63 +57,91 @@ def _menus(problem: Problem, most: int) -> Iterator[tuple[Visible, tuple[Action,
 
 
 def _check_action(problem: Problem, action: Action, where: str) -> None:
+    place = _place(problem, action)
     if not 0 <= action.factor < len(problem.factors):
         count = len(problem.factors)
         raise ProblemError(
-            f"'{action.name}'{where} must concern one of the {count} factors (numbered from 0); it says {action.factor}"
+            f"'{action.name}'{where} must concern one of the {count} factors (numbered from 0); it says "
+            f"{action.factor}",
+            field=(*place, "factor"),
         )
     if len(action.leads_to) != len(action.outcomes):
         raise ProblemError(
             f"'{action.name}'{where} must lead to one visible state per outcome; it has {len(action.outcomes)} "
-            f"outcomes and leads to {len(action.leads_to)}"
+            f"outcomes and leads to {len(action.leads_to)}",
+            field=(*place, "leads_to"),
         )
     states = problem.factors[action.factor].states
     label = f"{action.kind} '{action.name}'{where}"
-    if action.reward.shape != (len(states),) or not np.all(np.abs(action.reward) <= LARGEST_REWARD):
-        raise ProblemError(
-            f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
-        )
-    if problem.is_flat and action.kind != "commit" and action.reward[0] > 0:
-        raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}")
-    _check_names(f"outcomes of {label}", action.outcomes)
+    _check_reward(problem, action, states, label, place)
+    _check_names(f"outcomes of {label}", action.outcomes, (*place, "outcomes"))
     if action.likelihood.shape != (len(states), len(action.outcomes)) or not action.outcomes:
-        raise ProblemError(f"likelihood of {label} must have {len(states)} rows and one column per outcome")
+        raise ProblemError(
+            f"likelihood of {label} must have {len(states)} rows and one column per outcome",
+            field=(*place, "likelihood"),
+        )
     sound = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
     sound &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
-    for place in np.flatnonzero(~sound)[:1]:
-        _check_distribution(
-            f"likelihood row '{states[place]}' of {label}", action.likelihood[place], len(action.outcomes)
-        )
+    for row in np.flatnonzero(~sound)[:1]:
+        what, field = f"likelihood row '{states[row]}' of {label}", (*place, "likelihood", states[row])
+        _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
     if action.transition is not None:
-        square = (len(states), len(states))
-        if action.transition.shape not in (square, (len(action.outcomes), *square)):
-            shape = " x ".join(map(str, action.transition.shape))
-            raise ProblemError(
-                f"transition of {label} must have a row and a column per state ({len(states)}), for all outcomes or "
-                f"for each; it is {shape}"
-            )
-        rows = action.transition.reshape(-1, len(states))
-        if not np.all(rows >= 0) or not np.allclose(rows.sum(axis=1), 1, atol=ROW_SUM_TOLERANCE, rtol=0):
-            raise ProblemError(f"transition of {label} must have rows that sum to 1")
+        _check_transition(action, action.transition, states, label, (*place, "transition"))
 
 
-def _check_names(what: str, names: tuple[str, ...]) -> None:
+def _check_reward(problem: Problem, action: Action, states: tuple[str, ...], label: str, place: Field) -> None:
+    is_cost = problem.is_flat and action.kind != "commit"
+    own = (*place, "cost") if is_cost else place if problem.is_flat else (*place, "reward")
+    rule = f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
+    if action.reward.shape != (len(states),):
+        raise ProblemError(rule, field=own)
+    for wrong in np.flatnonzero(~(np.abs(action.reward) <= LARGEST_REWARD))[:1]:
+        raise ProblemError(rule, field=own if is_cost else (*own, states[wrong]))
+    if is_cost and action.reward[0] > 0:
+        raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}", field=own)
+
+
+def _check_transition(action: Action, matrix: Array, states: tuple[str, ...], label: str, field: Field) -> None:
+    square = (len(states), len(states))
+    if matrix.shape not in (square, (len(action.outcomes), *square)):
+        shape = " x ".join(map(str, matrix.shape))
+        raise ProblemError(
+            f"transition of {label} must have a row and a column per state ({len(states)}), for all outcomes or "
+            f"for each; it is {shape}",
+            field=field,
+        )
+    rows = matrix.reshape(-1, len(states))
+    sound = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE)
+    for row in np.flatnonzero(~sound)[:1]:
+        raise ProblemError(
+            f"transition of {label} must have rows that sum to 1", field=(*field, states[row % len(states)])
+        )
+
+
+def _place(problem: Problem, action: Action) -> Field:
+    """Where an action stands in a model: among tests or commits as in a file, or among actions."""
+    if not problem.is_flat:
+        return ("actions", action.name)
+    return ("commits" if action.kind == "commit" else "tests", action.name)
+
+
+def _check_names(what: str, names: tuple[str, ...], field: Field) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not name or not name.strip():
-            raise ProblemError(f"{what} must have names; number {position + 1} is empty")
+            raise ProblemError(f"{what} must have names; number {position + 1} is empty", field=field)
         if name in seen:
-            raise ProblemError(f"{what} must have different names; '{name}' stands there twice")
+            raise ProblemError(f"{what} must have different names; '{name}' stands there twice", field=field)
         seen.add(name)
 
 
-def _check_distribution(what: str, row: Array, length: int) -> None:
+def _check_distribution(what: str, row: Array, length: int, field: Field) -> None:
     if row.shape != (length,):
-        raise ProblemError(f"{what} must have {length} numbers; it has {row.size}")
+        raise ProblemError(f"{what} must have {length} numbers; it has {row.size}", field=field)
     if not np.all(np.isfinite(row)):
-        raise ProblemError(f"{what} must be finite numbers")
+        raise ProblemError(f"{what} must be finite numbers", field=field)
     if np.any(row < 0) or np.any(row > 1 + ROW_SUM_TOLERANCE):
         bad = float(row[(row < 0) | (row > 1)][0])
-        raise ProblemError(f"{what} must hold probabilities between 0 and 1; it has {bad:g}")
+        raise ProblemError(f"{what} must hold probabilities between 0 and 1; it has {bad:g}", field=field)
     if abs(float(row.sum()) - 1) > ROW_SUM_TOLERANCE:
-        raise ProblemError(f"{what} must sum to 1; it sums to {float(row.sum()):.10g}")
+        raise ProblemError(f"{what} must sum to 1; it sums to {float(row.sum()):.10g}", field=field)

@@ -19,7 +19,8 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, LARGEST_REWARD, Action, Array, CachedMenu, Factor, Problem
+from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +185,7 @@ def observe_then_commit(
 ) -> Problem:
     """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
     if not commits:
-        raise ProblemError(f"'{name}' must have at least one commit")
+        raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
     menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget)
     _check_rules(name, menu)
     belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
@@ -207,24 +208,38 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
     """Raise ProblemError unless groups, orders and caps make sense."""
     tests = {test.name: test for test in menu.tests}
     for test in menu.tests:
+        if not abs(test.cost) <= LARGEST_REWARD:
+            raise ProblemError(
+                f"cost of test '{test.name}' must be a number of at most {LARGEST_REWARD:g}; it is {test.cost:g}",
+                field=("tests", test.name, "cost"),
+            )
         for other in test.after:
             if other not in tests or other == test.name:
-                raise ProblemError(f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none")
+                raise ProblemError(
+                    f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none",
+                    field=("tests", test.name, "after"),
+                )
     ready: set[str] = set()
     while fresh := {t.name for t in menu.tests if t.name not in ready and ready.issuperset(t.after)}:
         ready |= fresh
     if len(ready) < len(tests):
-        waiting = ", ".join(sorted(set(tests) - ready))
-        raise ProblemError(f"tests of '{name}' wait for one another and can never run: {waiting}")
+        waiting = sorted(set(tests) - ready)
+        raise ProblemError(
+            f"tests of '{name}' wait for one another and can never run: {', '.join(waiting)}",
+            field=("tests", waiting[0], "after"),
+        )
     for group, price in menu.first_prices.items():
         if not 0 <= price <= LARGEST_REWARD:
-            raise ProblemError(f"first price of group '{group}' must be a number of at least 0; it is {price:g}")
+            raise ProblemError(
+                f"first price of group '{group}' must be a number of at least 0; it is {price:g}",
+                field=("groups", group, "first"),
+            )
         if not any(test.group == group for test in menu.tests):
-            raise ProblemError(f"group '{group}' of '{name}' has a price but no test")
+            raise ProblemError(f"group '{group}' of '{name}' has a price but no test", field=("groups", group))
     if menu.most_tests is not None and menu.most_tests < 0:
-        raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}")
+        raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}", field=("cap", "tests"))
     if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
-        raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}")
+        raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}", field=("cap", "spend"))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -34,12 +34,6 @@ ROW_SUM_TOLERANCE = 1e-9
 """How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
 
 
-LARGEST_REWARD = 1e100
-"""Size of a reward whose square and sums are still numbers."""
-
-LARGEST_HORIZON = 10_000
-
-
 class _End(Enum):
     END = "end"
 
@@ -169,7 +163,7 @@ class Problem:
         None means the best ending action.
     tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
-    planner: how agents plan when nobody says (see `agent.PLANNERS`). discount: what a reward one step later counts for.
+    planner: how agents plan when nobody says, by name. discount: what a reward one step later counts for.
     """
 
     name: str

@@ -4,29 +4,43 @@ The planner adds the utility of taking action a under belief b to the reward of 
 action-dependent rho of Proposition 1). A utility answers for a batch of graph nodes: once for the actions that go on,
 and, where it has something to say about them, for the actions that end the episode.
 
+Every utility is a weight times something per nat, and says what it is called.
+
 A utility of your own is a function of beliefs and action:
 
     def surprise(beliefs, action):          # beliefs (n, S) -> (n,)
         return -np.log(beliefs.max(axis=1))
 
-    utility = OwnUtility(surprise)
+    utility = OwnUtility(surprise, name="surprise")
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Action, Array, Ids
 
 
 class Utility(Protocol):
     """What every utility offers. Weights are in reward units per nat."""
+
+    @property
+    def name(self) -> str:
+        """What records and logs call it."""
+
+    @property
+    def weight(self) -> float:
+        """How much it counts."""
+
+    def at(self, weight: float) -> Utility:
+        """The same utility at another weight."""
 
     @property
     def rates_endings(self) -> bool:
@@ -47,7 +61,11 @@ class Information:
     """weight * expected information for actions that go on, nothing for commits: rho_EFE when the weight is 1."""
 
     weight: float = 0.0
+    name: ClassVar[str] = "information"
     rates_endings: ClassVar[bool] = False
+
+    def at(self, weight: float) -> Information:
+        return Information(weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         return self.weight * graph.information[nodes]
@@ -64,7 +82,11 @@ class NegativeEntropy:
     """-weight * H(b) at every action, commits included: being unsure costs, and so does deciding while unsure."""
 
     weight: float = 1.0
+    name: ClassVar[str] = "negative-entropy"
     rates_endings: ClassVar[bool] = True
+
+    def at(self, weight: float) -> NegativeEntropy:
+        return NegativeEntropy(weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         return np.repeat(self._value(graph, nodes)[:, None], graph.known.shape[1], axis=1)
@@ -81,13 +103,28 @@ class NegativeEntropy:
 
 
 class OwnUtility:
-    """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included."""
+    """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included.
+
+    scale: the largest size that it reaches in all, at weight 1. To replay a log with it, give it a row of `UTILITIES`.
+    """
 
     rates_endings = True
 
-    def __init__(self, function: Callable[[Array, Action], Array], *, scale: float = 1.0) -> None:
-        self.function = function
+    def __init__(
+        self,
+        function: Callable[[Array, Action], Array],
+        *,
+        scale: float = 1.0,
+        name: str = "own",
+        weight: float = 1.0,
+    ) -> None:
+        self.function, self.name, self.weight = function, name, weight
         self._scale = scale
+
+    def at(self, weight: float) -> OwnUtility:
+        if weight == self.weight:
+            return self
+        return OwnUtility(self.function, scale=self._scale, name=self.name, weight=weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         values = np.zeros((len(nodes), graph.known.shape[1]))
@@ -100,12 +137,12 @@ class OwnUtility:
         return self._columns(graph, nodes, graph.menus[visible].ending)
 
     def scale(self, graph: Graph, nodes: Ids) -> Array:
-        return np.full(len(nodes), self._scale)
+        return np.full(len(nodes), abs(self.weight) * self._scale)
 
     def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
         values = np.empty((len(nodes), len(actions)))
         for column, action in enumerate(actions):
-            values[:, column] = self.function(graph.beliefs(nodes, action.factor), action)
+            values[:, column] = self.weight * self.function(graph.beliefs(nodes, action.factor), action)
             if not np.all(np.isfinite(values[:, column])):
                 raise ValueError(f"a utility must be finite; it is not for action '{action.name}'")
         return values
@@ -114,16 +151,24 @@ class OwnUtility:
 class TargetBelief(OwnUtility):
     """-weight * KL(b || target) at every action: the agent wants to end up believing `target` (S,), all positive."""
 
-    def __init__(self, target: Array, *, weight: float = 1.0) -> None:
-        target = np.asarray(target, dtype=float)
-        if np.any(target <= 0) or abs(float(target.sum()) - 1) > 1e-9:
+    def __init__(self, target: Sequence[float] | Array, *, weight: float = 1.0) -> None:
+        goal: Array = np.asarray(target, dtype=float)
+        if goal.ndim != 1 or not goal.size or not np.all(goal > 0) or abs(float(goal.sum()) - 1) > 1e-9:
             raise ValueError("a target belief must be positive in every state and sum to 1")
-        self.target, self.weight = target, weight
-        super().__init__(self._divergence, scale=abs(weight) * float(-np.log(target.min())))
+        self.target = goal
+        super().__init__(self._divergence, scale=float(-np.log(goal.min())), name="target-belief", weight=weight)
+
+    def at(self, weight: float) -> TargetBelief:
+        return self if weight == self.weight else TargetBelief(self.target, weight=weight)
 
     def _divergence(self, beliefs: Array, action: Action) -> Array:
+        if beliefs.shape[1] != len(self.target):
+            raise AgentError(
+                f"target must have a probability for each of the {beliefs.shape[1]} states; it has {len(self.target)}",
+                field=("target",),
+            )
         ratio = np.log(beliefs / self.target, out=np.zeros_like(beliefs), where=beliefs > 0)
-        result: Array = -self.weight * (beliefs * ratio).sum(axis=1)
+        result: Array = -(beliefs * ratio).sum(axis=1)
         return result
 
 

@@ -52,7 +52,8 @@ def diagnosis(
     k = bits if k is None else k
     if not 1 <= k <= bits:
         raise ProblemError(
-            f"k must be between 1 and {bits}, the number of bits that tell {n} conditions apart; it is {k}"
+            f"k must be between 1 and {bits}, the number of bits that tell {n} conditions apart; it is {k}",
+            field=("k",),
         )
     conditions = np.arange(n)
     return observe_then_commit(
@@ -98,9 +99,9 @@ def check_probabilities(**values: float) -> None:
     """Raise ProblemError unless every parameter given is a probability."""
     for name, value in values.items():
         if not 0 <= value <= 1:
-            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}")
+            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}", field=(name,))
 
 
 def at_least(name: str, value: int, least: int) -> None:
     if value < least:
-        raise ProblemError(f"{name} must be at least {least}; it is {value}")
+        raise ProblemError(f"{name} must be at least {least}; it is {value}", field=(name,))

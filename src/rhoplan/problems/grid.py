@@ -34,21 +34,21 @@ def euclidean(here: Cell, there: Cell) -> float:
     return math.hypot(here[0] - there[0], here[1] - there[1])
 
 
-def check_places(what: str, places: tuple[Cell, ...], size: int) -> None:
-    """Raise ProblemError unless the places are different cells of the grid."""
+def check_places(what: str, places: tuple[Cell, ...], size: int, *, field: str) -> None:
+    """Raise ProblemError about the parameter `field` unless the places are different cells of the grid."""
     for place in places:
         if not all(0 <= part < size for part in place):
-            raise ProblemError(f"every {what} must lie on the {size} x {size} grid; one is at {place}")
+            raise ProblemError(f"every {what} must lie on the {size} x {size} grid; one is at {place}", field=(field,))
         if places.count(place) > 1:
-            raise ProblemError(f"no two {what}s may share a cell; two are at {place}")
+            raise ProblemError(f"no two {what}s may share a cell; two are at {place}", field=(field,))
 
 
-def parse_places(what: str, text: str) -> tuple[Cell, ...]:
+def parse_places(what: str, text: str, *, field: str) -> tuple[Cell, ...]:
     """Cells from text such as `1.2/3.1/2.4`, row.column each."""
     try:
         cells = tuple(tuple(int(part) for part in item.split(".")) for item in text.split("/"))
     except ValueError:
         cells = ((),)
     if not all(len(cell) == 2 for cell in cells):
-        raise ProblemError(f"places of {what}s must read row.column/row.column; they read '{text}'")
+        raise ProblemError(f"places of {what}s must read row.column/row.column; they read '{text}'", field=(field,))
     return tuple((cell[0], cell[1]) for cell in cells)

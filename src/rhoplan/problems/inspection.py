@@ -54,10 +54,10 @@ def inspection(
     """n components on a grid, each faulty with probability 0.3: walk, test (visual or detailed), declare each one."""
     at_least("n", n, 1)
     size = max(4, math.ceil(math.sqrt(3 * n)))
-    cells = parse_places("component", places) if places else component_places(n, size)
+    cells = parse_places("component", places, field="places") if places else component_places(n, size)
     if len(cells) != n:
-        raise ProblemError(f"places must name n = {n} components; it names {len(cells)}")
-    check_places("component", cells, size)
+        raise ProblemError(f"places must name n = {n} components; it names {len(cells)}", field=("places",))
+    check_places("component", cells, size, field="places")
     check_probabilities(prior=prior, visual=visual, detailed=detailed)
     usual = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
     tests = parse_techniques(techniques) if techniques else usual
@@ -97,12 +97,17 @@ def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
             name, accuracy, cost = item.split(":")
             tests.append((name.strip(), float(accuracy), float(cost)))
         except ValueError:
-            raise ProblemError(f"techniques must read name:accuracy:cost/name:...; one reads '{item}'") from None
-        check_probabilities(**{f"accuracy of {name}": float(accuracy)})
+            raise ProblemError(
+                f"techniques must read name:accuracy:cost/name:...; one reads '{item}'", field=("techniques",)
+            ) from None
+        try:
+            check_probabilities(**{f"accuracy of {name}": float(accuracy)})
+        except ProblemError as error:
+            raise ProblemError(error.message, field=("techniques",)) from None
         if not 0 <= float(cost) < math.inf:
-            raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}")
+            raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}", field=("techniques",))
     if len({name for name, _, _ in tests}) < len(tests):
-        raise ProblemError(f"techniques must have different names; they read '{text}'")
+        raise ProblemError(f"techniques must have different names; they read '{text}'", field=("techniques",))
     return tuple(tests)
 
 

@@ -107,9 +107,9 @@ def _settings(name: str, text: str) -> dict[str, object]:
         if not equals or not value:
             raise ProblemError(f"a setting of '{name}' must read parameter=value; it reads '{item}'")
         if key not in known:
-            raise ProblemError(f"'{name}' has no parameter '{key}'; it has {', '.join(known)}")
+            raise ProblemError(f"'{name}' has no parameter '{key}'; it has {', '.join(known)}", field=(key,))
         if key in settings:
-            raise ProblemError(f"parameter '{key}' of '{name}' is set twice")
+            raise ProblemError(f"parameter '{key}' of '{name}' is set twice", field=(key,))
         settings[key] = _converted(name, known[key], value)
     return settings
 
@@ -121,9 +121,13 @@ def _converted(name: str, parameter: Parameter, value: str) -> object:
     try:
         number = parameter.type(value)
     except ValueError:
-        raise ProblemError(f"parameter '{parameter.name}' of '{name}' must be {word}; it is '{value}'") from None
+        raise ProblemError(
+            f"parameter '{parameter.name}' of '{name}' must be {word}; it is '{value}'", field=(parameter.name,)
+        ) from None
     if not math.isfinite(number):
-        raise ProblemError(f"parameter '{parameter.name}' of '{name}' must be finite; it is '{value}'")
+        raise ProblemError(
+            f"parameter '{parameter.name}' of '{name}' must be finite; it is '{value}'", field=(parameter.name,)
+        )
     return number
 
 

@@ -146,20 +146,22 @@ def rock_places(n: int, k: int, rocks: str, layout: str, seed: int) -> tuple[Cel
     at_least("n", n, 2)
     at_least("k", k, 1)
     if k > n * n:
-        raise ProblemError(f"k must be at most {n * n}, the cells of a {n} x {n} grid; it is {k}")
+        raise ProblemError(f"k must be at most {n * n}, the cells of a {n} x {n} grid; it is {k}", field=("k",))
     tables = {"published": {size: places for size, (places, _) in LAYOUTS.items()}, "appendix": APPENDIX_LAYOUTS}
     if layout not in (*tables, "random"):
-        raise ProblemError(f"layout must be published, appendix or random; it is '{layout}'")
+        raise ProblemError(f"layout must be published, appendix or random; it is '{layout}'", field=("layout",))
     if rocks:
-        places = parse_places("rock", rocks)
+        places = parse_places("rock", rocks, field="rocks")
         if len(places) != k:
-            raise ProblemError(f"rocks must name k = {k} places; it names {len(places)}")
+            raise ProblemError(f"rocks must name k = {k} places; it names {len(places)}", field=("rocks",))
     elif layout != "random" and (n, k) in tables[layout]:
         places = tables[layout][(n, k)]
     elif layout == "appendix":
-        raise ProblemError(f"the paper's appendix has no layout for n={n}, k={k}; it has n=5,k=3 and n=7,k=4")
+        raise ProblemError(
+            f"the paper's appendix has no layout for n={n}, k={k}; it has n=5,k=3 and n=7,k=4", field=("layout",)
+        )
     else:
         drawn = np.random.default_rng(seed).choice(n * n, size=k, replace=False)
         places = tuple((int(cell) // n, int(cell) % n) for cell in drawn)
-    check_places("rock", places, n)
+    check_places("rock", places, n, field="rocks")
     return places

@@ -31,9 +31,11 @@ def tileworld(
     k = full if k is None else k
     at_least("k", k, 1)
     if not 0 <= seed < 2**32:
-        raise ProblemError(f"seed must lie between 0 and 2**32 - 1; it is {seed}")
+        raise ProblemError(f"seed must lie between 0 and 2**32 - 1; it is {seed}", field=("seed",))
     if partition == "bitwise" and k > full:
-        raise ProblemError(f"k must be at most {full} with the bitwise partition of a {n} x {n} grid; it is {k}")
+        raise ProblemError(
+            f"k must be at most {full} with the bitwise partition of a {n} x {n} grid; it is {k}", field=("k",)
+        )
     names, groups = scan_groups(n, k, partition, seed)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
     return observe_then_commit(
@@ -55,7 +57,9 @@ def scan_groups(n: int, k: int, partition: str, seed: int) -> tuple[list[str], l
         scans += [(f"column-bit-{b}", (column >> b) & 1) for b in range(bits)]
         return [name for name, _ in scans[:k]], [group for _, group in scans[:k]]
     if partition not in PARTITIONS:
-        raise ProblemError(f"partition must be one of {', '.join(PARTITIONS)}; it is '{partition}'")
+        raise ProblemError(
+            f"partition must be one of {', '.join(PARTITIONS)}; it is '{partition}'", field=("partition",)
+        )
     draw = np.random.RandomState(seed)
     groups = []
     for _ in range(k):

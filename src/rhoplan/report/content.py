@@ -85,7 +85,7 @@ def check_reportable(problem: Problem) -> None:
 
 def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
     """Over weights up to well beyond the agent's own; None for agents that differ in more than the weight."""
-    if agent.utility or agent.rule or not agent.commits_count or agent.discount != 1:
+    if not agent.plans_for_information or not agent.commits_count or agent.discount != 1:
         return None
     problem = plans.problem
     high = max(problem.reward_scale, 2 * agent.weight_per_nat)

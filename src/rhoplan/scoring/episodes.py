@@ -21,6 +21,7 @@ from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.scoring.names import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
@@ -69,7 +70,9 @@ class Walk:
     def chunk(self, seed: int, first: int, last: int) -> Episodes:
         """Episodes `first` to `last` (not included) of `seed`."""
         priors = tuple(factor.prior for factor in self.world.factors)
-        streams = Streams(priors, seed, first, last, own=not (self.policy.is_deterministic or self.agent.searches))
+        streams = Streams(
+            priors, seed, first, last, own=not (self.policy.is_deterministic or self.agent.planner.samples)
+        )
         count = last - first
         log = Log(count, self.world)
         states, drawn = streams.states.copy(), np.zeros(count, dtype=np.int64)
@@ -107,8 +110,9 @@ class Walk:
         if self.policy.is_deterministic:
             self.policy.settle(np.unique(nodes))
             return self.policy.choice[nodes], self.policy.ending[nodes]
-        if self.agent.searches:
-            return self._search(nodes, streams, walkers, step)
+        if self.agent.planner.samples:  # each episode with a search of its own
+            seeds = [(seed, 1, step) for seed in streams.entropy[walkers].tolist()]
+            return self.policy.chooser.choose(nodes, seeds)
         slots, endings = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
         uniforms = streams.own_uniforms(walkers, step)
         for _, positions in self.graph.by_endings(nodes):
@@ -129,13 +133,6 @@ class Walk:
             log.count(walkers, menu.ending_tallies[:, commits, held])
             if len(self.world.factors) == 1:
                 log.success[walkers] = menu.ending_best[commits, held]
-
-    def _search(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:
-        """As `_act`, each episode with a search of its own."""
-        self.graph.expand(np.unique(nodes))
-        seeds = streams.entropy[walkers].tolist()
-        found = [self.policy.search(node, (seed, 1, step)) for node, seed in zip(nodes.tolist(), seeds, strict=True)]
-        return np.array([result.choice for result in found]), np.array([result.ending for result in found])
 
     def _step(
         self,
@@ -199,6 +196,8 @@ class Walk:
     def _menu(self, visible: int) -> WorldMenu:
         if visible not in self._menus:
             mine = self.graph.menus[visible]
+            if self.world is not self.problem and not self.problem.is_flat:
+                check_menu(self.problem, self.world, self.graph.visibles[visible])
             theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
             self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)
         return self._menus[visible]

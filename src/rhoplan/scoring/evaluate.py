@@ -14,7 +14,7 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.scoring.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
 from rhoplan.scoring.spread import Paid
-from rhoplan.scoring.worlds import World, check_same_names
+from rhoplan.scoring.worlds import World
 
 MOST_NODES = 3_000_000
 """Size of a graph with places beyond which simulation is the better tool."""
@@ -57,15 +57,14 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     """
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}")
-    if agent.searches or agent.seconds is not None:
-        budget = "samples" if agent.searches else "is limited by time"
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
+    if not agent.planner.is_fixed:
+        budget = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner} {budget}: its score can be estimated by `rhoplan simulate`, not computed"
+            f"planner {agent.planner.name} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
+            field=("planner",) if agent.planner.samples else ("time",),
         )
     other = world if world is not problem else None
-    if other is not None and problem.is_flat:
-        check_same_names(problem, other)
     graph = shared_graph(problem) if problem.is_flat else Graph(problem, node_limit=MOST_NODES)
     truth = World(graph, other)
     try:

@@ -6,7 +6,6 @@ observe-then-commit problems, in the agent's own world.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
 
@@ -127,5 +126,4 @@ class Plans:
 
 def _plan_of(agent: Agent) -> tuple[object, ...]:
     """What makes two agents decide alike: everything but their names and the unit of the weight."""
-    words = ("name", "notes", "weight", "unit")
-    return (agent.weight_per_nat, *(getattr(agent, one.name) for one in fields(agent) if one.name not in words))
+    return agent.rho, agent.discount, agent.precision, agent.commits_count, agent.planner

@@ -39,7 +39,7 @@ from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
-from rhoplan.scoring.worlds import check_same_names
+from rhoplan.scoring.names import check_world
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -124,7 +124,7 @@ def simulate(
 
 def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
     """The exact score where a small graph holds it; None elsewhere."""
-    if not problem.is_flat or agent.searches or agent.seconds is not None:
+    if not problem.is_flat or not agent.planner.is_fixed:
         return None
     apart = replace(problem)  # with a graph of its own: the shared one keeps its limit
     shared_graph(apart).node_limit = EXACT_NODES
@@ -147,23 +147,29 @@ def simulate_episodes(
 ) -> Episodes:
     """The episodes themselves. The result does not depend on `jobs`; `progress` is told how many are done since."""
     if episodes < 1 or not seeds:
-        raise AgentError(f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}")
+        raise AgentError(
+            f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",
+            field=("episodes",) if episodes < 1 else ("seeds",),
+        )
     if min(seeds) < 0 or max(seeds) > LARGEST_SEED:
-        raise AgentError(f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}")
+        raise AgentError(
+            f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}", field=("seeds",)
+        )
     ordered = sorted(seeds)
     for seed, following in pairwise(ordered):
         if seed * 10000 + episodes > following * 10000:
             raise AgentError(
                 f"seeds {seed} and {following} share episodes when there are {episodes}: seed s takes the streams from "
-                "s * 10000 on; choose seeds further apart"
+                "s * 10000 on; choose seeds further apart",
+                field=("seeds",),
             )
     if jobs < 1:
-        raise AgentError(f"jobs must be at least 1; it is {jobs}")
+        raise AgentError(f"jobs must be at least 1; it is {jobs}", field=("jobs",))
     if world is not None:
-        check_same_names(problem, world)
+        check_world(problem, world)
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}")
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
     chunks = [(seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []

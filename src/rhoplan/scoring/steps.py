@@ -14,10 +14,13 @@ Bandit), the tie rule decides between them, and rounding moves the place where i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.planners.planner import Chooser, Planner
 from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
@@ -75,9 +78,11 @@ def policy_steps(
     if not problem.is_flat:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
     if not 0 <= low < high < np.inf:
-        raise AgentError(f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}")
+        raise AgentError(
+            f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}", field=("weight",)
+        )
     if not resolution > 0:
-        raise AgentError(f"resolution must be above 0; it is {resolution:g}")
+        raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
     nat = per_nat(1.0, unit)
     chart, width = Chart(graph or shared_graph(problem), horizon, high * nat), resolution * nat
     given = {low * nat: low, chart.high: high}  # these two come back as they were given, without rounding
@@ -117,11 +122,24 @@ class _Followed:
         return int(np.count_nonzero(self.choices[mine] != other.choices[theirs]))
 
 
+@dataclass(frozen=True)
+class Charted(Planner):
+    """Exact look-ahead just above the objective's weight, from the lines of `chart`."""
+
+    name: ClassVar[str] = "charted"
+
+    chart: Chart
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        chooser = Chooser(graph, objective, self.horizon)
+        chooser.plan = ChartedPlan(self.chart, objective.weight_per_nat)
+        return chooser
+
+
 def _follow(chart: Chart, weight: float) -> _Followed:
     """The policy just above `weight`, per nat."""
     graph = chart.graph
-    policy = Policy(graph, Agent("planning-ig", chart.horizon, weight))
-    policy.plan = ChartedPlan(chart, weight)
+    policy = Policy(graph, Agent("planning-ig", weight=weight, planner=Charted(chart.horizon, chart)))
     score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))

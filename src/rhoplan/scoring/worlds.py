@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem
+from rhoplan.scoring.names import check_menu, check_world
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +91,11 @@ def in_names_of(problem: Problem, world: Problem) -> Problem:
 
     ProblemError where something that the agent can do or see has no counterpart; menus are compared as they are met.
     """
-    if len(world.factors) != len(problem.factors):
-        mine, theirs = len(problem.factors), len(world.factors)
-        raise ProblemError(
-            f"world '{world.name}' must have the {mine} hidden factors of '{problem.name}'; it has {theirs}"
-        )
-    orders = []
-    for one, other in zip(problem.factors, world.factors, strict=True):
-        if sorted(one.states) != sorted(other.states):
-            raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(one.states)}")
-        orders.append(np.array([other.states.index(state) for state in one.states]))
+    check_world(problem, world)
+    orders = [
+        np.array([other.states.index(state) for state in one.states])
+        for one, other in zip(problem.factors, world.factors, strict=True)
+    ]
     factors = tuple(
         replace(mine, prior=other.prior[order])
         for mine, other, order in zip(problem.factors, world.factors, orders, strict=True)
@@ -120,16 +115,12 @@ class TranslatedMenu(CachedMenu):
     def build(self, visible: Any) -> tuple[Action, ...]:
         # Which tests may be run is for the agent's rules to say; the world says what they cost and show.
         offered = getattr(self.world.menu, "whatever", self.world.menu)
+        if not self.problem.is_flat:
+            check_menu(self.problem, self.world, visible)
         theirs = {action.name: action for action in offered(visible)}
-        return tuple(self._translated(action, theirs.get(action.name)) for action in self.problem.menu(visible))
+        return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(visible))
 
-    def _translated(self, mine: Action, other: Action | None) -> Action:
-        world, name = self.world.name, self.problem.name
-        if other is None or other.ends_episode != mine.ends_episode or other.factor != mine.factor:
-            raise ProblemError(f"world '{world}' must have {mine.kind} '{mine.name}' wherever '{name}' has it")
-        if sorted(mine.outcomes) != sorted(other.outcomes):
-            listed = _listed(mine.outcomes)
-            raise ProblemError(f"world '{world}' must have {mine.kind} '{mine.name}' with outcomes {listed}")
+    def _translated(self, mine: Action, other: Action) -> Action:
         order = self.orders[mine.factor]
         columns = [other.outcomes.index(outcome) for outcome in mine.outcomes]
         change = other.transition
@@ -138,31 +129,3 @@ class TranslatedMenu(CachedMenu):
         return replace(
             mine, reward=other.reward[order], likelihood=other.likelihood[order][:, columns], transition=change
         )
-
-
-def check_same_names(problem: Problem, world: Problem) -> None:
-    """Raise ProblemError unless `world` has the states, tests, outcomes and commits that the agent's model names."""
-    if not world.is_flat:
-        raise ProblemError(f"world '{world.name}' is not an observe-then-commit problem")
-    if sorted(problem.states) != sorted(world.states):
-        raise ProblemError(f"world '{world.name}' must have the states of '{problem.name}': {_listed(problem.states)}")
-    tests = {test.name: sorted(test.outcomes) for test in world.flat.tests}
-    for test in problem.flat.tests:
-        if tests.get(test.name) != sorted(test.outcomes):
-            raise ProblemError(
-                f"world '{world.name}' must have test '{test.name}' with outcomes {_listed(test.outcomes)}"
-            )
-    if world.flat.rules != problem.flat.rules:
-        raise ProblemError(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")
-    once = {test.name for test in world.flat.tests if not test.repeatable}
-    for test in problem.flat.tests:
-        if test.repeatable and test.name in once:
-            raise ProblemError(f"world '{world.name}' lets test '{test.name}' run once; '{problem.name}' repeats it")
-    commits = {commit.name for commit in world.flat.commits}
-    for commit in problem.flat.commits:
-        if commit.name not in commits:
-            raise ProblemError(f"world '{world.name}' must have commit '{commit.name}'")
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")

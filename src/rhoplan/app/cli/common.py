@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.records import ceiling_record, finite
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-PLANNERS = ("exact", "anytime", "mcts", "pomcp")
-
-AGENT_OPTIONS = (
-    "horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "seconds", "exploration"
-)  # fmt: skip
+AGENT_OPTIONS = tuple(setting.word for setting in SETTINGS.values())
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 problem_argument = click.argument("problem")
@@ -32,34 +29,39 @@ problem_argument = click.argument("problem")
 
 def weight_options(command: Command) -> Command:
     """--weight, --unit and --discount."""
-    command = click.option(
-        "--discount", type=float, help="What the next step's value counts for.  [default: the problem's own, mostly 1]"
-    )(command)
-    command = click.option(
-        "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of information."
-    )(command)
-    return click.option("--weight", type=float, help="Reward per unit of information.  [default: see rhoplan list]")(
-        command
-    )
+    return _with_settings(command, ("weight", "unit", "discount"))
 
 
 def agent_options(command: Command) -> Command:
-    """The options that describe an agent."""
-    command = weight_options(command)
-    command = click.option(
-        "--precision", type=float, default=math.inf, help="Softmax over values with this precision.  [default: none]"
-    )(command)
-    for option in (
-        click.option("--exploration", type=float, help="UCB1 constant of mcts and pomcp.  [default: by the rewards]"),
-        click.option("--time", "seconds", type=float, help="Seconds per decision of anytime, mcts and pomcp."),
-        click.option("--simulations", type=int, help="Simulations per decision of mcts and pomcp.  [default: 1000]"),
-        click.option("--planner", type=click.Choice(PLANNERS), help="How to look ahead.  [default: see rhoplan list]"),
-    ):
-        command = option(command)
-    command = click.option("--horizon", type=int, help="Actions to look ahead.  [default: the problem's own]")(command)
+    """The options that describe an agent: its name, and every setting of the table."""
     return click.option(
         "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
-    )(command)
+    )(_with_settings(command, SETTINGS))
+
+
+def _with_settings(command: Command, names: Iterable[str]) -> Command:
+    for name in reversed(list(names)):
+        setting = SETTINGS[name]
+        in_a_row = setting.kind is tuple
+        command = click.option(
+            f"--{name}",
+            setting.word,
+            type=click.Choice(setting.choices) if setting.choices else str if in_a_row else setting.kind,
+            callback=_numbers if in_a_row else None,
+            metavar="NUMBERS" if in_a_row else None,
+            default=setting.default,
+            show_default=setting.otherwise is None and setting.default is not None,
+            help=setting.help + (f"  [default: {setting.otherwise}]" if setting.otherwise else ""),
+        )(command)
+    return command
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+    """Numbers with commas between them."""
+    try:
+        return None if value is None else [float(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"numbers must have commas between them; they read '{value}'") from None
 
 
 def load_problem(spec: str) -> Problem:
@@ -70,10 +72,12 @@ def load_problem(spec: str) -> Problem:
 
 def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
     """The agents that `names` lists, with their notes told on the error stream."""
-    from rhoplan.agents.agent import AGENTS, SAMPLING, make_agent
+    from rhoplan.agents.agent import AGENTS, make_agent
+    from rhoplan.agents.registry import PLANNERS
 
     # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
-    able = [name for name, kind in AGENTS.items() if kind.commits_count or settings["planner"] not in SAMPLING]
+    samples = settings["planner"] is not None and PLANNERS[settings["planner"]].samples
+    able = [name for name, kind in AGENTS.items() if kind.commits_count or not samples]
     wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
     agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:
@@ -88,17 +92,12 @@ def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings_line(agent: Agent) -> str:
-    """Planner, discount and precision where they are not the plain ones, for the title of a table."""
-    parts = [f", planner {agent.planner}{_budget(agent)}"] if agent.planner != "exact" else []
+    """Planner, discount, precision and utility where they are not the plain ones, for the title of a table."""
+    parts = [f", {agent.planner.told}"] if agent.planner.told else []
     parts += [f", planned with discount {agent.discount:g}"] if agent.discount != 1 else []
     parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
+    parts += [] if agent.objective.is_information else [f", utility {agent.utility.name}"]
     return "".join(parts)
-
-
-def _budget(agent: Agent) -> str:
-    limits = [f"{agent.simulations:,} simulations"] if agent.simulations else []
-    limits += [f"{agent.seconds:g} s"] if agent.seconds else []
-    return f" ({' or '.join(limits)} per decision)" if limits else ""
 
 
 def print_ceiling(problem: Problem) -> None:

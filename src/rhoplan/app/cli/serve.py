@@ -28,6 +28,13 @@ USUAL = Settings()
     show_default=True,
     help="Planning time per request.",
 )
+@click.option(
+    "--patience",
+    type=click.FloatRange(0.01),
+    default=USUAL.patience,
+    show_default=True,
+    help="Seconds that a request waits for a free worker.",
+)
 @click.option("--nodes", type=click.IntRange(1), default=USUAL.nodes, show_default=True, help="Size of a plan.")
 @click.option(
     "--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, show_default=True, help="GB per worker process."
@@ -41,6 +48,7 @@ def serve_command(
     host: str,
     port: int,
     seconds: float,
+    patience: float,
     nodes: int,
     memory: float,
     size: int,
@@ -65,6 +73,7 @@ def serve_command(
     settings = Settings(
         workers=workers or USUAL.workers,
         seconds=seconds,
+        patience=patience,
         nodes=nodes,
         memory=int(memory * 1e9),
         request_bytes=size,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the problems, the agents and the planners that ship with rhoplan."""
+    """List the problems, the agents, the planners and the utilities that ship with rhoplan."""
     from rhoplan.agents.agent import AGENTS
 
     record = catalogue_record()
@@ -57,7 +57,11 @@ def list_command(as_json: bool) -> None:
     for name, about in record["planners"].items():
         table.add_row(name, about)
     show_table(table)
-    out.print("exact is the default; anytime on factored problems without a published depth.")
+    out.print("exact is the default; anytime on factored problems without a published depth.\n")
+    table = Table("utility", "what the weight is for", title="Utilities", title_justify="left")
+    for name, about in record["utilities"].items():
+        table.add_row(name, about)
+    show_table(table)
 
 
 @click.command("show")

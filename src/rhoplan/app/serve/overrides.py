@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rhoplan.app.serve.refusals import FieldError
-from rhoplan.errors import ProblemError
+from rhoplan.errors import Field, ProblemError, RhoplanError
 from rhoplan.model.observe_then_commit import Commit, observe_then_commit
 from rhoplan.model.problem import Array, Problem
 
@@ -26,9 +25,9 @@ def overridden(
     prior: one probability per state. costs: per test. rewards: per commit and state. first_prices: per group.
     """
     menu = problem.flat
-    _known("costs", "test", costs, [test.name for test in menu.tests])
-    _known("rewards", "commit", rewards, [commit.name for commit in menu.commits])
-    _known("first_prices", "group", first_prices, list(menu.first_prices))
+    _known(("costs",), "test", costs, [test.name for test in menu.tests])
+    _known(("rewards",), "commit", rewards, [commit.name for commit in menu.commits])
+    _known(("first_prices",), "group", first_prices, list(menu.first_prices))
     tests = tuple(replace(test, cost=float((costs or {}).get(test.name, test.cost))) for test in menu.tests)
     commits = tuple(
         Commit(commit.name, _row(problem, commit, (rewards or {}).get(commit.name, {}))) for commit in menu.commits
@@ -50,33 +49,46 @@ def overridden(
             budget=menu.budget,
         )
     except ProblemError as error:
-        parts = {"prior": prior, "costs": costs, "rewards": rewards, "first_prices": first_prices}
-        given = [name for name, value in parts.items() if value is not None]
-        field = next((name for name in given if name.rstrip("s") in str(error)), given[0])
-        raise FieldError(field, str(error)) from None
+        raise RhoplanError(error.message, field=_asked(error.field)) from None
     return replace(changed, planner=problem.planner, discount=problem.discount, cap=problem.cap, rules=problem.rules)
+
+
+def _asked(field: Field | None) -> Field | None:
+    """The field of a what-if that set the field of a model."""
+    match field:
+        case ("tests", test, "cost"):
+            return ("costs", test)
+        case ("commits", *cell):
+            return ("rewards", *cell)
+        case ("groups", group, "first"):
+            return ("first_prices", group)
+    return field
 
 
 def _prior(problem: Problem, prior: Mapping[str, float] | Sequence[float]) -> Array:
     if isinstance(prior, Mapping):
-        _known("prior", "state", prior, list(problem.states))
+        _known(("prior",), "state", prior, list(problem.states))
         missing = [state for state in problem.states if state not in prior]
         if missing:
-            raise FieldError("prior", f"prior must give a probability for each state; '{missing[0]}' is missing")
+            rule = "prior must give a probability for each state"
+            raise RhoplanError(f"{rule}; '{missing[0]}' is missing", field=("prior",))
         return np.array([prior[state] for state in problem.states], dtype=float)
     return np.array(prior, dtype=float)
 
 
 def _row(problem: Problem, commit: Commit, changes: Mapping[str, float]) -> Array:
-    _known(f"rewards.{commit.name}", "state", changes, list(problem.states))
+    _known(("rewards", commit.name), "state", changes, list(problem.states))
     row: Array = commit.reward.copy()
     for state, value in changes.items():
         row[problem.states.index(state)] = value
     return row
 
 
-def _known(where: str, what: str, given: Mapping[str, object] | None, names: list[str]) -> None:
+def _known(field: Field, what: str, given: Mapping[str, object] | None, names: list[str]) -> None:
     for name in given or ():
         if name not in names:
             known = ", ".join(names[:20])
-            raise FieldError(where, f"{where} names the {what} '{name[:40]}', which is not one of {known or 'none'}")
+            place = ".".join(map(str, field))
+            raise RhoplanError(
+                f"{place} names the {what} '{name[:40]}', which is not one of {known or 'none'}", field=(*field, name)
+            )

@@ -17,7 +17,7 @@ from rhoplan.app.serve.refusals import Reply, busy, over_memory, over_time
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.worker import Answer, Job, work
 
-STARTING = 60.0
+STARTING = 300.0
 """Seconds that a new process may take to be ready: it imports the engine, on a busy machine slowly."""
 
 

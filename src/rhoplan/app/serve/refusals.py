@@ -6,29 +6,29 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from rhoplan.app.records import finite
-from rhoplan.errors import AgentError, EvidenceError, LimitError, ModelFileError, RhoplanError
-from rhoplan.io.reader import MODEL_FIELDS
+from rhoplan.errors import (
+    AgentError,
+    EvidenceError,
+    LimitError,
+    ModelFileError,
+    ProblemError,
+    RhoplanError,
+    dotted,
+)
 
 Reply = tuple[int, bytes]
 
-_PLACE = re.compile(
-    rf"((?:{'|'.join(MODEL_FIELDS)})(?:[.\[].*?)?):? (?:must|has|may|names|needs|goes|waits|the test)\b"
-)
-_AGENT_FIELDS = (
-    "horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "time", "exploration", "gap", "cap",
-)  # fmt: skip
-
-
-class FieldError(RhoplanError):
-    """A fault in a field of the request that the error itself does not tell."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
+ABOUT: dict[type[RhoplanError], str] = {
+    ModelFileError: "text",
+    ProblemError: "problem",
+    LimitError: "problem",
+    AgentError: "agent",
+    EvidenceError: "given",
+}
+"""The field of a request that an error is about as a whole, where it names none."""
 
 
 def success(record: Any) -> Reply:
@@ -42,20 +42,12 @@ def refusal(status: int, field: str | None, message: str, **more: Any) -> Reply:
     return status, json.dumps({"error": error}, separators=(",", ":")).encode()
 
 
-def refused(error: RhoplanError, *, inline: bool = False) -> Reply:
-    """The reply to a request that broke a rule of the engine; `inline` where the model was an object in it."""
-    if isinstance(error, FieldError):
-        return refusal(422, error.field, str(error))
-    if isinstance(error, ModelFileError):
-        return _model_refusal(error, inline=inline)
-    if isinstance(error, LimitError):
-        return refusal(413, "problem", str(error))
-    if isinstance(error, EvidenceError):
-        return refusal(422, "unavailable" if "unavailable" in str(error) else "given", str(error))
-    if isinstance(error, AgentError):
-        first = str(error).split(" ", 1)[0]
-        return refusal(422, first if first in _AGENT_FIELDS else "agent", str(error))
-    return refusal(422, "problem", str(error))
+def refused(error: RhoplanError) -> Reply:
+    """The reply to a request that broke a rule of the engine."""
+    whole = next((field for kind, field in ABOUT.items() if isinstance(error, kind)), None)
+    more = {"line": error.line} if isinstance(error, ModelFileError) else {}
+    status = 413 if isinstance(error, LimitError) else 422
+    return refusal(status, dotted(error.field) if error.field else whole, error.message, **more)
 
 
 def over_time(seconds: float) -> Reply:
@@ -84,13 +76,3 @@ def busy(seconds: float) -> Reply:
     return refusal(
         429, None, f"every worker was busy for {seconds:g} seconds; try again later", limit={"wait_seconds": seconds}
     )
-
-
-def _model_refusal(error: ModelFileError, *, inline: bool) -> Reply:
-    place = f" ({error.file}, line {error.line})" if error.line is not None else f" ({error.file})"
-    message = str(error).removesuffix(place)
-    found = _PLACE.match(message)
-    field = found.group(1) if found else None
-    if inline:
-        return refusal(422, f"problem.{field}" if field else "problem", message)
-    return refusal(422, field or "text", message, line=error.line)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from rhoplan.advice.journal import KINDS
+from rhoplan.advice.variations import Kind
+from rhoplan.agents.registry import PLANNERS
+from rhoplan.agents.settings import FINITE, KEPT, SETTINGS, Setting
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Problem = Annotated[
@@ -23,6 +26,8 @@ Given = Annotated[
 ]
 Unavailable = Annotated[list[Name], Field(max_length=200, description="Tests that cannot be had from now on.")]
 
+MOST_STATES = 10_000
+
 
 class Request(BaseModel):
     """What every request may hold."""
@@ -35,25 +40,54 @@ class Request(BaseModel):
     )
 
 
-class AgentRequest(Request):
-    """Who plans, and how."""
+def _field(setting: Setting, *, required: bool = False, names: tuple[str, ...] = ()) -> Any:
+    """Type and range of a setting, as pydantic has it; `names` where only some of its choices will do."""
+    kind: Any = Literal[names or setting.choices] if setting.choices else setting.kind
+    if setting.kind is tuple:
+        kind = Annotated[list[float], Field(max_length=MOST_STATES)]
+    most = setting.most_served or (None if setting.high == FINITE else setting.high)
+    limits = {"gt" if setting.is_above else "ge": setting.low, "le": most}
+    default = setting.default if setting.choices else None  # JSON cannot hold the others: infinity
+    given: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+    field: Any = Field(... if required else default, description=setting.help, **given)
+    return (kind if required or default is not None else kind | None, field)
 
-    agent: Annotated[str, Field(min_length=1, max_length=200)] = "efe"
-    horizon: int | None = Field(None, ge=1, le=10_000)
-    weight: float | None = Field(None, ge=0, description="Reward per unit of information.")
-    unit: Literal["nats", "bits"] = "nats"
-    discount: float | None = Field(None, gt=0, le=1)
-    precision: float | None = Field(None, gt=0)
-    planner: Literal["exact", "anytime", "mcts", "pomcp"] | None = None
-    simulations: int | None = Field(None, ge=1, le=10_000_000)
-    time: float | None = Field(None, gt=0, description="Seconds per decision of anytime, mcts and pomcp.")
-    exploration: float | None = Field(None, ge=0)
+
+if TYPE_CHECKING:
+
+    class AgentRequest(Request):
+        """Who plans, and how."""
+
+    class Adviser(BaseModel):
+        """Who gave a piece of advice: the settings that a case log keeps."""
+
+else:
+    AgentRequest = create_model(
+        "AgentRequest",
+        __base__=Request,
+        __doc__="Who plans, and how.",
+        agent=(Annotated[str, Field(min_length=1, max_length=200)], "efe"),
+        **{name: _field(setting) for name, setting in SETTINGS.items()},
+    )
+    _fixed = tuple(name for name, row in PLANNERS.items() if not row.samples)
+    Adviser = create_model(
+        "Adviser",
+        __config__=ConfigDict(extra="forbid", allow_inf_nan=False),
+        __doc__="Who gave a piece of advice: the settings that a case log keeps.",
+        name=(Name, ...),
+        **{
+            one.name: _field(
+                one, required=one.name in ("horizon", "weight"), names=_fixed if one.name == "planner" else ()
+            )
+            for one in KEPT
+        },
+    )
 
 
 class Decide(AgentRequest):
     """What to do next, and the value of every action in parts that add up: as `rhoplan decide --json`."""
 
-    given: Given = []
+    given: Given = []  # noqa: RUF012
     seed: int = Field(0, ge=0, lt=2**63)
 
 
@@ -66,8 +100,8 @@ class Situate(Request):
 class Advise(AgentRequest):
     """Advice on a case of an observe-then-commit problem."""
 
-    given: Given = []
-    unavailable: Unavailable = []
+    given: Given = []  # noqa: RUF012
+    unavailable: Unavailable = []  # noqa: RUF012
 
 
 class Evaluate(AgentRequest):
@@ -108,24 +142,14 @@ class WhatIf(Advise):
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None
     first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
+    values: Annotated[dict[Annotated[str, Field(max_length=2000)], float], Field(max_length=200)] | None = Field(
+        None, description="Other numbers by their ids, set one after the other."
+    )
     base_weight: float | None = Field(None, ge=0, description="Weight of the advice that it is compared with.")
     flips: bool = Field(True, description="Whether to look for the values at which the first action changes.")
-    only: Annotated[list[Name], Field(max_length=200)] | None = None
+    only: list[Kind] | None = None
+    most: int = Field(24, ge=0, le=10_000, description="How many `parameters` of each kind to tell.")
     budget: float | None = Field(None, gt=0, description="Seconds to look for flips.")
-
-
-class Adviser(BaseModel):
-    """Who gave a piece of advice: the settings that a case log keeps."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    name: Name
-    horizon: int = Field(ge=1, le=10_000)
-    weight: float = Field(ge=0)
-    unit: Literal["nats", "bits"] = "nats"
-    discount: float = Field(1.0, gt=0, le=1)
-    precision: float | None = Field(None, gt=0)
-    planner: Literal["exact", "anytime"] = "exact"
 
 
 class Entry(BaseModel):
@@ -151,7 +175,7 @@ class Entry(BaseModel):
 class Journal(AgentRequest):
     """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
 
-    entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []
+    entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []  # noqa: RUF012
 
 
 class Replay(BaseModel):

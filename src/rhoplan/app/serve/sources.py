@@ -24,15 +24,11 @@ NAME = re.compile(r"\w[\w .-]*")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a problem comes from. text: a model as `language` says; None where `name` is registered or shipped.
-
-    inline: the text was made from an object in the request, so its line numbers mean nothing to the sender.
-    """
+    """Where a problem comes from. text: a model as `language` says; None where `name` is registered or shipped."""
 
     name: str
     text: str | None = None
     language: str = "yaml"
-    inline: bool = False
 
     @property
     def key(self) -> str:
@@ -124,7 +120,7 @@ def find_source(problem: str | dict[str, Any], library: Library) -> Source:
     if isinstance(problem, dict):
         name = problem.get("name")
         label = name if isinstance(name, str) and name else "model"
-        return Source(label, json.dumps(problem), "json", inline=True)
+        return Source(label, json.dumps(problem), "json")
     kept = library.find(problem)
     if kept is not None:
         return kept

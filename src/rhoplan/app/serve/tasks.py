@@ -7,26 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
 from rhoplan.agents.policy import decide
+from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.records import (
     advice_record,
     catalogue_record,
+    comparison_record,
     decision_record,
-    describe,
+    parameter_records,
     problem_record,
     score_record,
     solution_record,
 )
 from rhoplan.app.serve.overrides import overridden
-from rhoplan.app.serve.refusals import FieldError
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Shelf
 from rhoplan.belief.situation import available, branch, initial, observe, observe_all
-from rhoplan.errors import AgentError, EvidenceError, ProblemError
+from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import shared_graph
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def catalogue(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     from rhoplan.advice.variations import stake
 
     text, language = source.text, source.language
@@ -71,7 +74,6 @@ def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         "states": list(problem.states),
         "grid": problem.details.get("grid"),
         "places": problem.details.get("places"),
-        "losses": bool(problem.details.get("losses")),
         "stake": stake(problem) if problem.is_flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],
@@ -98,7 +100,7 @@ def check(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def decision(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """`rhoplan decide --json`."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent, given = _agent(problem, request), _evidence(request)
     found = decide(problem, agent, observe_all(problem, given), seed=request.get("seed", 0))
     return decision_record(problem, agent, found, given)
@@ -106,7 +108,7 @@ def decision(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     here, paid = initial(problem), 0.0
     for test, outcome in _evidence(request):
         before, here = here, observe(problem, here, test, outcome)
@@ -127,7 +129,9 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
                 "name": action.name,
                 "kind": action.kind,
                 "factor": problem.factors[action.factor].name,
-                "reward": float(here.beliefs[action.factor] @ action.reward),
+                "reward": (reward := float(here.beliefs[action.factor] @ action.reward)),
+                "cost": -reward + 0.0,
+                "in_all": paid + reward,
                 "outcomes": [
                     {"outcome": one.outcome, "probability": one.probability} for one in branch(problem, here, action)
                 ],
@@ -139,7 +143,7 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
 
 def advice(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The Case screen: what to do next, why, and how much longer."""
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     return _advice(problem, source.key, _agent(problem, request), request, shelf)
 
 
@@ -147,7 +151,7 @@ def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
     from rhoplan.advice.journal import agent_of
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     case = _case(problem, source.key, agent, shelf)
     for place, entry in enumerate(request["entries"]):
@@ -155,8 +159,10 @@ def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         try:
             case.ask(agent_of(who, problem) if who else agent)
             case.take({name: value for name, value in entry.items() if value is not None})
-        except (EvidenceError, AgentError) as error:
-            raise FieldError(f"entries.{place}", str(error)) from None
+        except AgentError as error:  # the agent as a whole, or one of its settings
+            raise error.within("entries", place, *([] if error.field == ("agent",) else ["agent"])) from None
+        except EvidenceError as error:
+            raise error.within("entries", place) from None
     case.ask(agent)
     return case.as_dict()
 
@@ -165,6 +171,7 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """`rhoplan replay --json`, and the last case, to go on with."""
     from rhoplan.advice.journal import agent_of
     from rhoplan.advice.replay import replay_text
+    from rhoplan.belief.information import per_nat
 
     def start(record: dict[str, Any]) -> Case:
         kept = Source(record["problem"], record["model"])
@@ -174,18 +181,19 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     try:
         cases, difference, last = replay_text(request["text"], "the text", case_of=start)
     except (ProblemError, AgentError) as error:
-        raise FieldError("text", str(error)) from None
+        raise RhoplanError(str(error), field=("text",)) from None
     if last is None:
-        raise FieldError("text", "the text must hold a case; it is empty")
-    return {"cases": cases, "difference": difference, "case": last}
+        raise RhoplanError("the text must hold a case; it is empty", field=("text",))
+    price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
+    return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
 
 
 def evaluation(source: Source, request: Request, shelf: Shelf) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
     from rhoplan.scoring.evaluate import evaluate
 
-    problem = shelf.problem(source)
-    world = shelf.problem(request["world"]) if request.get("world") else None
+    problem = _named("problem", source, shelf)
+    world = _named("world", request["world"], shelf) if request.get("world") else None
     agents = _agents(problem, request)
     scores = [evaluate(problem, agent, world=world, cap=request.get("cap")) for agent in agents]
     records = [score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
@@ -197,7 +205,7 @@ def solution(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     weight = request.get("weight") or 0.0
     unit, discount = request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
@@ -216,7 +224,7 @@ def pathway(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     """The recommended pathway as a tree."""
     from rhoplan.advice.pathway import pathway as draw
 
-    problem, left = shelf.problem(source), request.get("unavailable") or ()
+    problem, left = _named("problem", source, shelf), request.get("unavailable") or ()
     graph = shared_graph(_narrowed(problem, source.key, left, shelf))
     settings = {key: request[key] for key in ("smallest", "most_nodes") if request.get(key) is not None}
     found = draw(problem, _agent(problem, request), _evidence(request), unavailable=left, graph=graph, **settings)
@@ -227,26 +235,24 @@ def comparison(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]
     """Ways of deciding side by side, and reward against success over the weight."""
     from rhoplan.advice.compare import compare, frontier
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     seconds = SHARE_OF_LIMIT / 2 * request["seconds"]
-    rows = [row.as_dict() for row in compare(problem, agent, seconds=min(5.0, seconds))]
+    rows = compare(problem, agent, seconds=min(5.0, seconds))
     edge = None
     if request.get("frontier", True):
-        edge = frontier(problem, agent.horizon, high=request.get("high"), seconds=min(5.0, seconds)).as_dict()
-    return {**describe(problem, agent), "kind": "exact", "rows": rows, "frontier": edge}
+        edge = frontier(problem, agent.horizon, high=request.get("high"), seconds=min(5.0, seconds))
+    return comparison_record(problem, agent, rows, edge)
 
 
 def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
-    """Advice with other numbers, the advice without them, and where the first action flips."""
-    base = shelf.problem(source)
-    changes = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
-    key = f"{source.key}|{sorted(changes.items())!r}" if changes else source.key
-    problem = shelf.get(key, lambda: overridden(base, **changes)) if changes else base
-    agent = _agent(problem, request)
+    """Advice with other numbers, the advice without them, the numbers, and where the first action flips."""
+    base = _named("problem", source, shelf)
+    key, problem, agent = _changed(base, source.key, request, shelf)
     told = _advice(problem, key, agent, request, shelf)
-    plain = {**request, "weight": request.get("base_weight")}
-    before = _advice(base, source.key, _agent(base, plain), request, shelf)
+    own = _agent(base, {**request, "weight": request.get("base_weight")})
+    before = _advice(base, source.key, own, request, shelf)
+    numbers, counts = parameter_records(problem, agent, (base, own), most=request["most"])
     found = None
     if request.get("flips", True):
         from rhoplan.advice.sensitivity import flips
@@ -257,7 +263,14 @@ def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
             flip.as_dict()
             for flip in flips(problem, agent, _evidence(request), unavailable=left, only=only, budget=budget)
         ]
-    return {"advice": told, "without_changes": before["do"], "changed": told["do"] != before["do"], "flips": found}
+    return {
+        "advice": told,
+        "without_changes": before["do"],
+        "changed": told["do"] != before["do"],
+        "parameters": numbers,
+        "counts": counts,
+        "flips": found,
+    }
 
 
 def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
@@ -265,7 +278,7 @@ def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     from rhoplan.report.content import make_report
     from rhoplan.report.page.page import page
 
-    problem = shelf.problem(source)
+    problem = _named("problem", source, shelf)
     agent = _agent(problem, request)
     parts = SHARE_OF_LIMIT * request["seconds"]
     return {"html": page(make_report(problem, agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2)))}
@@ -298,11 +311,39 @@ def _advice(problem: Problem, key: str, agent: Agent, request: Request, shelf: S
     return advice_record(problem, agent, found)
 
 
+def _named(field: str, source: Source, shelf: Shelf) -> Problem:
+    """The problem that `field` of the request names or holds; a fault in it is told by its place in the request."""
+    try:
+        problem: Problem = shelf.problem(source)
+    except ProblemError as error:
+        raise ProblemError(error.message, field=error.field).within(field) from None
+    return problem
+
+
 def _case(problem: Problem, key: str, agent: Agent, shelf: Shelf) -> Case:
     """A case without entries, planned on the graphs at hand."""
     from rhoplan.advice.journal import Case
 
     return Case(problem, agent, graph_of=lambda left: shared_graph(_narrowed(problem, key, left, shelf)))
+
+
+def _changed(base: Problem, key: str, request: Request, shelf: Shelf) -> tuple[str, Problem, Agent]:
+    """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
+    from rhoplan.advice.variations import with_values
+
+    parts = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
+    problem = overridden(base, **parts) if parts else base
+    values = request.get("values") or {}
+    try:
+        moved, agent = with_values(problem, _agent(problem, request), values)
+    except RhoplanError as error:
+        raise error.within("values") from None
+    numbers = {name: value for name, value in values.items() if name != "weight"}
+    if not parts and not numbers:
+        return key, base, agent
+    key = f"{key}|{sorted(parts.items())!r}{list(numbers.items())!r}"
+    found: Problem = shelf.get(key, lambda: moved)
+    return key, found, agent
 
 
 def _digest(problem: Problem) -> str | None:
@@ -327,16 +368,15 @@ def _narrowed(problem: Problem, key: str, unavailable: Any, shelf: Shelf) -> Pro
 def _agent(problem: Problem, request: Request) -> Agent:
     agents = _agents(problem, request)
     if len(agents) != 1:
-        raise AgentError("this takes one agent at a time")
+        raise AgentError("this takes one agent at a time", field=("agent",))
     return agents[0]
 
 
 def _agents(problem: Problem, request: Request) -> list[Agent]:
     names = request["agent"]
     wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
-    fields = ("horizon", "weight", "unit", "discount", "precision", "planner", "simulations", "exploration")
-    settings = {name: request[name] for name in fields if request.get(name) is not None}
-    return [make_agent(name, problem, seconds=request.get("time"), **settings) for name in wanted]
+    settings = {one.word: request[one.name] for one in SETTINGS.values() if request.get(one.name) is not None}
+    return [make_agent(name, problem, **settings) for name in wanted]
 
 
 def _evidence(request: Request) -> Evidence:
@@ -344,7 +384,11 @@ def _evidence(request: Request) -> Evidence:
 
 
 def _plain(visible: Any) -> Any:
-    """A visible state as JSON can hold it: places stay lists of numbers, sets become sorted lists."""
+    """A visible state as JSON can hold it: places stay lists of numbers, sets become sorted lists, records maps."""
+    if isinstance(visible, Done):
+        return {name: _plain(part) for name, part in visible._asdict().items()}
+    if isinstance(visible, Fraction):
+        return float(visible)
     if isinstance(visible, frozenset | set):
         return sorted((_plain(item) for item in visible), key=repr)
     if isinstance(visible, tuple | list):

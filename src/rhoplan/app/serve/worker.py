@@ -121,7 +121,7 @@ def answer(
         shelf.drop(job.source)
         return over_nodes(settings.nodes, str(error)), False
     except RhoplanError as error:
-        return refused(error, inline=job.source.inline), False
+        return refused(error), False
     except MemoryError:
         return over_memory(settings.memory), True
     except (ArithmeticError, RecursionError, ValueError) as error:

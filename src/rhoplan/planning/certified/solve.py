@@ -80,11 +80,11 @@ def solve(
     if not problem.is_flat:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: `solve` does not cover it")
     if not weight >= 0 or not np.isfinite(weight):
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}")
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
     if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     if not gap > 0:
-        raise AgentError(f"gap must be above 0; it is {gap:g}")
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
     begin = time.monotonic()
     deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
     bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)

@@ -64,12 +64,20 @@ def _derive(problem: Problem, weight: float, discount: float) -> Leaf | None:
 
 
 def deepen(
-    problem: Problem, situation: Situation, utility: Utility, *, discount: float, leaf: Leaf | None, seconds: float
+    problem: Problem,
+    situation: Situation,
+    utility: Utility,
+    *,
+    discount: float,
+    commits_count: bool = True,
+    leaf: Leaf | None,
+    seconds: float,
 ) -> tuple[Plan, int, int]:
     """A plan for `situation` as deep as `seconds` and memory allow (one action at least), its node and its depth."""
     deadline = time.perf_counter() + seconds
     graph = Graph(problem, node_limit=NODES)
-    plan, nodes = Plan(graph, utility, discount=discount, leaf=leaf), np.array([graph.node(situation)])
+    plan = Plan(graph, utility, discount=discount, commits_count=commits_count, leaf=leaf)
+    nodes = np.array([graph.node(situation)])
     depth, before = 0, 0
     for level in range(1, DEEPEST + 1):
         begin = time.perf_counter()

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from rhoplan.belief.information import LOG_TINY, entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import END, LARGEST_HORIZON, Array, Ids, Problem
+from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.search.kernels import (
     ARMS,
     CHANCE,
@@ -39,10 +41,20 @@ from rhoplan.planning.search.pomcp import pomcp
 
 Kernel = Callable[[Model, Tree, Work, Settings, int], int]
 
-METHODS: dict[str, Kernel] = {"mcts": mcts, "pomcp": pomcp}
 
-EXPLORATION: dict[str, float] = {"mcts": 0.2, "pomcp": 0.5}
-"""Default constant of UCB1, as a share of the range of rewards in sight."""
+class Method(NamedTuple):
+    """How a search simulates. exploration: default constant of UCB1, as a share of the range of rewards in sight.
+
+    over_beliefs: whether nodes are beliefs; then ending actions are known exactly and are no arms, a tree can be
+    solved, and one that may not grow any more ends the search.
+    """
+
+    kernel: Kernel
+    exploration: float
+    over_beliefs: bool
+
+
+METHODS: dict[str, Method] = {"mcts": Method(mcts, 0.2, True), "pomcp": Method(pomcp, 0.5, False)}
 
 TREE_BYTES = 1_000_000_000
 """Largest size of a tree, shared equally by nodes, arms and children."""
@@ -103,16 +115,21 @@ class TreeSearch:
         exploration: float | None = None,
     ) -> None:
         if method not in METHODS:
-            raise AgentError(f"there is no search method '{method}'; there are {', '.join(METHODS)}")
+            raise AgentError(f"there is no search method '{method}'; there are {', '.join(METHODS)}", field=("method",))
         if not 1 <= depth <= LARGEST_HORIZON or depth != int(depth):
-            raise AgentError(f"depth must be a whole number from 1 to {LARGEST_HORIZON}; it is {depth}")
+            raise AgentError(
+                f"depth must be a whole number from 1 to {LARGEST_HORIZON}; it is {depth}", field=("depth",)
+            )
         if not math.isfinite(weight):
-            raise AgentError(f"weight must be a finite number; it is {weight:g}")
+            raise AgentError(f"weight must be a finite number; it is {weight:g}", field=("weight",))
         if not 0 < discount <= 1:
-            raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}")
+            raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
         if exploration is not None and not 0 <= exploration < math.inf:
-            raise AgentError(f"exploration must be a finite number of at least 0; it is {exploration:g}")
+            raise AgentError(
+                f"exploration must be a finite number of at least 0; it is {exploration:g}", field=("exploration",)
+            )
         self.problem, self.method, self.depth = problem, method, int(depth)
+        self._how = METHODS[method]
         self.weight, self.discount, self.exploration = float(weight), float(discount), exploration
         self.model = SearchModel(problem)
         self._width = len(problem.factors) * self.model.states
@@ -155,7 +172,7 @@ class TreeSearch:
                 self.model.explore(int(self._work.counters[MISSING]))
                 self._work.counters[MISSING] = -1
             elif ran < batch and not self._is_solved and not self._grow():
-                if self.method == "mcts":
+                if self._how.over_beliefs:
                     break
                 frozen = True
         return self._result(situation, done, time.perf_counter() - began)
@@ -169,7 +186,7 @@ class TreeSearch:
             return self.exploration
         # The most that one action can pay apart from another: its reward, and all there is to know about its factor.
         rewards = self.model.reward_range(situation.visible, self.depth)
-        return EXPLORATION[self.method] * (rewards + abs(self.weight) * math.log(self.model.states))
+        return self._how.exploration * (rewards + abs(self.weight) * math.log(self.model.states))
 
     def _gains(self, situation: Situation) -> float:
         """The most that gains can add to a value in `situation`, for the tie rule (as `Plan.gains`)."""
@@ -193,7 +210,7 @@ class TreeSearch:
             frozen,
         )
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
-            return METHODS[self.method](self.model.arrays, self._tree, self._work, settings, simulations)
+            return self._how.kernel(self.model.arrays, self._tree, self._work, settings, simulations)
 
     def _plant(self, situation: Situation) -> None:
         """Begin a tree that consists of its root."""
@@ -215,7 +232,7 @@ class TreeSearch:
                 row[: len(logs)] = np.where(tiny, logs, situation.beliefs[factor])
         self._tree.beliefs[: self._width] = root.ravel()
         place_node(self.model.arrays, self._tree, 0, place, 1.0)
-        self._tree.nodes[0, SOLVED] = self.method == "mcts" and not self.model.menu(place).going
+        self._tree.nodes[0, SOLVED] = self._how.over_beliefs and not self.model.menu(place).going
 
     def _grow(self) -> bool:
         """Double the arrays of the tree that one more simulation might not fit into; False where they may not grow."""
@@ -253,10 +270,10 @@ class TreeSearch:
         values, visits = np.full(going + ending, -np.inf), np.zeros(going + ending, dtype=np.int64)
         first = self._tree.nodes[0, ARMS]
         if first >= 0:
-            arms = self._tree.arms[first : first + (going if self.method == "mcts" else going + ending)]
+            arms = self._tree.arms[first : first + (going if self._how.over_beliefs else going + ending)]
             visits[: len(arms)] = arms[:, COUNT]
             values[: len(arms)] = np.where(arms[:, COUNT] > 0, arms[:, MEAN], -np.inf)
-        if self.method == "mcts":
+        if self._how.over_beliefs:
             values[going:] = [situation.beliefs[action.factor] @ action.reward for action in menu.ending]
         listed = np.concatenate([values[going:], values[:going]])
         gains = self._gains(situation)
@@ -290,11 +307,13 @@ def _tree(nodes: int, arms: int, children: int, width: int) -> Tree:
 
 def _check_budget(simulations: int | None, seconds: float | None) -> None:
     if simulations is None and seconds is None:
-        raise AgentError("a search needs a number of simulations or of seconds")
+        raise AgentError("a search needs a number of simulations or of seconds", field=("simulations",))
     if simulations is not None and (not 1 <= simulations < math.inf or simulations != int(simulations)):
-        raise AgentError(f"simulations must be a whole number of at least 1; it is {simulations}")
+        raise AgentError(
+            f"simulations must be a whole number of at least 1; it is {simulations}", field=("simulations",)
+        )
     if seconds is not None and not 0 < seconds < math.inf:
-        raise AgentError(f"seconds must be a finite number above 0; it is {seconds:g}")
+        raise AgentError(f"seconds must be a finite number above 0; it is {seconds:g}", field=("time",))
 
 
 def _stream(seed: int | tuple[int, ...]) -> int:
@@ -302,7 +321,9 @@ def _stream(seed: int | tuple[int, ...]) -> int:
     try:
         return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     except (TypeError, ValueError):
-        raise AgentError(f"seed must be one or more whole numbers of at least 0; it is {seed}") from None
+        raise AgentError(
+            f"seed must be one or more whole numbers of at least 0; it is {seed}", field=("seed",)
+        ) from None
 
 
 def _batch(done: int, simulations: int | None, elapsed: float, seconds: float | None) -> int:

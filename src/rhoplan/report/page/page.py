@@ -114,7 +114,7 @@ def _first(report: Report) -> str:
 def _plan(report: Report) -> str:
     """What the plan of this report counts, and how far it looks."""
     agent, unit = report.agent, safe(report.problem.unit)
-    if agent.rule:
+    if not agent.planner.plans:
         return f"This plan follows the rule {safe(agent.name)}."
     per = agent.unit.removesuffix("s")
     far = f"looking {counted(agent.horizon, 'test')} ahead at every step"
@@ -122,6 +122,9 @@ def _plan(report: Report) -> str:
         return f"This plan counts the cost of tests and information only ({safe(agent.name)}), {far}."
     if agent.weight == 0:
         return f"This plan counts costs and nothing else, {far}."
+    if not agent.objective.is_information:
+        what = f"utility {safe(agent.utility.name)} with weight {agent.weight:g}"
+        return f"This plan counts costs, and {what} ({safe(agent.name)}), {far}."
     name = "EFE, expected free energy" if agent.name == "efe" else safe(agent.name)
     return f"This plan counts costs, and each {per} of information as {agent.weight:g} {unit} ({name}), {far}."
 

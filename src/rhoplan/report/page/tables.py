@@ -28,7 +28,7 @@ KINDS = {
     "prior": "prior",
     "weight": "weight",
     "cost": "price of a test",
-    "first price": "first price of a group",
+    "first-price": "first price of a group",
     "reward": "reward",
     "loss": "loss",
     "likelihood": "chance of a result",

@@ -1,7 +1,7 @@
 // The Case screen: what to do next and why, what was seen, what stopping means, what is still to come.
 
 import { amount, ask, beliefBars, counted, decimals, el, few, fixed, latest, number, percent, plus, thousand } from "./dom.js";
-import { commits, ending, entryOf, given, question, state, unavailable } from "./state.js";
+import { ending, entryOf, given, question, stake, state, unavailable } from "./state.js";
 import { enter, predict, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
 
@@ -48,7 +48,7 @@ function keys(advice, act, hidden) {
   return found;
 }
 
-const choices = (advice) => [...advice.options.map((row) => row.test).sort(), ...commits(advice.belief).map((row) => row.name)];
+const choices = (advice) => [...advice.options.map((row) => row.test).sort(), ...advice.commits.map((row) => row.commit).sort()];
 
 function predictBox(advice) {
   const { reward_unit: unit } = state.model;
@@ -91,30 +91,23 @@ function nextBox(advice, act) {
 }
 
 function verdict(advice) {
-  const mine = advice.options.find((row) => row.test === state.prediction);
-  const best = advice.options.find((row) => row.test === advice.do)?.net ?? 0;
   if (state.prediction === advice.do) return el("p", { class: "verdict good" }, `✓ You chose ${state.prediction}, as advised.`);
-  const worth = mine ? mine.net : (commits(advice.belief).find((row) => row.name === state.prediction)?.value ?? 0) - advice.stop.value;
-  return el("p", { class: "verdict" }, `You chose ${state.prediction}: by this count worth ${amount(best - worth, state.model.reward_unit)} less than the advice.`);
+  const mine = [...advice.options, ...advice.commits].find((row) => (row.test ?? row.commit) === state.prediction);
+  return el("p", { class: "verdict" }, `You chose ${state.prediction}${mine ? `: by this count worth ${amount(mine.behind, state.model.reward_unit)} less than the advice` : ""}.`);
 }
 
 function closedBox(advice) {
   const unit = state.model.reward_unit;
   const { commit, advised } = ending();
-  const { value, wrong } = commits(advice.belief).find((row) => row.name === commit);
+  const closed = advice.commits.find((row) => row.commit === commit);
   return el("section", { class: "box next", "aria-label": "Case closed", tabindex: -1 }, el("h2", {}, "Case closed"),
     el("div", { class: "headline" }, el("strong", { class: "do", "data-closed": commit }, commit), el("span", { class: "cost" }, `spent ${amount(advice.spent, unit)}`)),
     el("p", {}, commit === advised ? "This was the advice. " : `The advice was ${advised}. `,
-      `Chance that another commit would have been better: ${percent(wrong)}. ${worth(value)}.`),
+      `Chance that another commit would have been better: ${percent(closed.wrong)}. Expected ${stake()}: ${amount(closed.stake, unit)}.`),
     el("div", { class: "results" },
       el("button", { type: "button", class: "choice strong", onclick: reset }, "New case"),
       el("button", { type: "button", class: "choice plain", onclick: () => run(saveCase, "Saving …") }, "Save this case"),
       el("button", { type: "button", class: "choice plain", onclick: undo }, el("kbd", {}, "u"), el("span", {}, "Undo"))));
-}
-
-function worth(value) {
-  const { losses, reward_unit: unit } = state.model;
-  return `Expected ${losses ? "loss" : "reward"}: ${amount(losses ? -value : value, unit)}`;
 }
 
 function beliefBox(advice) {
@@ -122,23 +115,22 @@ function beliefBox(advice) {
   const rare = 1 - share > 1e-11 && 1 - share < 0.001;
   return el("section", { class: "box belief-box" }, el("h2", {}, "Belief"), beliefBars(advice.belief),
     el("p", { class: "quiet" }, rare ? `Of cases like this, ${thousand(1 - share)} is not ${top}.` : `In 1,000 cases like this, ${thousand(share)} are ${top}.`),
-    el("p", { class: "quiet" }, `Doubt: ${number(advice.entropy, 3)} nats (${number(advice.entropy / Math.LN2, 3)} bits)`));
+    el("p", { class: "quiet" }, `Doubt: ${number(advice.entropy, 3)} nats (${number(advice.entropy_bits, 3)} bits)`));
 }
 
 function stopBox(advice, act) {
   const { stop } = advice;
-  const { losses, reward_unit: unit } = state.model;
-  const worthOf = (value) => amount(losses ? -value : value, unit);
-  const others = commits(advice.belief).filter((row) => row.name !== stop.commit).sort((a, b) => b.value - a.value);
+  const unit = state.model.reward_unit;
+  const others = advice.commits.filter((row) => row.commit !== stop.commit);
   return el("section", { class: "box stop-box" }, el("h2", {}, "If you stop now"),
     el("dl", { class: "facts" },
       el("dt", {}, "commit"), el("dd", {}, stop.commit),
-      el("dt", {}, losses ? "expected loss" : "expected reward"), el("dd", {}, worthOf(stop.value)),
+      el("dt", {}, `expected ${stake()}`), el("dd", {}, amount(stop.stake, unit)),
       el("dt", {}, "P(wrong)"), el("dd", {}, percent(stop.wrong))),
     advice.is_test ? el("button", { type: "button", class: "small", "data-stop": stop.commit, onclick: () => act.commit(stop.commit) }, `Stop with ${stop.commit}`) : null,
     others.length ? el("details", { class: "enter" }, el("summary", {}, "with another commit"),
-      el("div", { class: "results" }, others.map((row) => el("button", { type: "button", class: "choice plain", "data-stop": row.name, onclick: () => act.commit(row.name) },
-        el("span", {}, row.name), el("small", {}, `${losses ? "loss" : "reward"} ${worthOf(row.value)}, wrong ${percent(row.wrong)}`))))) : null);
+      el("div", { class: "results" }, others.map((row) => el("button", { type: "button", class: "choice plain", "data-stop": row.commit, onclick: () => act.commit(row.commit) },
+        el("span", {}, row.commit), el("small", {}, `${stake()} ${amount(row.stake, unit)}, wrong ${percent(row.wrong)}`))))) : null);
 }
 
 function optionsBox(advice, act) {
@@ -149,7 +141,7 @@ function optionsBox(advice, act) {
   const nats = decimals(advice.options.map((option) => option.information), 3);
   const row = (option) => {
     const chosen = option.test === advice.do;
-    return el("tr", { class: chosen ? "chosen" : null }, el("th", { scope: "row" }, chosen ? `→ ${option.test}` : ending() ? option.test : otherTest(option, advice, act)),
+    return el("tr", { class: chosen ? "chosen" : null }, el("th", { scope: "row" }, chosen ? `→ ${option.test}` : ending() ? option.test : otherTest(option, act)),
       el("td", { "data-label": "cost" }, fixed(option.cost, cents)), el("td", { "data-label": "decides" }, plus(option.decides, cents)),
       el("td", { "data-label": "informs" }, fixed(option.information, nats)), el("td", { "data-label": "× weight" }, plus(option.weighted, cents)),
       el("td", { "data-label": "net", class: option.net > 0 ? "good" : "bad" }, plus(option.net, cents)));
@@ -162,14 +154,11 @@ function optionsBox(advice, act) {
       ending() || !advice.options.some((option) => option.test !== advice.do) ? "" : el("span", { class: "noprint" }, " Open a test to enter its result instead."), left));
 }
 
-function otherTest(option, advice, act) {
-  const { outcomes, likelihood } = state.model.record.tests[option.test];
-  const chance = (i) => Object.entries(advice.belief).reduce((sum, [name, share]) => sum + share * likelihood[name][i], 0);
-  const rows = outcomes.map((outcome, i) => ({ outcome, chance: chance(i) })).filter((row) => row.chance > 0);
+function otherTest(option, act) {
   return el("details", { class: "enter" }, el("summary", { "aria-label": `${option.test}: enter its result` }, option.test),
-    el("div", { class: "results" }, rows.map((row) =>
+    el("div", { class: "results" }, option.outcomes.map((row) =>
       el("button", { type: "button", class: "small choice", onclick: () => act.result(option.test, row.outcome) },
-        el("span", {}, row.outcome), el("small", {}, percent(row.chance)))),
+        el("span", {}, row.outcome), el("small", {}, percent(row.probability)))),
     el("button", { type: "button", class: "small choice plain", onclick: () => act.missing(option.test) }, "not available")));
 }
 

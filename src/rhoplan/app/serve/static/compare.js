@@ -1,7 +1,7 @@
 // Ways of deciding side by side, and what reward and success come to over the price of information.
 
 import { ask, el, fixed, latest, number, percent, svg } from "./dom.js";
-import { question, state } from "./state.js";
+import { question, stake, state } from "./state.js";
 
 const fetchAll = latest((signal) => ask("compare", question(), { signal }));
 
@@ -10,58 +10,50 @@ export async function showCompare() {
   return found && { content: [tableBox(found), found.frontier ? frontierBox(found.frontier) : null].filter(Boolean) };
 }
 
-function tableBox({ rows }) {
+function tableBox({ rows, cost_only_better_by: better }) {
   const unit = state.model.reward_unit;
-  const by = Object.fromEntries(rows.map((row) => [row.key, row]));
-  const { "cost-only": plain, asked } = by;
-  const total = (row) => (row.reward === null ? "–" : fixed(state.model.losses ? -row.reward : row.reward));
+  const worth = `total ${stake()}`;
   const said = [];
-  const cut = (row) => row.truncated > 1e-9; // what such cases would still lose is not in the total
-  if (plain?.reward != null && asked?.reward != null && !cut(plain) && !cut(asked)) {
-    const better = plain.reward - asked.reward;
-    if (better > 1e-9 * state.model.reward_scale) said.push(`Cost-only planning is better by ${number(better, 3)} ${unit} per case than the plan with a price on information.`);
-    else if (better < -1e-9 * state.model.reward_scale) said.push(`The plan with a price on information is better by ${number(-better, 3)} ${unit} per case than cost-only at the horizon reached.`);
-    else said.push("Cost-only planning and the plan with a price on information come to the same.");
-  }
-  const optimum = by.optimum;
+  if (better > 0) said.push(`Cost-only planning is better by ${number(better, 3)} ${unit} per case than the plan with a price on information.`);
+  else if (better < 0) said.push(`The plan with a price on information is better by ${number(Math.abs(better), 3)} ${unit} per case than cost-only at the horizon reached.`);
+  else if (better === 0) said.push("Cost-only planning and the plan with a price on information come to the same.");
+  const optimum = rows.find((row) => row.key === "optimum");
   if (optimum && !optimum.reached) said.push("The certified optimum was not reached in time; its bounds are shown.");
   return el("section", { class: "box" }, el("h2", {}, "Ways of deciding"), said.map((line) => el("p", {}, line)),
     el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
-      ["policy", "first", state.model.losses ? "total loss" : "total reward", "tests", "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
+      ["policy", "first", worth, "tests", "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", { class: row.key === "asked" ? "chosen" : null },
       el("th", { scope: "row" }, row.label, row.note ? el("div", { class: "quiet" }, row.note) : null),
       el("td", { "data-label": "first", class: "words" }, row.first),
-      el("td", { "data-label": state.model.losses ? "total loss" : "total reward" }, total(row),
-        row.lower !== null && row.upper !== null && !row.note.includes("certified") ? el("div", { class: "quiet" }, bounds(row)) : null),
+      el("td", { "data-label": worth }, row.stake === null ? "–" : fixed(row.stake),
+        row.stake_bounds && !row.reached ? el("div", { class: "quiet" }, bounds(row)) : null),
       el("td", { "data-label": "tests" }, fixed(row.tests)), el("td", { "data-label": "spent" }, fixed(row.cost)),
       el("td", { "data-label": "9 in 10 spend" }, fixed(row.cost_90)), el("td", { "data-label": "errors" }, row.errors === null ? "–" : percent(row.errors))))))),
     el("p", { class: "quiet" }, `Per case, from its start, in ${unit}. The total counts tests and the commit. 9 in 10 spend: what nine cases in ten do not exceed. Errors: share of cases whose commit is not a best one.`));
 }
 
-function bounds(row) {
-  const [low, high] = state.model.losses ? [-row.upper, -row.lower] : [row.lower, row.upper];
+function bounds({ stake_bounds: [low, high] }) {
   return `between ${number(low, 3)} and ${number(high, 3)}`;
 }
 
 function frontierBox(frontier) {
-  const { reward_unit: unit, losses } = state.model;
+  const unit = state.model.reward_unit;
   const { points } = frontier;
-  const worth = losses ? "loss" : "reward";
-  const total = (point) => (losses ? -point.reward : point.reward);
+  const worth = stake();
   const head = el("h2", {}, `Total ${worth} and success over the price of information`);
   if (!points.length) return el("section", { class: "box" }, head, el("p", {}, "No step was found in time."));
-  const best = points.reduce((top, point) => (point.reward > top.reward ? point : top));
-  const said = points.length > 1 ? `The total ${worth} is ${losses ? "lowest" : "highest"} for a price of ${range(best)} ${unit} per nat.`
+  const best = points[frontier.best];
+  const said = points.length > 1 ? `The total ${worth} is ${worth === "loss" ? "lowest" : "highest"} for a price of ${range(best)} ${unit} per nat.`
     : `The plan is the same for every price of information from ${range(best)} ${unit} per nat.`;
   const table = el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "The steps as numbers" }, el("table", {},
     el("thead", {}, el("tr", {}, [`price (${unit} per nat)`, worth, "success", "tests"].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, points.map((point) => el("tr", { class: point === best ? "chosen" : null }, el("th", { scope: "row" }, range(point)),
-      el("td", {}, fixed(total(point), 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
+      el("td", {}, fixed(point.stake, 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
   return el("section", { class: "box" }, head,
     el("p", {}, `Look-ahead ${frontier.horizon}. ${said}`, points.length > 1 ? " Each point is a step: between steps the plan stays as it is." : "",
       points.some((point) => point.cut_off) ? ` In some steps ${points.find((point) => point.cut_off).cut_off}.` : "",
       frontier.complete ? "" : " Not all steps up to the largest price were found in time."),
-    el("div", { class: points.length > 1 ? "frontier" : "" }, points.length > 1 ? chart(points, best, total, worth) : null, table));
+    el("div", { class: points.length > 1 ? "frontier" : "" }, points.length > 1 ? chart(points, best, worth) : null, table));
 }
 
 const range = ({ lower, upper }) => {
@@ -70,18 +62,18 @@ const range = ({ lower, upper }) => {
 };
 const percentFine = (share) => `${fixed(100 * share, 2)}%`;
 
-function chart(points, best, total, worth) {
+function chart(points, best, worth) {
   const [width, height, left, bottom, top, right] = [640, 340, 86, 46, 16, 22];
   const span = (values, alike) => {
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const wide = high - low > 1e-9 * Math.abs(high) ? high - low : alike;
     return [low - 0.1 * wide, high + 0.1 * wide];
   };
-  const [x0, x1] = span(points.map(total), Math.abs(total(best)) || 1);
+  const [x0, x1] = span(points.map((point) => point.stake), Math.abs(best.stake) || 1);
   const [y0, y1] = span(points.map((point) => 100 * point.success), 10);
-  const x = (point) => left + ((total(point) - x0) / (x1 - x0)) * (width - left - right);
+  const x = (point) => left + ((point.stake - x0) / (x1 - x0)) * (width - left - right);
   const y = (point) => height - bottom - ((100 * point.success - y0) / (y1 - y0)) * (height - bottom - top);
-  const acrossX = (value) => x({ reward: state.model.losses ? -value : value });
+  const acrossX = (value) => x({ stake: value });
   const acrossY = (value) => y({ success: value / 100 });
   const ends = [[points[0], "price 0"], [points.at(-1), "high price"]];
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": `Success against total ${worth}, one point per step of the price` },
@@ -91,7 +83,7 @@ function chart(points, best, total, worth) {
       svg("text", { x: left - 6, y: acrossY(value) + 4, class: "tick end" }, `${number(value, 3)}%`)]),
     svg("polyline", { points: points.map((point) => `${x(point)},${y(point)}`).join(" "), class: "line" }),
     points.map((point) => svg("circle", { cx: x(point), cy: y(point), r: point === best ? 7 : 4, class: point === best ? "point best" : "point" },
-      svg("title", {}, `price ${range(point)}: ${worth} ${number(total(point), 4)}, success ${percent(point.success)}, ${number(point.tests, 2)} tests`))),
+      svg("title", {}, `price ${range(point)}: ${worth} ${number(point.stake, 4)}, success ${percent(point.success)}, ${number(point.tests, 2)} tests`))),
     ends.map(([point, name]) => svg("text", { x: x(point), y: y(point) + 22, class: `tick ${x(point) > width / 2 ? "end" : ""}` }, name)),
     svg("text", { x: (left + width - right) / 2, y: height - 8, class: "axis middle" }, `total ${worth}, ${state.model.reward_unit} per case`),
     svg("text", { x: 15, y: (height - bottom) / 2, class: "axis middle", transform: `rotate(-90 15 ${(height - bottom) / 2})` }, "success"));

@@ -33,10 +33,10 @@ export async function showEpisode() {
 function actions(here, decision) {
   const act = {
     take(name, outcome) {
-      const { kind, reward } = here.actions.find((row) => row.name === name);
+      const { kind, cost, in_all } = here.actions.find((row) => row.name === name);
       const said = kind === "commit" ? { commit: name } : { test: name, outcome };
       const [before] = Object.values(here.beliefs);
-      const more = kind === "commit" ? { reward } : state.model.flat ? { cost: -reward, before } : {};
+      const more = kind === "commit" ? { in_all } : state.model.flat ? { cost, before } : {};
       enter(entryOf(said, decision, { advised: decision.choice, ...more }));
     },
     draw(name) {
@@ -88,9 +88,8 @@ function nextBox(here, decision, act) {
 
 function verdict({ choice, actions: rows }) {
   if (state.prediction === choice) return `✓ You chose ${choice}, as advised.`;
-  const [mine, best] = [state.prediction, choice].map((name) => rows.find((row) => row.name === name));
-  const less = mine && best ? best.value - mine.value : null;
-  return `You chose ${state.prediction}${less === null ? "" : `: by this count worth ${number(less)} ${state.model.reward_unit} less`}.`;
+  const mine = rows.find((row) => row.name === state.prediction);
+  return `You chose ${state.prediction}${mine ? `: by this count worth ${number(mine.behind)} ${state.model.reward_unit} less` : ""}.`;
 }
 
 function outcomeButtons(action, act, numbered) {
@@ -130,7 +129,7 @@ function endBox(here) {
   const end = ending();
   return el("section", { class: "box next", "aria-label": "The end", tabindex: -1 }, el("h2", {}, "The episode has ended"),
     el("div", { class: "headline" }, el("strong", { class: "do", "data-closed": end?.commit ?? "" }, end?.commit ?? "Finished"),
-      el("span", { class: "cost" }, `${signed(here.paid + (end?.reward ?? 0))} ${state.model.reward_unit} ${end ? "expected " : ""}in all`)),
+      el("span", { class: "cost" }, `${signed(end?.in_all ?? here.paid)} ${state.model.reward_unit} ${end ? "expected " : ""}in all`)),
     el("div", { class: "results" }, el("button", { type: "button", class: "choice strong", onclick: reset }, "New episode"),
       el("button", { type: "button", class: "choice plain", onclick: undo }, el("kbd", {}, "u"), el("span", {}, "Undo"))));
 }

@@ -68,10 +68,10 @@ async function openCase(input) {
   if (!file) return;
   const text = await file.text();
   input.value = "";
-  const { case: record, cases, difference, known } = await ask("replay", { text });
+  const { case: record, cases, difference, known, weight_per_nat: price } = await ask("replay", { text });
   const name = known ?? freeName(record.problem);
   if (!known) await ask("models", { name, text: record.model });
-  await openModel(name, { tab: "Case", record });
+  await openModel(name, { tab: "Case", record: { ...record, price } });
   const said = [`Opened ${file.name}: ${record.entries.length} entries.`];
   if (cases > 1) said.push(`The file holds ${cases} cases; this is the last.`);
   if (difference) said.push(`At step ${difference.step} of case ${difference.case}: ${difference.what}.`);
@@ -91,11 +91,11 @@ function freeName(spec) {
   return name;
 }
 
-export function fromRecord({ entries, agent }) {
+export function fromRecord({ entries, agent, price }) {
   const kept = entries.map((entry, i) => ({
     ...Object.fromEntries(SAID.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]])),
     agent: entry.agent ?? agent, advised: entry.advised.do, before: entry.advised.belief, after: entries[i + 1]?.advised.belief,
     cost: entry.advised.options.find((option) => option.test === entry.test)?.cost ?? 0 }));
-  const perNat = agent.unit === "bits" ? agent.weight / Math.LN2 : agent.weight;
-  return { entries: kept, agent: { weight: perNat, horizon: agent.horizon, discount: agent.discount } };
+  const { horizon, discount, utility, target } = agent;
+  return { entries: kept, agent: { weight: price, horizon, discount, utility, target } };
 }

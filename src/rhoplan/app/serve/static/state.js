@@ -4,7 +4,7 @@ export const state = {
   catalogue: null,
   model: null,
   entries: [],      // what was done, in order: see `entryOf`
-  agent: {},        // who advises: weight, horizon and discount where they are not the model's own
+  agent: {},        // who advises: weight, horizon, discount and utility where they are not the model's own
   teach: false,
   prediction: null, // what the person would do, while the advice is hidden
   whole: false,     // whether the pathway is drawn from the start instead of from here
@@ -20,8 +20,8 @@ export const weight = () => state.agent.weight ?? 1;
 // An entry: a result (test, outcome), a test that cannot be had (unavailable) or a commit, with the advice it followed,
 // who gave it, what it cost, how the belief moved, and why the person did something else.
 export function entryOf(said, advice, more = {}) {
-  const { agent: name, horizon, weight: price, unit, discount, precision, planner } = advice;
-  return { ...said, why: "", agent: { name, horizon, weight: price, unit, discount, precision, planner }, ...more };
+  const kept = state.catalogue.settings.filter((setting) => setting.kept).map(({ name }) => [name, advice[name]]);
+  return { ...said, why: "", agent: { name: advice.agent, ...Object.fromEntries(kept) }, ...more };
 }
 
 export const did = (entry) => entry.test ?? entry.unavailable ?? entry.commit;
@@ -30,6 +30,9 @@ export const overrides = (entry) => entry.unavailable === undefined && did(entry
 export function question(more = {}) {
   return { problem: state.model.problem, agent: "planning-ig", ...state.agent, weight: weight(), ...more };
 }
+
+// What the numbers of commits are called in this model: "loss" or "reward".
+export const stake = () => state.model.stake;
 
 export const isCase = () => state.model.flat && !state.model.grid;
 
@@ -60,14 +63,4 @@ export function weightLimit() {
   const wide = Math.max(state.model.reward_scale / 10, 10);
   const size = 10 ** Math.floor(Math.log10(wide));
   return Math.ceil(wide / size) * size;
-}
-
-// What committing means at a belief: expected reward, and the chance that another commit would have been better.
-export function commits(belief) {
-  const { record } = state.model;
-  const rewards = Object.entries(record.commits ?? record.losses).map(([name, row]) =>
-    [name, Object.fromEntries(Object.entries(row).map(([one, value]) => [one, record.losses ? -value : value]))]);
-  const best = (one) => Math.max(...rewards.map(([, row]) => row[one])) - 1e-12 * state.model.reward_scale;
-  const sum = (row, part) => Object.keys(belief).reduce((total, one) => total + belief[one] * part(row[one], one), 0);
-  return rewards.map(([name, row]) => ({ name, value: sum(row, (reward) => reward), wrong: sum(row, (reward, one) => (reward < best(one) ? 1 : 0)) }));
 }

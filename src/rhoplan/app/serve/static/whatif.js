@@ -1,25 +1,21 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
 import { amount, ask, beliefBars, counted, el, later, latest, number, percent } from "./dom.js";
-import { given, question, state, unavailable, weight, weightLimit } from "./state.js";
+import { given, question, stake, state, unavailable, weight, weightLimit } from "./state.js";
 
 let owner = null;
-let changes = fresh();
+let changes = {}; // values by the id of their parameter, the last one set at the end
 
-function fresh() {
-  return { prior: null, costs: {}, rewards: {}, first_prices: {}, weight: null };
+function change(id, value) {
+  delete changes[id];
+  changes[id] = value;
 }
 
-function body(more) {
-  const set = (map) => (Object.keys(map).length ? map : null);
-  return question({ given: given(), unavailable: unavailable(), base_weight: weight(),
-    weight: changes.weight ?? weight(), prior: changes.prior, costs: set(changes.costs), rewards: set(changes.rewards),
-    first_prices: set(changes.first_prices), ...more });
-}
+const body = (more) => question({ given: given(), unavailable: unavailable(), base_weight: weight(), values: changes, most: SHOWN, ...more });
 
 const quick = latest((signal) => ask("what-if", body({ flips: false }), { signal }));
 // One kind of number after another, so that the first answers are there early.
-const KINDS = [["prior", "weight"], ["cost", "first price"], ["reward", "loss"]];
+const KINDS = [["prior", "weight"], ["cost", "first-price"], ["reward", "loss"]];
 const thorough = latest(async (signal, tell) => {
   const found = [];
   for (const only of KINDS) {
@@ -33,7 +29,7 @@ export async function showWhatIf() {
   const mine = `${state.model.problem} ${state.model.digest}`;
   if (owner !== mine) {
     owner = mine;
-    changes = fresh();
+    changes = {};
   }
   const banner = el("div", { class: "banner", role: "status", "aria-live": "polite" });
   const answer = el("section", { class: "box next" });
@@ -54,17 +50,15 @@ export async function showWhatIf() {
     examine();
     try {
       const found = await quick();
-      if (found) drawAnswer(banner, answer, found);
+      if (!found) return;
+      drawAnswer(banner, answer, found);
+      refresh(sliders, found.parameters);
     } catch (error) { fail(error); }
-  };
-  const rebuild = () => {
-    drawSliders(sliders, update, rebuild);
-    update();
   };
   const found = await quick();
   if (!found) return null;
   drawAnswer(banner, answer, found);
-  drawSliders(sliders, update, rebuild);
+  drawSliders(sliders, found, update);
   return { content, start: update };
 }
 
@@ -85,21 +79,18 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
 function drawFlips(place, sliders, flips, done) {
   const rows = [];
   for (const flip of flips) {
-    // A model written with rewards that are all losses is examined as losses, and its sliders stay rewards.
-    const turned = flip.kind === "loss" && !state.model.record.losses;
     const said = [];
-    for (const [edge, way] of [[flip.down, turned ? "above" : "below"], [flip.up, turned ? "below" : "above"]]) {
-      const value = turned ? -edge.value : edge.value;
-      if (edge.status === "flips") said.push({ text: `${way} ${show(flip, value)} it becomes ${edge.then}`, far: distance(flip, edge.value), value });
-      else if (edge.status === "not examined") said.push({ text: `${way}: not examined`, far: Infinity });
+    for (const [edge, way] of [[flip.down, "below"], [flip.up, "above"]]) {
+      if (edge.status === "flips") said.push({ text: `${way} ${show(flip, edge.value)} it becomes ${edge.then}`, far: edge.distance, value: edge.value });
+      else if (edge.status === "not examined") said.push({ text: `${way}: not examined` });
     }
-    const line = sliders.querySelector(`[data-flip="${CSS.escape(flip.parameter)}"]`);
-    const found = said.filter((one) => one.far < Infinity);
+    const line = sliders.querySelector(`[data-flip="${CSS.escape(flip.id)}"]`);
+    const found = said.filter((one) => one.value !== undefined);
     if (line) {
       line.textContent = (said.length === 2 && !found.length ? "not examined in time" : said.map((one) => one.text).join("; ")) || "no flip within its range";
       line.closest(".slider").mark(found.map((one) => one.value));
     }
-    rows.push(...found.map((one) => ({ ...one, name: turned ? flip.parameter.replace("loss", "reward") : flip.parameter })));
+    rows.push(...found.map((one) => ({ ...one, name: flip.parameter })));
   }
   rows.sort((a, b) => a.far - b.far);
   place.replaceChildren(...[el("h2", {}, "Where it flips"), rows.length
@@ -112,10 +103,6 @@ function drawFlips(place, sliders, flips, done) {
 const show = (flip, value) => (flip.quantity === "probability" ? percentFine(value) : number(value));
 const percentFine = (value) => `${Number((100 * value).toPrecision(3))}%`;
 
-function distance(flip, value) {
-  if (flip.quantity === "probability") return Math.abs(logit(value) - logit(flip.value));
-  return Math.abs(value - flip.value) / Math.max(Math.abs(flip.value), 1e-9);
-}
 const logit = (p) => Math.log(Math.max(p, 1e-9) / Math.max(1 - p, 1e-9));
 
 // Where a slider stands for a value, from 0 to 1, and back. Chances move in odds, so that rare states can be set too.
@@ -124,45 +111,48 @@ const inOdds = (value) => {
   return { place: (p) => (logit(p) + reach) / (2 * reach), value: (at) => 1 / (1 + Math.exp(reach - 2 * reach * at)), percent: true };
 };
 const squared = (high) => ({ place: (value) => Math.sqrt(value / high), value: (at) => high * at ** 2, least: 0, high });
-const straight = (low, high) => ({ place: (value) => (value - low) / (high - low), value: (at) => low + (high - low) * at });
+const straight = (reach) => ({ place: (value) => (value + reach) / (2 * reach), value: (at) => 2 * reach * at - reach });
 
 const FOLDED = 12;
 const SHOWN = 24;
 
-function drawSliders(place, update, rebuild) {
-  const { record, reward_unit: unit, losses, states } = state.model;
-  const start = Object.fromEntries(states.map((name, i) => [name, record.prior[i]]));
-  const prior = { ...(changes.prior ?? start) };
-  const scale = state.model.reward_scale;
-  const price = (value) => squared(value > 0 ? 20 * value : scale / 20);
-  const priors = (states.length === 2 ? [record.positive ?? states[1]] : states).map((name) => ["P of " + name, prior[name], inOdds(start[name]), `prior of ${name}`, (value) => {
-    changes.prior = moved(prior, name, value);
-    Object.assign(prior, changes.prior);
-    for (const one of place.querySelectorAll(".slider")) one.refresh?.(prior);
-  }, name]);
-  const costs = [...Object.entries(record.tests).map(([name, test]) =>
-    [name, changes.costs[name] ?? test.cost, price(test.cost), `cost of ${name}`, (value) => { changes.costs[name] = value; }]),
-  ...Object.entries(record.groups ?? {}).filter(([, group]) => group.first !== undefined).map(([name, group]) =>
-    [`first of ${name}`, changes.first_prices[name] ?? group.first, price(group.first), `first price of ${name}`, (value) => { changes.first_prices[name] = value; }])];
-  const sign = record.losses ? -1 : 1;
-  const cells = Object.entries(record.losses ?? record.commits).flatMap(([commit, row]) => Object.entries(row).map(([name, value]) => {
-    const now = changes.rewards[commit]?.[name];
-    const reach = Math.max(scale, 2 * Math.abs(value));
-    return [`${commit} when ${name}`, now === undefined ? value : sign * now, sign < 0 ? squared(value > 0 ? 4 * value : scale) : straight(-reach, reach),
-      `${state.model.stake} of ${commit} in ${name}`, (chosen) => { changes.rewards[commit] = { ...changes.rewards[commit], [name]: sign * chosen }; }];
-  }));
-  const group = (title, rows) => el("details", { class: "group", open: rows.length <= FOLDED }, el("summary", {}, title),
-    rows.slice(0, SHOWN).map((row) => slider(row, update)),
-    rows.length > SHOWN ? el("p", { class: "quiet" }, `${rows.length - SHOWN} more can be changed in the Model view.`) : null);
+// What stands beside a slider, and how far it reaches, by the kind of the number.
+const SLIDERS = {
+  prior: { label: ([name]) => `P of ${name}`, reach: (own) => inOdds(own) },
+  weight: { label: () => "weight", reach: () => squared(weightLimit()) },
+  cost: { label: ([name]) => name, reach: (own, scale) => squared(own > 0 ? 20 * own : scale / 20) },
+  "first-price": { label: ([name]) => `first of ${name}`, reach: (own, scale) => squared(own > 0 ? 20 * own : scale / 20) },
+  loss: { label: ([commit, name]) => `${commit} when ${name}`, reach: (own, scale) => squared(own > 0 ? 4 * own : scale) },
+  reward: { label: ([commit, name]) => `${commit} when ${name}`, reach: (own, scale) => straight(Math.max(scale, 2 * Math.abs(own))) },
+};
+
+function drawSliders(place, { parameters, counts }, update) {
+  const unit = state.model.reward_unit;
+  const group = (title, ...kinds) => {
+    const rows = parameters.filter((one) => kinds.includes(one.kind));
+    const all = kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
+    return el("details", { class: "group", open: all <= FOLDED }, el("summary", {}, title), rows.map((one) => slider(one, update)),
+      all > rows.length ? el("p", { class: "quiet" }, `${all - rows.length} more can be changed in the Model view.`) : null);
+  };
+  const back = () => {
+    changes = {};
+    update();
+  };
   place.replaceChildren(el("div", { class: "row" }, el("h2", {}, "What if"),
-    el("button", { type: "button", class: "small", onclick: () => { changes = fresh(); rebuild(); } }, "back to the model")),
-  group("Prior: how likely before anything is seen", priors),
-  group(`Price of information, ${unit} per nat`, [["weight", changes.weight ?? weight(), squared(weightLimit()), "weight", (value) => { changes.weight = value; }]]),
-  group(`Costs of tests, ${unit}`, costs), group(`${losses ? "Losses" : "Rewards"}, ${unit}`, cells));
+    el("button", { type: "button", class: "small", onclick: back }, "back to the model")),
+  group("Prior: how likely before anything is seen", "prior"), group(`Price of information, ${unit} per nat`, "weight"),
+  group(`Costs of tests, ${unit}`, "cost", "first-price"), group(`${stake() === "loss" ? "Losses" : "Rewards"}, ${unit}`, "loss", "reward"));
 }
 
-function slider([name, value, first, flip, change, key], update) {
-  let scale = first;
+// Values that the server gave: moving one probability moves the others. Who types is left alone.
+function refresh(place, parameters) {
+  const values = Object.fromEntries(parameters.map((one) => [one.id, one.value]));
+  for (const box of place.querySelectorAll(".slider")) box.refresh(values[box.dataset.id]);
+}
+
+function slider({ id, kind, names, value, own }, update) {
+  const name = SLIDERS[kind].label(names);
+  let scale = SLIDERS[kind].reach(own, state.model.reward_scale);
   const factor = scale.percent ? 100 : 1;
   const shown = (one) => String(Number((factor * one).toPrecision(4)));
   const at = (one) => Math.max(0, Math.min(1, scale.place(one)));
@@ -177,7 +167,7 @@ function slider([name, value, first, flip, change, key], update) {
   };
   const use = (one) => {
     current = one;
-    change(one);
+    change(id, one);
     update();
   };
   range.addEventListener("input", () => {
@@ -192,8 +182,8 @@ function slider([name, value, first, flip, change, key], update) {
     else { put(one); use(one); }
   });
   const marks = el("span", { class: "marks", "aria-hidden": "true" });
-  const box = el("div", { class: "slider" }, el("span", { class: "name" }, name), el("span", { class: "track" }, range, marks),
-    el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), el("span", { class: "flip quiet", "data-flip": flip }));
+  const box = el("div", { class: "slider", "data-id": id }, el("span", { class: "name" }, name), el("span", { class: "track" }, range, marks),
+    el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), el("span", { class: "flip quiet", "data-flip": id }));
   box.mark = (values) => { // a flip beyond the end of the slider makes it longer
     if (Math.max(...values) > scale.high) {
       scale = squared(1.5 * Math.max(...values));
@@ -201,15 +191,7 @@ function slider([name, value, first, flip, change, key], update) {
     }
     marks.replaceChildren(...values.map(at).filter((one) => one > 0 && one < 1).map((one) => el("i", { style: { left: `calc(8px + ${one} * (100% - 16px))` } })));
   };
-  if (key !== undefined) box.refresh = (prior) => document.activeElement !== range && document.activeElement !== typed && put(prior[key]);
+  box.refresh = (one) => one !== undefined && !box.contains(document.activeElement) && put(one);
   put(value);
   return box;
-}
-
-// One probability moves, the others keep their proportions.
-function moved(prior, name, value) {
-  const rest = Object.entries(prior).reduce((sum, [other, share]) => sum + (other === name ? 0 : share), 0);
-  const count = Object.keys(prior).length - 1;
-  return Object.fromEntries(Object.entries(prior).map(([other, share]) =>
-    [other, other === name ? value : rest > 0 ? (share * (1 - value)) / rest : (1 - value) / count]));
 }

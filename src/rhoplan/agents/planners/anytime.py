@@ -1,0 +1,90 @@
+"""Exact look-ahead over a leaf derived from the problem (`planning.errands`), deeper while there is time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.errors import AgentError
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Array, Ids, Leaf, Problem
+from rhoplan.planning.errands.anytime import deepen, derived_leaf
+from rhoplan.planning.exact import Plan
+
+SHORT_HORIZON = 2
+"""Look-ahead on factored problems when nobody asks for another: the leaf sees the rest."""
+
+
+class Deepening(Chooser):
+    """Look-ahead that goes deeper at each node as long as its time lasts."""
+
+    def __init__(self, graph: Graph, objective: Objective, depth: int, leaf: Leaf | None, seconds: float) -> None:
+        super().__init__(graph, objective, depth, leaf)
+        self.seconds = seconds
+
+    def deepened(self, node: int) -> tuple[Plan, int, int]:
+        """A plan for `node` as deep as time allows, its node there, and its depth."""
+        return deepen(
+            self.graph.problem,
+            self.graph.situation(node),
+            self.objective.rho,
+            discount=self.objective.discount,
+            commits_count=self.objective.commits_count,
+            leaf=self.leaf,
+            seconds=self.seconds,
+        )
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
+        self.graph.expand(nodes)
+        slots = np.empty(len(nodes), dtype=np.int64)
+        for place, node in enumerate(nodes.tolist()):
+            plan, root, depth = self.deepened(node)
+            slots[place] = plan.choices(np.array([root]), depth)[0]
+        return slots, self.plan.best_ending(nodes)[1]
+
+    def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
+        plan, root, depth = self.deepened(node)
+        there = np.array([root])
+        later = plan.action_values(there, depth)[2][0]
+        return later, int(plan.choices(there, depth)[0]), int(plan.best_ending(there)[1][0])
+
+
+@dataclass(frozen=True)
+class Anytime(Planner):
+    """Exact look-ahead over `horizon` actions, or as many as `seconds` allow, then what errands and walks are worth.
+
+    Not covered: utilities other than information on problems whose leaf is derived; `on` refuses them.
+    """
+
+    name: ClassVar[str] = "anytime"
+
+    seconds: float | None = None
+
+    def check(self, objective: Objective) -> None:
+        if self.is_timed and math.isfinite(objective.precision):
+            raise AgentError(
+                "time and precision do not go together: a plan that deepens takes the best action", field=("precision",)
+            )
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        problem = graph.problem
+        leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount)
+        if leaf is not None and not objective.is_information:
+            raise AgentError(
+                f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
+                f"information; utility {objective.utility.name} does not count there: use planner exact",
+                field=("utility",),
+            )
+        if self.seconds is None:
+            return Chooser(graph, objective, self.horizon, leaf)
+        return Deepening(graph, objective, self.horizon, leaf, self.seconds)
+
+    @classmethod
+    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+        return super().for_problem(problem, **({} if problem.is_flat else {"horizon": SHORT_HORIZON}) | settings)

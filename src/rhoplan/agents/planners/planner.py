@@ -1,0 +1,108 @@
+"""What a planner is: a value with one method, `on`, that gives what to do on a graph, and that answers for itself.
+
+`Planner` holds the settings, `Chooser` is what it becomes on a graph for an objective. A planner of your own is one
+subclass of each, or of the first alone where exact look-ahead over another leaf is what it does; `check_planner` says
+which promise it breaks.
+
+Shapes: n nodes, M actions that go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.settings import SETTINGS
+from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import Array, Ids, Leaf, Problem
+from rhoplan.planning.exact import Plan
+
+Seed: TypeAlias = tuple[int, ...]
+
+
+class Chooser:
+    """What a planner does on `graph` for `objective`: here, exact look-ahead over `depth` actions and `leaf`.
+
+    plan: the values that decisions are explained with.
+    """
+
+    def __init__(self, graph: Graph, objective: Objective, depth: int, leaf: Leaf | None = None) -> None:
+        self.graph, self.objective, self.depth, self.leaf = graph, objective, depth, leaf
+        self.plan = Plan(
+            graph, objective.rho, discount=objective.discount, commits_count=objective.commits_count, leaf=leaf
+        )
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
+        """What to do at `nodes`: the slot (n,) of an action that goes on, or -1 to end with ending action (n,).
+
+        seeds: one per node, for planners that sample.
+        """
+        return self.plan.choices(nodes, self.depth), self.plan.best_ending(nodes)[1]
+
+    def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
+        """Expected continuation (M,) of each action at `node`, and what `choose` does there."""
+        nodes = np.array([node])
+        slots, endings = self.choose(nodes, [seed])
+        return self.plan.action_values(nodes, self.depth)[2][0], int(slots[0]), int(endings[0])
+
+
+@dataclass(frozen=True)
+class Planner:
+    """How to look ahead. The fields of a planner are the settings that it takes, by their Python names.
+
+    name: what records and logs call it. samples: whether a decision depends on a seed. plans: whether it looks ahead
+    for the objective. is_exact: whether it does what `Plan` at its horizon does, over the problem's own leaf.
+    """
+
+    name: ClassVar[str]
+    samples: ClassVar[bool] = False
+    plans: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = False
+
+    horizon: int
+
+    def __post_init__(self) -> None:
+        for setting in SETTINGS.values():
+            value = getattr(self, setting.word, None) if setting.name in self.takes else None
+            if value is not None:
+                setting.check(value)
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        """What this planner does on `graph` for `objective`."""
+        raise NotImplementedError
+
+    def check(self, objective: Objective) -> None:
+        """Raise AgentError where this planner cannot plan for `objective`; in what problem is for `on` to say."""
+
+    @classmethod
+    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+        """This planner with `settings`, and what suits `problem` where they do not say."""
+        return cls(**{"horizon": problem.horizon, **settings})
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of the settings that it takes."""
+        own = {field.name for field in fields(self)}
+        return tuple(setting.name for setting in SETTINGS.values() if setting.of == "planner" and setting.word in own)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether time limits it, so that it may do another thing on another day."""
+        return getattr(self, "seconds", None) is not None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the situation alone decides what it does, so that it can be followed and scored exactly."""
+        return not self.samples and not self.is_timed
+
+    @property
+    def told(self) -> str:
+        """Name and budget for the title of a table; empty where a title does not mention it."""
+        simulations, seconds = getattr(self, "simulations", None), getattr(self, "seconds", None)
+        limits = [f"{simulations:,} simulations"] if simulations else []
+        limits += [f"{seconds:g} s"] if seconds else []
+        return f"planner {self.name}" + (f" ({' or '.join(limits)} per decision)" if limits else "")

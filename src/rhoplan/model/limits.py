@@ -1,0 +1,8 @@
+"""The largest numbers that the engine computes with; apart, so that nobody waits for NumPy to read them."""
+
+from __future__ import annotations
+
+LARGEST_REWARD = 1e100
+"""Size of a reward whose square and sums are still numbers."""
+
+LARGEST_HORIZON = 10_000

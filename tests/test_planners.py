@@ -1,0 +1,371 @@
+"""Planners keep their promises, and whoever breaks one is told which; settings and names come from one table."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rhoplan
+from rhoplan.advice.journal import Case, agent_of, settings_of
+from rhoplan.advice.replay import replay
+from rhoplan.agents.check import PROBLEMS as SMALL
+from rhoplan.agents.planners.exact import Exact
+from rhoplan.agents.planners.planner import Chooser, Planner
+from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
+from rhoplan.agents.settings import SETTINGS
+from rhoplan.app.cli import group
+from rhoplan.app.records import describe
+from rhoplan.errors import AgentError
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.exact import Plan
+
+ROOT = Path(rhoplan.__file__).parent
+TIGER = rhoplan.make("tiger")
+WITH_RULES = ("rocksample:n=5,k=3", "inspection", "navigation:n=3")
+RULES = [(spec, name) for spec in WITH_RULES for name in rhoplan.make(spec).rules]
+
+
+# -- everything registered --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("horizon", [1, 3])
+@pytest.mark.parametrize("name", PLANNERS)
+def test_registered_planners_keep_their_promises(name: str, horizon: int) -> None:
+    small = {"simulations": 40} if "simulations" in PLANNERS[name].takes else {}
+    rhoplan.check_planner(PLANNERS[name].load()(horizon=horizon, **small))
+
+
+@pytest.mark.parametrize("name", [name for name, row in PLANNERS.items() if "time" in row.takes])
+def test_planners_limited_by_time_keep_their_promises(name: str) -> None:
+    planner = PLANNERS[name].load()(horizon=2, seconds=0.002)
+    assert planner.is_timed
+    assert not planner.is_fixed
+    rhoplan.check_planner(planner, problems=SMALL[:1])
+
+
+@pytest.mark.parametrize(("spec", "name"), RULES)
+def test_rules_keep_their_promises(spec: str, name: str) -> None:
+    problem = rhoplan.make(spec)
+    rhoplan.check_planner(FollowRule(rule=problem.rules[name]), problems=[problem])
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_rows_say_what_planners_say(name: str) -> None:
+    row, kind = PLANNERS[name], PLANNERS[name].load()
+    assert (kind.name, kind.samples) == (name, row.samples)
+    assert {SETTINGS[one].word for one in row.takes} == {field.name for field in fields(kind)}
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+def test_registered_utilities_can_be_asked_for_everywhere(name: str, tmp_path: Path) -> None:
+    target = [0.3, 0.7] if "target" in UTILITIES[name].takes else None
+    agent = rhoplan.make_agent("planning-ig", TIGER, horizon=2, weight=2.0, unit="bits", utility=name, target=target)
+    assert agent.rho.name == name
+    assert agent.rho.weight == pytest.approx(2 / math.log(2))
+    assert describe(TIGER, agent)["utility"] == name
+    assert agent_of(settings_of(agent), TIGER).settings == agent.settings
+    options = ["--target", ",".join(map(str, target))] if target else []
+    asked = ["--agent", "planning-ig", "--horizon", "2", "--weight", "2", "--unit", "bits", "--utility", name, *options]
+    done = CliRunner().invoke(group, ["decide", "tiger", "--json", *asked])
+    shown = json.loads(done.stdout)
+    assert (shown["utility"], shown["target"]) == (name, target)
+    assert shown["actions"][0]["value"] == rhoplan.decide(TIGER, agent).actions[0].value
+    case, log = Case(TIGER, agent), tmp_path / "cases.jsonl"
+    case.enter("listen", "hear-left")
+    case.stop()
+    case.append_to(log)
+    assert json.loads(log.read_text())["agent"]["utility"] == name
+    assert replay(log) == (1, None)
+
+
+def test_a_log_of_one_utility_does_not_replay_with_another(tmp_path: Path) -> None:
+    case = Case(TIGER, rhoplan.make_agent("planning-ig", TIGER, horizon=2, utility="negative-entropy"))
+    case.stop()
+    record = case.as_dict()
+    del record["agent"]["utility"]  # as logs were before utilities had names
+    (tmp_path / "old.jsonl").write_text(json.dumps(record) + "\n")
+    count, difference = replay(tmp_path / "old.jsonl")
+    assert count == 1
+    assert difference
+    assert difference["what"] == "the advice differs"
+
+
+def test_a_utility_of_ones_own_has_a_name_in_records_and_a_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    wary = rhoplan.OwnUtility(lambda beliefs, action: -5.0 * (beliefs[:, 0] > 0.9), scale=5.0, name="wary")
+    agent = rhoplan.Agent("mine", horizon=3, utility=wary)
+    assert (describe(TIGER, agent)["utility"], agent.weight, agent.weight_per_nat) == ("wary", 1.0, 0.0)
+    with pytest.raises(AgentError, match="there is no utility 'wary'; there are information, "):
+        rhoplan.make_agent("planning-ig", TIGER, utility="wary")
+    monkeypatch.setitem(UTILITIES, "wary", Registered("dislikes being sure", lambda: wary))
+    named = rhoplan.make_agent("planning-ig", TIGER, horizon=3, utility="wary")
+    assert rhoplan.evaluate(TIGER, named) == rhoplan.evaluate(TIGER, agent)
+    assert rhoplan.evaluate(TIGER, named.changed(weight=0.0)).reward == pytest.approx(
+        rhoplan.evaluate(TIGER, rhoplan.make_agent("planning", TIGER, horizon=3)).reward
+    )
+
+
+def test_an_agent_defined_with_information_says_that_it_is_another_one() -> None:
+    efe = rhoplan.make_agent("efe", TIGER, utility="negative-entropy")
+    assert efe.notes == (
+        "efe is defined with information; with utility negative-entropy this is planning-ig with weight 1",
+    )
+    plain = rhoplan.make_agent("planning", TIGER, utility="negative-entropy")
+    assert "weight 0 and is not used" in plain.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"utility": "target-belief"}, "target must be a probability for each of the 2 states .*; nothing came"),
+        ({"utility": "target-belief", "target": [1.0]}, "target must be .*; 1 came"),
+        ({"utility": "target-belief", "target": [0.5, 0.6]}, "target is not sound: .* sum to 1"),
+        ({"utility": "target-belief", "target": [0.5, math.nan]}, "target is not sound"),
+        ({"target": [0.5, 0.5]}, "target is for utility target-belief"),
+        ({"utility": "negative-entropy", "planner": "mcts"}, "planner mcts takes .* an own utility"),
+        ({"planner": "anytime", "seconds": 1.0, "precision": 2.0}, "time and precision do not go together"),
+    ],
+)
+def test_utilities_and_targets_that_make_no_sense_are_refused(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(AgentError, match=why):
+        rhoplan.make_agent("planning-ig", TIGER, **settings)
+
+
+# -- the leaf of the anytime planner ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("utility", [rhoplan.NegativeEntropy(3.0), rhoplan.OwnUtility(lambda b, a: b[:, 0], name="b0")])
+def test_a_derived_leaf_that_leaves_the_utility_out_is_refused(utility: rhoplan.Utility) -> None:
+    rocks = rhoplan.make("rocksample-standard:n=4,k=2")
+    agent = rhoplan.make_agent("planning-ig", rocks, planner="anytime", utility=utility)
+    with pytest.raises(AgentError, match=f"utility {utility.name} does not count there: use planner exact") as told:
+        rhoplan.decide(rocks, agent)
+    assert "\n" not in str(told.value)
+    assert rhoplan.decide(rocks, agent.changed(weight=1.0, utility=rhoplan.Information())).choice
+
+
+def test_the_leaf_of_a_flat_problem_counts_the_utility() -> None:
+    utility = rhoplan.NegativeEntropy(3.0)
+    exact, anytime = (rhoplan.Agent("mine", 2, utility=utility, planner=name) for name in ("exact", "anytime"))
+    assert rhoplan.decide(TIGER, exact) == rhoplan.decide(TIGER, anytime)
+
+
+def test_a_plan_that_deepens_leaves_commits_out_where_it_should() -> None:
+    # A commit counts nothing, and no test is worth its cost: epistemic-only stops at once.
+    agent = rhoplan.make_agent("epistemic-only", TIGER, planner="anytime", seconds=0.01)
+    assert rhoplan.decide(TIGER, agent).choice == "open-left"
+
+
+# -- one table of settings --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_are_options_and_keys_of_records(name: str) -> None:
+    decide = group.get_command(None, "decide")  # type: ignore[arg-type]
+    option = next(one for one in decide.params if f"--{name}" in one.opts)  # type: ignore[union-attr]
+    assert option.name == SETTINGS[name].word
+    assert SETTINGS[name].help in option.help  # type: ignore[attr-defined]
+    assert name in describe(TIGER, rhoplan.make_agent("efe", TIGER))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_are_fields_of_the_api(name: str) -> None:
+    pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+    from rhoplan.app.serve import schema
+
+    field = schema.Decide.model_json_schema()["properties"][name]
+    assert field["description"] == SETTINGS[name].help
+    assert (name in schema.Adviser.model_fields) == SETTINGS[name].is_kept
+
+
+def outside(name: str) -> list[float]:
+    """Values just outside the range of a setting."""
+    one = SETTINGS[name]
+    low = [] if one.low is None else [one.low if one.is_above else one.low - 1, math.nan]
+    return [*low, *([one.high + 1] if one.high is not None and one.high + 1 > one.high else [])]
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in SETTINGS for value in outside(name)])
+def test_ranges_are_kept(name: str, value: float) -> None:
+    with pytest.raises(AgentError, match=f"^{name} must be "):
+        rhoplan.make_agent("planning-ig", TIGER, planner="mcts", **{SETTINGS[name].word: value})
+
+
+def test_settings_that_a_planner_does_not_take_are_told() -> None:
+    given = {"simulations": 5, "seconds": 1.0, "exploration": 2.0}
+    for name, row in PLANNERS.items():
+        agent = rhoplan.make_agent("efe", TIGER, planner=name, **given)
+        missing = [one for one in ("simulations", "time", "exploration") if one not in row.takes]
+        assert agent.notes == tuple(f"planner {name} does not use {one}" for one in missing)
+        assert [agent.settings[one] for one in missing] == [None] * len(missing)
+
+
+def test_agents_are_objective_and_planner() -> None:
+    agent = rhoplan.Agent("mine", 3, 2.0, unit="bits", discount=0.9, planner="mcts", simulations=7)
+    same = rhoplan.Agent("mine", objective=agent.objective, planner=agent.planner)
+    assert agent == same
+    assert replace(agent, weight=1.0) == agent.changed(weight=1.0) != agent
+    assert agent.changed(horizon=5, simulations=9).planner == replace(agent.planner, horizon=5, simulations=9)
+    with pytest.raises(TypeError):
+        rhoplan.Agent("mine", 3, simulations=7)  # exact does not take them
+
+
+# -- broken promises --------------------------------------------------------------------------------------------------
+
+Choices = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Broken(Planner):
+    """Exact look-ahead, bent by `how`."""
+
+    name: ClassVar[str] = "broken"
+    horizon: int = 2
+    how: Callable[[Chooser, Any, Any], Choices] = lambda chooser, nodes, seeds: Chooser.choose(chooser, nodes)
+
+    def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
+        chooser = Chooser(graph, objective, self.horizon)
+        chooser.choose = lambda nodes, seeds=(): self.how(chooser, nodes, seeds)  # type: ignore[method-assign]
+        return chooser
+
+
+def forbidden(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    return np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)  # on the road nothing ends
+
+
+def of_two_minds(numbers: Iterator[int]) -> Callable[[Chooser, Any, Any], Choices]:
+    def how(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+        slots, endings = Chooser.choose(chooser, nodes)
+        return np.where(slots == -1, 0 if next(numbers) % 2 else -1, slots), endings
+
+    return how
+
+
+def by_place(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    slots, endings = Chooser.choose(chooser, nodes)
+    slots[0] = 0
+    return slots, endings
+
+
+def last_of_the_best(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    ending, going, _ = chooser.plan.action_values(nodes, chooser.depth)
+    values = np.concatenate([ending[:, None], np.where(chooser.graph.known[nodes], going, -np.inf)], axis=1)[:, ::-1]
+    return values.shape[1] - 2 - values.argmax(axis=1), chooser.plan.best_ending(nodes)[1]
+
+
+def meddling(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    answer = Chooser.choose(chooser, nodes)
+    chooser.graph.problem.factors[0].prior[:] = [0.4, 0.6]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("how", "promise"),
+    [
+        (forbidden, "must choose an action that is allowed in the situation; on 'places' for reward it takes slot -1"),
+        (of_two_minds(iter(range(1000))), "must do the same in the same situation whatever was asked before"),
+        (by_place, "must do the same in the same situation"),
+        (last_of_the_best, "must settle ties by the one rule: .* on 'useless' it takes stare instead of left"),
+        (lambda chooser, nodes, seeds: (np.zeros(1), np.zeros(1)), "must choose once per node"),
+    ],
+)
+def test_a_broken_promise_is_told(how: Callable[[Chooser, Any, Any], Choices], promise: str) -> None:
+    rhoplan.check_planner(Broken())
+    with pytest.raises(AgentError, match=f"planner broken {promise}"):
+        rhoplan.check_planner(Broken(how=how))
+
+
+def test_meddling_with_the_problem_is_told() -> None:
+    problem = rhoplan.make("tiger")
+    assert problem is not TIGER
+    mine = rhoplan.Factor("state", problem.states, np.array([0.5, 0.5]))
+    mine.prior.flags.writeable = True
+    with pytest.raises(AgentError, match="must leave the problem as it is; on 'tiger' for reward it changed"):
+        rhoplan.check_planner(Broken(how=meddling), problems=[replace(problem, factors=(mine,))])
+
+
+def test_other_broken_promises_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sampler(Broken):
+        samples: ClassVar[bool] = True
+
+    numbers = iter(range(1000))
+    with pytest.raises(AgentError, match="must do the same in the same situation for the same seed"):
+        rhoplan.check_planner(Sampler(how=of_two_minds(numbers)))
+
+    class Boaster(Broken):
+        is_exact: ClassVar[bool] = True
+
+        def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
+            return Chooser(graph, objective, self.horizon + 2)
+
+    with pytest.raises(AgentError, match="must do what exact look-ahead does, as it says by is_exact"):
+        rhoplan.check_planner(Boaster(horizon=1))
+
+    class Liar(Broken):
+        def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
+            chooser = Chooser(graph, objective, self.horizon)
+            chooser.explain = lambda node, seed: (np.zeros(9), 0, -1)  # type: ignore[method-assign]
+            return chooser
+
+    with pytest.raises(AgentError, match="must explain the choice that it makes"):
+        rhoplan.check_planner(Liar())
+
+    class Nothing(Broken):
+        def on(self, graph: Graph, objective: rhoplan.Objective) -> Any:
+            return Plan(graph)
+
+    with pytest.raises(AgentError, match=r"must give a Chooser by its method `on`; .* it gives Plan"):
+        rhoplan.check_planner(Nothing())
+
+    class Nameless(Broken):
+        name: ClassVar[str] = ""
+
+    with pytest.raises(AgentError, match="must have a name"):
+        rhoplan.check_planner(Nameless())
+    monkeypatch.setitem(PLANNERS, "broken", Registered("", Broken, ("horizon", "time")))
+    with pytest.raises(AgentError, match=r"that its row of PLANNERS lists \(horizon, time\); it takes horizon"):
+        rhoplan.check_planner(Broken())
+    monkeypatch.setitem(PLANNERS, "broken", Registered("", Broken, ("horizon",), samples=True))
+    with pytest.raises(AgentError, match="must sample if and only if its row of PLANNERS says so"):
+        rhoplan.check_planner(Broken())
+
+
+# -- values, not strings ----------------------------------------------------------------------------------------------
+
+
+def comparisons(source: str) -> list[str]:
+    """Places where something is compared with a planner's name."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        parts += [node.value] if isinstance(node, ast.MatchValue) else []
+        names = {one.value for part in parts for one in ast.walk(part) if isinstance(one, ast.Constant)}
+        words = " ".join(map(ast.unparse, parts))
+        if names & (set(PLANNERS) - {"exact"}) or ("exact" in names and "planner" in words):
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")  # type: ignore[attr-defined]
+    return found
+
+
+def test_nobody_compares_with_the_name_of_a_planner() -> None:
+    assert comparisons("if agent.planner != 'exact': pass")
+    assert comparisons("x = how in ('mcts', 'pomcp')")
+    assert not comparisons("row.se_from == 'exact'")
+    for path in ROOT.rglob("*.py"):
+        if path.relative_to(ROOT).parts[0] in ("reproduction", "experiments"):
+            continue  # the paper's rows name its searches
+        assert not comparisons(path.read_text()), path
+
+
+def test_exact_is_what_it_says() -> None:
+    assert Exact(3) == Exact(3) != Exact(4)
+    assert Exact(3).is_fixed
+    assert Exact(3).takes == ("horizon",)
