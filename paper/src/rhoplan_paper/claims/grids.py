@@ -110,8 +110,8 @@ def rocksample_11_11_tie(context: Context) -> Finding:
         parts=parts,
         headline=(
             f"{signed(better['planning']['reward'])} for {signed(compared[0].efe['nats']['reward'])}",
-            "on RockSample[11,11]: what planning for reward alone earns with a leaf that sees all errands left, and "
-            "what EFE earns as published.",
+            "on RockSample[11,11]: Planning with a leaf that sees all errands left, and EFE with the published leaf. "
+            f"With the better leaf EFE earns {signed(better['efe']['reward'])}.",
         ),
     )
 
