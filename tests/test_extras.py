@@ -19,7 +19,7 @@ else:
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
-USERS = ("rhoplan.planning.search", "rhoplan.planning.errands", "rhoplan.gym")
+USERS = ("rhoplan.planning.search", "rhoplan.planning.errands", "rhoplan.agents.planners", "rhoplan.gym")
 """Modules that import such a package when they are imported themselves."""
 
 
