@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -50,7 +51,10 @@ class VisibleMenu:
             columns = np.flatnonzero([action.factor == factor for action in self.ending])
             rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
             self.ending_rewards.append((factor, columns, rewards))
-        self.right = [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
+
+    @cached_property
+    def right(self) -> list[Array]:
+        return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
 
 
 class Graph:

@@ -115,8 +115,8 @@ class FlatMenu(CachedMenu):
 
     def exact_price(self, test: Test, done: Done) -> Fraction:
         """What running `test` costs now, to the last digit that people wrote."""
-        first = self.first_prices.get(test.group, 0.0)
-        return written(test.cost) + (written(first) if first and test.group not in done.paid else 0)
+        first, cost = self.first_prices.get(test.group, 0.0), written(test.cost)
+        return cost + written(first) if first and test.group not in done.paid else cost
 
     @property
     def everything(self) -> tuple[Action, ...]:
