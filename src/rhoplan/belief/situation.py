@@ -122,7 +122,7 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     if waits:
         return f"test '{name}' may run only after {', '.join(waits)}"
     full = menu.most_tests is not None and done.tests >= menu.most_tests
-    cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:g} {problem.unit}"
+    cap = f"at most {menu.most_tests} tests" if full else f"a budget of {menu.budget:,.15g} {problem.unit}"
     return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
 
 
