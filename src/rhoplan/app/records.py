@@ -120,7 +120,7 @@ def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge:
         **describe(problem, agent),
         "kind": "exact",
         "rows": told,
-        "cost_only_better_by": 0.0 if gain is not None and abs(gain) <= SAME * problem.reward_scale else gain,
+        "cost_only_better_by": 0.0 if gain is not None and abs(gain) <= SAME * abs(whole["asked"]) else gain,
         "frontier": found,
     }
 
