@@ -106,11 +106,13 @@ def flips(
     only: Iterable[str] | None = None,
     budget: float = 10.0,
     now: str | None = None,
+    layout: Layout | None = None,
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 
     only: kinds of parameter to look at, of `variations.KINDS`. budget: seconds; what was not reached in that time is
-    `not examined`. now: today's first action, where it is known.
+    `not examined`. now: today's first action, and layout: of `problem` after `given` with all that is available, where
+    they are known.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
@@ -118,6 +120,8 @@ def flips(
     gone = set(unavailable)
     model = without(problem, gone - {test for test, _ in given})  # what a test said counts, though it is gone now
     asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests}, now)
+    if layout is not None and not gone:
+        asker.layouts[False] = layout
     kinds = None if only is None else set(only)
     chosen = [p for p in parameters(model, agent) if kinds is None or p.kind in kinds]
     found: list[Flip] = []
@@ -169,7 +173,7 @@ class _Asker:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = now or ""
         self.now = now or self._alone(problem, agent, 0.0).action
-        self._layouts: dict[bool, Layout | None] = {}
+        self.layouts: dict[bool, Layout | None] = {}
 
     def layout(self, parameter: Parameter) -> Layout | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
@@ -177,14 +181,14 @@ class _Asker:
         if not plans_versions(problem, agent):
             return None
         prices = parameter.kind in ("cost", "first-price") and problem.flat.budget is not None
-        if prices not in self._layouts:
+        if prices not in self.layouts:
             try:
-                self._layouts[prices] = Layout(
+                self.layouts[prices] = Layout(
                     problem, self.given, agent.horizon, left_out=self.unavailable, prices_vary=prices
                 )
             except LimitError:
-                self._layouts[prices] = None
-        return self._layouts[prices]
+                self.layouts[prices] = None
+        return self.layouts[prices]
 
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
