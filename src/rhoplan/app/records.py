@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.evaluate import Score
+    from rhoplan.scoring.simulate import Estimate
 
 SAME = 1e-9
 """Rewards that differ by less, as a share of the largest, come to the same."""
+
+
+def one_or_more(records: list[dict[str, Any]]) -> Any:
+    """A record by itself, several as a list."""
+    return records[0] if len(records) == 1 else records
 
 
 def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
@@ -51,8 +57,15 @@ def decision_record(
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
     """An exact score; `world` where it is not the agent's own model."""
-    where = world.spec if world else None
-    return {**describe(problem, agent), "world": where, "kind": "exact", **asdict(score), **ceiling_record(problem)}
+    told = {"world": world.spec if world else None, "kind": "exact", **asdict(score)}
+    return {**describe(problem, agent), **told, **ceiling_record(problem)}
+
+
+def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
+    """Means over episodes; `world` where it is not the agent's own model."""
+    per_seed = estimate.episodes // len(estimate.seeds)
+    told = {"world": world.spec if world else None, "kind": "estimated", "episodes_per_seed": per_seed}
+    return {**describe(problem, agent), **told, **asdict(estimate), **ceiling_record(world or problem)}
 
 
 def solution_record(

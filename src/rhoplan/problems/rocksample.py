@@ -127,8 +127,7 @@ class Site(CachedMenu):
             total += np.where(goes, scores[rows, best] - self.cost, 0.0)
             here = np.where(goes, rocks[best], here)
             left[rows, best] = False
-        edge: Array = total - self.cost * (self.size - 1 - here % self.size) + self.exit - self.cost
-        return edge
+        return total - self.cost * (self.size - 1 - here % self.size) + self.exit - self.cost
 
 
 def check_accuracy(distance: float) -> float:

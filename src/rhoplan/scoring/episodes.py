@@ -333,8 +333,7 @@ class Streams:
                     draw_state(generator, prior)
                 self._drawn[row] = generator.random(width)
             self._filled[short] = width
-        result: Array = self._drawn[walkers, places]
-        return result
+        return self._drawn[walkers, places]
 
     def own_uniforms(self, walkers: Ids, step: int) -> Array:
         """The `step`-th number (n,) of the agent's own stream in the episodes `walkers`."""

@@ -62,8 +62,7 @@ class World:
     def going_rewards(self, truth: Ids, slot: Ids) -> Array:
         """Expected reward (m,) of actions that go on."""
         self._expand(truth, slot)
-        result: Array = self.graph.reward[truth, slot]
-        return result
+        return self.graph.reward[truth, slot]
 
     def endings(self, truth: Ids, ending: Ids) -> list[Ending]:
         """What ending actions (m,) bring, those about one factor together."""

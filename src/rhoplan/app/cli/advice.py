@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rhoplan.app.cli.common import agent_options, agent_settings, console, load_agents, load_problem, problem_argument
+from rhoplan.app.cli.common import agent_options, console, load_agent, load_problem, problem_argument
 
 
 @click.command("report")
@@ -32,10 +32,7 @@ def report_command(problem: str, out: Path, budget: float, agent: str, **options
         raise click.UsageError("--budget must be a number of seconds; it is nan")
     _check_place(out)
     loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
-    if len(agents) != 1:
-        raise click.UsageError("this command takes one agent at a time")
-    report = make_report(loaded, agents[0], budget=budget)
+    report = make_report(loaded, load_agent(agent, loaded, options), budget=budget)
     try:
         written = write_report(report, out)
     except OSError as error:

@@ -13,6 +13,7 @@ from rhoplan.app.cli.common import (
     bar,
     console,
     json_option,
+    load_agent,
     load_agents,
     load_problem,
     number,
@@ -22,11 +23,12 @@ from rhoplan.app.cli.common import (
     print_json,
     problem_argument,
     settings_line,
-    show_table,
+    show_rows,
     signed,
+    weight_of,
     weight_options,
 )
-from rhoplan.app.records import decision_record, score_record, solution_record
+from rhoplan.app.records import decision_record, one_or_more, score_record, solution_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -49,20 +51,13 @@ def decide_command(problem: str, given: tuple[str, ...], seed: int, agent: str, 
     from rhoplan.belief.situation import observe_all
 
     loaded = load_problem(problem)
-    chosen = _one_agent(agent, loaded, options)
+    chosen = load_agent(agent, loaded, options)
     evidence = [pair for text in given for pair in parse_evidence(text)]
     decision = decide(loaded, chosen, observe_all(loaded, evidence), seed=seed)
     if as_json:
         print_json(decision_record(loaded, chosen, decision, evidence))
     else:
         print_decision(loaded, chosen, decision, evidence)
-
-
-def _one_agent(name: str, problem: Problem, options: dict[str, Any]) -> Agent:
-    agents = load_agents(name, problem, agent_settings(options))
-    if len(agents) != 1:
-        raise click.UsageError("this command takes one agent at a time")
-    return agents[0]
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
@@ -77,8 +72,6 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
 
 
 def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
-    from rich.table import Table
-
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
     out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
@@ -88,24 +81,17 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
     margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
     out.print(f"Do next: {decision.choice}{margin}\n")
-    table = Table("action", "kind", "reward", "information", "x weight", "continuation", "value")
-    for column in table.columns[2:]:
-        column.justify = "right"
-    if not math.isinf(agent.precision):
-        table.add_column("probability", justify="right")
-    listed = sorted(decision.ranking, key=lambda action: action.name != decision.choice)
-    for action in listed[:MOST_ROWS]:
+    headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
+    by_chance = not math.isinf(agent.precision)
+    rows = []
+    for action in sorted(decision.ranking, key=lambda action: action.name != decision.choice):
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
         tried = math.isfinite(action.value)
         cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
-        if not math.isinf(agent.precision):
-            cells.append(percent(action.probability))
-        style = "bold" if action.name == decision.choice else None
-        table.add_row(action.name, action.kind, *cells, style=style)
-    if len(listed) > MOST_ROWS:
-        more = len(listed) - MOST_ROWS
-        table.caption = f"... and {more} action{'s' * (more > 1)} of lower value"
-    show_table(table)
+        rows.append([action.name, action.kind, *cells, *([percent(action.probability)] if by_chance else [])])
+    caption = f"... and {{}} action{'s' * (len(rows) > MOST_ROWS + 1)} of lower value"
+    shown = [*headings, *(["probability"] if by_chance else [])]
+    show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
     for action in decision.actions:
         if action.kind == "test" and not action.preserves_hidden_state:
@@ -152,8 +138,7 @@ def evaluate_command(
     truth = load_problem(world) if world else None
     scores = [evaluate(loaded, chosen, world=truth, cap=cap) for chosen in agents]
     if as_json:
-        records = [score_record(loaded, a, s, truth) for a, s in zip(agents, scores, strict=True)]
-        print_json(records[0] if len(records) == 1 else records)
+        print_json(one_or_more([score_record(loaded, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
     else:
         print_scores(loaded, agents, scores, truth)
         print_cut_off(truth or loaded, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
@@ -161,22 +146,12 @@ def evaluate_command(
 
 
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
-    from rich.table import Table
-
-    out = console()
     where = f" in the world of {world.spec}" if world else ""
-    table = Table(
-        "agent",
-        title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}",
-        title_justify="left",
-    )
+    title = f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}"
     columns = [score_cells(score, problem) for score in scores]
-    for heading in ("H", "weight", *columns[0]):
-        table.add_column(heading, justify="right")
-    for agent, cells in zip(agents, columns, strict=True):
-        weight = f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}"
-        table.add_row(agent.name, str(agent.horizon), weight, *cells.values())
-    show_table(table)
+    rows = [[a.name, str(a.horizon), weight_of(a), *c.values()] for a, c in zip(agents, columns, strict=True)]
+    show_rows(["agent", "H", "weight", *columns[0]], rows, title=title, numbers=1)
+    out = console()
     if len(scores) == 1:
         out.print("number of tests and how often:")
         for tests, share in usual_counts(scores[0].tests_distribution):

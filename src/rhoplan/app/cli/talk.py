@@ -12,15 +12,14 @@ import click
 from rhoplan.app.cli.common import (
     AGENT_OPTIONS,
     agent_options,
-    agent_settings,
     bar,
     console,
-    load_agents,
+    load_agent,
     load_problem,
     number,
     print_json,
     problem_argument,
-    show_table,
+    show_rows,
     signed,
 )
 from rhoplan.errors import EvidenceError
@@ -63,13 +62,11 @@ def advise_command(problem: str, case_file: Path | None, log: Path | None, agent
     from rhoplan.advice.journal import Case, load_case
 
     loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
-    if len(agents) != 1:
-        raise click.UsageError("this command takes one agent at a time")
+    adviser = load_agent(agent, loaded, options)
     if case_file and case_file.exists():
-        case = load_case(case_file, loaded, agents[0] if _asked_for_an_agent() else None)
+        case = load_case(case_file, loaded, adviser if _asked_for_an_agent() else None)
     else:
-        case = Case(loaded, agents[0])
+        case = Case(loaded, adviser)
     out, over = console(), case.ended
     if not over:
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
@@ -243,17 +240,11 @@ def show_advice(problem: Problem, advice: Advice) -> None:
 
 
 def show_options(problem: Problem, advice: Advice) -> None:
-    from rich.table import Table
-
-    table = Table("test", "cost", "decides", "informs (nats)", "x weight", "net")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for option in advice.options:
-        table.add_row(
-            option.test, number(option.cost), signed(option.decides), number(option.information),
-            signed(option.weighted), signed(option.net),
-        )  # fmt: skip
-    show_table(table)
+    rows = [
+        [o.test, number(o.cost), signed(o.decides), number(o.information), signed(o.weighted), signed(o.net)]
+        for o in advice.options
+    ]
+    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net"], rows, numbers=1)
     console().print(
         f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
     )

@@ -287,8 +287,7 @@ class Bounds:
 
     def _perfect(self, nodes: Ids, beliefs: Array) -> Array:
         """Value (n,) of knowing the state for nothing and gaining all its entropy."""
-        result: Array = beliefs @ self._corners() + self.weight * self._entropy(nodes)
-        return result
+        return beliefs @ self._corners() + self.weight * self._entropy(nodes)
 
     def _corners(self) -> Array:
         """Upper value (S,) of each state once it is known; with a discount a loss can be put off for ever."""
@@ -309,10 +308,7 @@ class Bounds:
 
     def _open(self, first: int, negligible: float) -> NDArray[np.bool_]:
         """Whether the bounds of the nodes from `first` on (n, 1) are still apart."""
-        result: NDArray[np.bool_] = (self.upper[first : self.size] - self.lower[first : self.size] > negligible)[
-            :, None
-        ]
-        return result
+        return (self.upper[first : self.size] - self.lower[first : self.size] > negligible)[:, None]
 
 
 def _check(deadline: float) -> None:
