@@ -255,11 +255,7 @@ class _Asker:
         """The answer on a graph of its own; RhoplanError where the evidence would be impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))
         node = graph.node(observe_all(problem, self.given))
-        policy = Policy(graph, agent)
-        policy.settle(np.array([node]))
-        menu = graph.menus[graph.visible[node]]
-        slot, ending = int(policy.choice[node]), int(policy.ending[node])
-        name = (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
+        name = Policy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0))
 
     def _answer(self, value: float, action: str, names: Sequence[str], worth: Array, allowed: int) -> Answer:

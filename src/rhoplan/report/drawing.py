@@ -65,11 +65,6 @@ class Size:
     is_cramped: bool
 
 
-def as_svg(pathway: Pathway) -> str:
-    """The whole tree as a whole SVG document."""
-    return draw(pathway)
-
-
 def measured(
     pathway: Pathway, root: Node | None = None, *, folded: Mapping[int, str] | None = None, width: float | None = None
 ) -> Size:

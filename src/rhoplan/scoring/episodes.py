@@ -21,7 +21,7 @@ from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.problem import Action, Array, Ids, Problem
-from rhoplan.scoring.names import check_menu
+from rhoplan.scoring.worlds import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""

@@ -39,7 +39,7 @@ from rhoplan.model.problem import Array, Problem
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
-from rhoplan.scoring.names import check_world
+from rhoplan.scoring.worlds import check_world
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 

@@ -1,8 +1,10 @@
-"""`rhoplan decide`, `evaluate` and `solve`: what to do next, how good that is exactly, and the certified optimum."""
+"""`rhoplan decide`, `evaluate`, `solve` and `report`: what to do, how good that is, the optimum, a page to print."""
 
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -228,3 +230,42 @@ def solve_command(
     print_cut_off(loaded, {"  that plan": solution.truncated}, None)
     work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
     out.print(f"  {solution.nodes:,} nodes, {work}")
+
+
+@click.command("report")
+@problem_argument
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True,
+    help="Where the page goes; .svg, .mmd and .txt are written beside it.",
+)  # fmt: skip
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True,
+    help="Seconds for the search of what would change the first action.",
+)  # fmt: skip
+@agent_options
+def report_command(problem: str, out: Path, budget: float, agent: str, **options: Any) -> None:
+    """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
+    from rhoplan.report.content import make_report
+    from rhoplan.report.page.page import write_report
+
+    if math.isnan(budget):
+        raise click.UsageError("--budget must be a number of seconds; it is nan")
+    _check_place(out)
+    loaded = load_problem(problem)
+    report = make_report(loaded, load_agent(agent, loaded, options), budget=budget)
+    try:
+        written = write_report(report, out)
+    except OSError as error:
+        raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
+    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+
+
+def _check_place(out: Path) -> None:
+    """Refuse a place where the report cannot go, before the work is done."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"--out must end in .html; it is '{out}'")
+    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
+    if not folder.is_dir():
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")

@@ -62,7 +62,7 @@ def _replies(kind: Any, media: str = "application/json", what: str = "The result
 
 OBJECT = _replies("object")
 
-PLANNING = {
+PLANNING: dict[str, tuple[type[schema.Request], str]] = {
     "decide": (schema.Decide, "What to do next, and the value of every action in parts that add up."),
     "situation": (
         schema.Situate,

@@ -18,7 +18,7 @@ from rhoplan.app import records
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf
-from rhoplan.belief.situation import available, branch, initial, observe, observe_all
+from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import Done
@@ -175,10 +175,7 @@ def situation(asked: Asked) -> Record:
         "visible": None if here.visible is END else _plain(here.visible),
         "ended": here.visible is END,
         "paid": paid,
-        "beliefs": {
-            factor.name: dict(zip(factor.states, map(float, belief), strict=True))
-            for factor, belief in zip(problem.factors, here.beliefs, strict=True)
-        },
+        "beliefs": named_beliefs(problem, here),
         "actions": [
             {
                 "name": action.name,

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from rhoplan.advice.cautions import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
 from rhoplan.belief.information import per_nat
+from rhoplan.files import write_text
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.report.content import Report
+from rhoplan.report.drawing import draw
 from rhoplan.report.page.parts import MANY, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
 from rhoplan.report.page.tests import tests_section
 from rhoplan.report.page.weight import weight_section
+from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
 
 FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
@@ -57,6 +61,16 @@ def page(report: Report) -> str:
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     head += f"<title>{name}: recommended pathway</title><style>{style}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def write_report(report: Report, out: Path) -> tuple[Path, ...]:
+    """Write the page to `out` and the pathway beside it as .svg, .mmd and .txt; the paths written."""
+    texts = {out: page(report)}
+    for ending, tell in ((".svg", draw), (".mmd", as_mermaid), (".txt", as_text)):
+        texts[out.with_suffix(ending)] = tell(report.pathway)
+    for path, text in texts.items():
+        write_text(path, text)
+    return tuple(texts)
 
 
 def _title(report: Report) -> str:
