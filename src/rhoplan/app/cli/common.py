@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -23,6 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 AGENT_OPTIONS = tuple(setting.word for setting in SETTINGS.values())
 
+option = partial(click.option, show_default=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 problem_argument = click.argument("problem")
 
@@ -70,9 +72,20 @@ def load_problem(spec: str) -> Problem:
     return make(spec)
 
 
-def load_agent(name: str, problem: Problem, options: dict[str, Any]) -> Agent:
-    """The one agent that `name` and the command's `options` describe."""
-    agents = load_agents(name, problem, agent_settings(options))
+def with_agents(command: Command) -> Command:
+    """The options that describe agents; the command, which has PROBLEM, is told `problem` and `agents`, both made."""
+
+    @wraps(command)
+    def told(problem: str, agent: str, **options: Any) -> Any:
+        loaded = load_problem(problem)
+        agents = load_agents(agent, loaded, agent_settings(options))
+        return command(problem=loaded, agents=agents, **options)
+
+    return agent_options(told)  # type: ignore[return-value]
+
+
+def one_agent(agents: list[Agent]) -> Agent:
+    """The agent of a command that takes one."""
     if len(agents) != 1:
         raise click.UsageError("this command takes one agent at a time")
     return agents[0]

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import (
-    agent_options,
-    agent_settings,
     bar,
     console,
     json_option,
-    load_agent,
-    load_agents,
     load_problem,
     number,
+    one_agent,
+    option,
     percent,
     print_ceiling,
     print_cut_off,
@@ -29,6 +27,7 @@ from rhoplan.app.cli.common import (
     signed,
     weight_of,
     weight_options,
+    with_agents,
 )
 from rhoplan.app.records import decision_record, one_or_more, score_record, solution_record
 
@@ -44,22 +43,20 @@ MOST_ROWS = 10
 @click.command("decide")
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For planners that sample.")
-@agent_options
+@option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
+@with_agents
 @json_option
-def decide_command(problem: str, given: tuple[str, ...], seed: int, agent: str, as_json: bool, **options: Any) -> None:
+def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.agents.policy import decide
     from rhoplan.belief.situation import observe_all
 
-    loaded = load_problem(problem)
-    chosen = load_agent(agent, loaded, options)
-    evidence = [pair for text in given for pair in parse_evidence(text)]
-    decision = decide(loaded, chosen, observe_all(loaded, evidence), seed=seed)
+    agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
+    decision = decide(problem, agent, observe_all(problem, evidence), seed=seed)
     if as_json:
-        print_json(decision_record(loaded, chosen, decision, evidence))
+        print_json(decision_record(problem, agent, decision, evidence))
     else:
-        print_decision(loaded, chosen, decision, evidence)
+        print_decision(problem, agent, decision, evidence)
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
@@ -127,24 +124,20 @@ def agent_line(agent: Agent, problem: Problem) -> str:
 @problem_argument
 @click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
-@agent_options
+@with_agents
 @json_option
-def evaluate_command(
-    problem: str, world: str | None, cap: int | None, agent: str, as_json: bool, **options: Any
-) -> None:
+def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, cap: int | None, as_json: bool) -> None:
     """Exact score of an agent in PROBLEM: no episode is simulated."""
     from rhoplan.scoring.evaluate import evaluate
 
-    loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
     truth = load_problem(world) if world else None
-    scores = [evaluate(loaded, chosen, world=truth, cap=cap) for chosen in agents]
+    scores = [evaluate(problem, agent, world=truth, cap=cap) for agent in agents]
     if as_json:
-        print_json(one_or_more([score_record(loaded, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
+        print_json(one_or_more([score_record(problem, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
     else:
-        print_scores(loaded, agents, scores, truth)
-        print_cut_off(truth or loaded, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
-        print_ceiling(loaded)
+        print_scores(problem, agents, scores, truth)
+        print_cut_off(truth or problem, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
+        print_ceiling(problem)
 
 
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
@@ -179,20 +172,11 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @click.command("solve")
 @problem_argument
 @weight_options
-@click.option("--gap", type=float, default=1e-3, show_default=True, help="How close the bounds must come.")
-@click.option("--time-limit", type=float, default=600.0, show_default=True, help="Seconds to work at most.")
-@click.option("--memory", type=float, default=4.0, show_default=True, help="GB the graph may take.")
+@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
+@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
+@option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @json_option
-def solve_command(
-    problem: str,
-    weight: float | None,
-    unit: str,
-    discount: float | None,
-    gap: float,
-    time_limit: float,
-    memory: float,
-    as_json: bool,
-) -> None:
+def solve_command(problem: str, time_limit: float, memory: float, as_json: bool, **asked: Any) -> None:
     """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given."""
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve
@@ -200,8 +184,8 @@ def solve_command(
     loaded = load_problem(problem)
     if not (time_limit > 0 and 0 < memory < math.inf):
         raise click.UsageError("--time-limit and --memory must be numbers above 0")
-    weight = 0.0 if weight is None else weight
-    discount = loaded.discount if discount is None else discount
+    weight, unit, gap = asked["weight"] or 0.0, asked["unit"], asked["gap"]
+    discount = loaded.discount if asked["discount"] is None else asked["discount"]
     out = console()
 
     def tell(lower: float, upper: float, nodes: int) -> None:
@@ -234,16 +218,21 @@ def solve_command(
 
 @click.command("report")
 @problem_argument
-@click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True,
+@option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
     help="Where the page goes; .svg, .mmd and .txt are written beside it.",
-)  # fmt: skip
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True,
+)
+@option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
     help="Seconds for the search of what would change the first action.",
-)  # fmt: skip
-@agent_options
-def report_command(problem: str, out: Path, budget: float, agent: str, **options: Any) -> None:
+)
+@with_agents
+def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
     from rhoplan.report.page.page import write_report
@@ -251,8 +240,7 @@ def report_command(problem: str, out: Path, budget: float, agent: str, **options
     if math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
     _check_place(out)
-    loaded = load_problem(problem)
-    report = make_report(loaded, load_agent(agent, loaded, options), budget=budget)
+    report = make_report(problem, one_agent(agents), budget=budget)
     try:
         written = write_report(report, out)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,9 @@ from rhoplan.app.cli.common import (
     agent_settings,
     console,
     json_option,
-    load_agents,
     load_problem,
     number,
+    option,
     percent,
     print_ceiling,
     print_cut_off,
@@ -27,6 +28,7 @@ from rhoplan.app.cli.common import (
     show_rows,
     signed,
     weight_of,
+    with_agents,
 )
 from rhoplan.app.records import estimate_record, one_or_more
 
@@ -49,22 +51,14 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 @click.command("simulate")
 @problem_argument
 @click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
-@click.option("--seeds", default="42,123,456,789,1024", show_default=True, help="Seeds, with commas.")
-@click.option("--episodes", type=int, default=1000, show_default=True, help="Episodes for each seed.")
+@option("--seeds", default="42,123,456,789,1024", help="Seeds, with commas.")
+@option("--episodes", type=int, default=1000, help="Episodes for each seed.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
-@click.option("--jobs", type=int, default=1, show_default=True, help="Processes to use.")
-@agent_options
+@option("--jobs", type=int, default=1, help="Processes to use.")
+@with_agents
 @json_option
 def simulate_command(
-    problem: str,
-    world: str | None,
-    seeds: str,
-    episodes: int,
-    cap: int | None,
-    jobs: int,
-    agent: str,
-    as_json: bool,
-    **options: Any,
+    problem: Problem, agents: list[Agent], world: str | None, seeds: str, cap: int | None, as_json: bool, **how: int
 ) -> None:
     """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
     from rich.console import Console
@@ -72,29 +66,21 @@ def simulate_command(
 
     from rhoplan.scoring.simulate import simulate
 
-    loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
-    truth = load_problem(world) if world else None
-    numbers = parse_seeds(seeds)
-    estimates = []
-    errors = Console(stderr=True)
+    truth, numbers = load_problem(world) if world else None, parse_seeds(seeds)
+    estimates, errors = [], Console(stderr=True)
     with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
-        for chosen in agents:
-            task = bar.add_task(chosen.name, total=episodes * len(numbers))
-            estimates.append(
-                simulate(
-                    loaded, chosen, world=truth, seeds=numbers, episodes=episodes, cap=cap, jobs=jobs,
-                    progress=lambda done, task=task: bar.advance(task, done),  # type: ignore[misc]
-                )
-            )  # fmt: skip
+        for agent in agents:
+            advance = partial(bar.advance, bar.add_task(agent.name, total=how["episodes"] * len(numbers)))
+            estimates.append(simulate(problem, agent, world=truth, seeds=numbers, cap=cap, progress=advance, **how))
     if as_json:
-        print_json(one_or_more([estimate_record(loaded, a, e, truth) for a, e in zip(agents, estimates, strict=True)]))
+        told = [estimate_record(problem, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
+        print_json(one_or_more(told))
     else:
-        print_estimates(loaded, agents, estimates, truth)
+        print_estimates(problem, agents, estimates, truth)
         print_errors_from(agents, estimates)
-        print_cut_off(truth or loaded, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
-        print_ceiling(truth or loaded)
-    warn_of_unseen_losses(loaded, agents, estimates)
+        print_cut_off(truth or problem, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
+        print_ceiling(truth or problem)
+    warn_of_unseen_losses(problem, agents, estimates)
 
 
 def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estimate], world: Problem | None) -> None:

@@ -5,28 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rhoplan.app.cli.common import (
     AGENT_OPTIONS,
-    agent_options,
     bar,
     console,
-    load_agent,
     load_problem,
     number,
+    one_agent,
     print_json,
     problem_argument,
     show_rows,
     signed,
+    with_agents,
 )
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Advice
     from rhoplan.advice.journal import Case
+    from rhoplan.agents.agent import Agent
     from rhoplan.model.problem import Problem
 
 MOST_STATES = 8
@@ -53,29 +54,28 @@ quit                            leave; the case is kept where --case says
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
-@agent_options
-def advise_command(problem: str, case_file: Path | None, log: Path | None, agent: str, **options: Any) -> None:
+@with_agents
+def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None, log: Path | None) -> None:
     """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
 
     Type `help` for what can be said. Input may be piped in, one entry per line.
     """
     from rhoplan.advice.journal import Case, load_case
 
-    loaded = load_problem(problem)
-    adviser = load_agent(agent, loaded, options)
+    adviser = one_agent(agents)
     if case_file and case_file.exists():
-        case = load_case(case_file, loaded, adviser if _asked_for_an_agent() else None)
+        case = load_case(case_file, problem, adviser if _asked_for_an_agent() else None)
     else:
-        case = Case(loaded, adviser)
+        case = Case(problem, adviser)
     out, over = console(), case.ended
     if not over:
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
-        show_advice(loaded, case.advice())
+        show_advice(problem, case.advice())
         _converse(case, case_file)
     if case.ended:
         from rhoplan.advice.words import counted, money
 
-        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, loaded.unit)}"
+        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, problem.unit)}"
         out.print(f"\nCommitted: {case.entries[-1]['commit']}, {paid}")
         if log and not over:
             case.append_to(log)
