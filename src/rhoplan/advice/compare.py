@@ -76,21 +76,12 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plan
     plans = plans or Plans(problem, node_limit=MOST_NODES)
     asked = _planned("asked", plans, agent)
     plain, deep = cost_only(problem, agent, seconds=seconds, plans=plans)
-    rows = (
-        _commit_now(plans.graph),
-        _all_tests(problem),
-        plain,
-        *_efe(plans, agent),
-        asked,
-        _optimum(problem, plain, deep, seconds),
-    )
-    return tuple(_told(problem, row) for row in rows)
-
-
-def _told(problem: Problem, row: Row) -> Row:
-    """`row` with a note on cases that are cut off."""
-    words = cut_off(problem, row.truncated or 0.0)
-    return replace(row, note="; ".join(filter(None, [row.note, words])))
+    efe = make_agent("efe", problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
+    others = [_planned("efe", plans, efe)] if agent.name != "efe" else []
+    rows = [_commit_now(plans.graph), _all_tests(problem), plain, *others, asked]
+    rows.append(_optimum(problem, plain, deep, seconds))
+    notes = [filter(None, [row.note, cut_off(problem, row.truncated or 0.0)]) for row in rows]
+    return tuple(replace(row, note="; ".join(note)) for row, note in zip(rows, notes, strict=True))
 
 
 def deepest(problem: Problem) -> int | None:
@@ -187,12 +178,6 @@ def _all_tests(problem: Problem) -> Row:
     first = found.run[0] if found.run else found.commit
     spent = {"tests": float(len(found.run)), "cost": found.cost, "cost_90": found.cost, "truncated": 0.0}
     return _row("all-tests", label, first, reward=found.reward, right=found.right, note=note, **spent)
-
-
-def _efe(plans: Plans, agent: Agent) -> tuple[Row, ...]:
-    """The row of EFE with the agent's horizon and unit; none where the agent is that."""
-    efe = make_agent("efe", plans.problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
-    return () if agent.name == "efe" else (_planned("efe", plans, efe),)
 
 
 def _planned(key: str, plans: Plans, agent: Agent) -> Row:

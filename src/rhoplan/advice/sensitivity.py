@@ -124,8 +124,9 @@ def flips(
     found: list[Flip] = []
     for start in range(0, len(chosen), SIDE_BY_SIDE):
         group = chosen[start : start + SIDE_BY_SIDE]
-        for parameter, line in zip(group, asker.lines(group, end), strict=True):
-            found.append(_flip(parameter, asker.now, line))
+        for p, line in zip(group, asker.lines(group, end), strict=True):
+            down, up = (_edge(p, line, side) for side in (-1, 1))
+            found.append(Flip(p.id, p.kind, p.names, p.quantity, p.value, asker.now, down, up))
     return tuple(found)
 
 
@@ -190,7 +191,8 @@ class _Asker:
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
         convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
+        ranges = [[value for side in (-1, 1) for value in _steps(p, side)] for p in group]
+        lines = [Line(p.value, r, is_convex=p.is_convex and convex) for p, r in zip(group, ranges, strict=True)]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
@@ -265,13 +267,6 @@ class _Asker:
         return Answer(value, action, action == self.now, ordered, allowed)
 
 
-def _flip(parameter: Parameter, now: str, line: Line) -> Flip:
-    down, up = (_edge(parameter, line, side) for side in (-1, 1))
-    return Flip(
-        parameter.id, parameter.kind, parameter.names, parameter.quantity, parameter.value, now, down, up
-    )  # fmt: skip
-
-
 def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     limit = parameter.low if side < 0 else parameter.high
     inside, outside = line.inside(side), line.outside(side)
@@ -287,12 +282,8 @@ def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     return Edge("does not flip", inside[-1].value if missing else limit, is_nearest=sure)
 
 
-def _range(parameter: Parameter) -> list[float]:
-    """Values to look at first, both ways from the parameter's own to the ends of its range."""
-    return [value for side in (-1, 1) for value in _steps(parameter, side)]
-
-
 def _steps(parameter: Parameter, side: int) -> list[float]:
+    """Values to look at first, one way from the parameter's own to the end of its range."""
     is_probability = parameter.quantity == "probability"
     low, high = (SURE, 1 - SURE) if is_probability else (parameter.low, parameter.high)
     end = low if side < 0 else high

@@ -39,7 +39,8 @@ class Sheet:
 def sheets(pathway: Pathway) -> tuple[Sheet, ...]:
     """The drawings of `pathway`, the one with the first step first."""
     for smallest in FOLDED:
-        small = _small(pathway.root, smallest)
+        steps = _open(pathway.root, 0, {})
+        small = {step.number: IN_TABLE for step, depth in steps if depth and step.share < smallest}
         size = measured(pathway, folded=small, width=WIDTH)
         if _fits(size):
             svg = draw(pathway, folded=small, width=WIDTH)
@@ -99,10 +100,6 @@ def _cuts(pathway: Pathway, root: Node, ends: dict[int, str], size: Size) -> lis
 
 def _fits(size: Size) -> bool:
     return size.height <= HEIGHT and not size.is_cramped
-
-
-def _small(root: Node, smallest: float) -> dict[int, str]:
-    return {step.number: IN_TABLE for step, depth in _open(root, 0, {}) if depth and step.share < smallest}
 
 
 def _open(node: Node, depth: int, ends: dict[int, str]) -> Iterator[tuple[Step, int]]:

@@ -135,7 +135,7 @@ def _ask() -> str | None:
 
 def respond(case: Case, line: str) -> str:
     """Do what `line` says; text to show, empty where the new advice says it all."""
-    line, why = _reason(line)
+    line, why = (part.strip() for part in f" {line} ".partition(" because ")[::2])
     words = line.split()
     first = words[0].lower() if words else ""
     rest = line[len(first) :].strip()
@@ -175,12 +175,6 @@ def respond(case: Case, line: str) -> str:
         return ""
     case.enter(*_pair(case, line), why)
     return ""
-
-
-def _reason(line: str) -> tuple[str, str]:
-    """What `line` says to do, and the reason after the word because."""
-    what, _, why = f" {line} ".partition(" because ")
-    return what.strip(), why.strip()
 
 
 def _pair(case: Case, text: str) -> tuple[str, str]:

@@ -262,7 +262,8 @@ class Bounds:
         for visible, positions in graph.by_visible(new):
             nodes = new[positions]
             beliefs = graph.beliefs(nodes)
-            perfect = self._perfect(nodes, beliefs)
+            # Knowing the state for nothing, and gaining all its entropy.
+            perfect = beliefs @ self._corners() + self.weight * self._entropy(nodes)
             going = graph.menus[visible].going
             for slot, revelation in enumerate(going[len(going) // 2 :]):
                 rows = beliefs @ revelation.likelihood
@@ -284,10 +285,6 @@ class Bounds:
             after = {action.name for action in self.problem.menu(test.leads_to[0])}
             self._opening[visible, slot] = not after <= before
         return self._opening[visible, slot]
-
-    def _perfect(self, nodes: Ids, beliefs: Array) -> Array:
-        """Value (n,) of knowing the state for nothing and gaining all its entropy."""
-        return beliefs @ self._corners() + self.weight * self._entropy(nodes)
 
     def _corners(self) -> Array:
         """Upper value (S,) of each state once it is known; with a discount a loss can be put off for ever."""
