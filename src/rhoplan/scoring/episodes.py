@@ -194,7 +194,7 @@ class Walk:
     def _menu(self, visible: int) -> WorldMenu:
         if visible not in self._menus:
             mine = self.graph.menus[visible]
-            if self.world is not self.problem and not self.problem.is_flat:
+            if self.world is not self.problem:
                 check_menu(self.problem, self.world, self.graph.visibles[visible])
             theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
             self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)

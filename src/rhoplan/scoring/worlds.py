@@ -120,8 +120,7 @@ class TranslatedMenu(CachedMenu):
     def build(self, visible: Any) -> tuple[Action, ...]:
         # Which tests may be run is for the agent's rules to say; the world says what they cost and show.
         offered = getattr(self.world.menu, "whatever", self.world.menu)
-        if not self.problem.is_flat:
-            check_menu(self.problem, self.world, visible)
+        check_menu(self.problem, self.world, visible)
         theirs = {action.name: action for action in offered(visible)}
         return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(visible))
 
@@ -139,7 +138,7 @@ class TranslatedMenu(CachedMenu):
 def check_world(problem: Problem, world: Problem) -> None:
     """Raise ProblemError unless an agent whose model is `problem` can begin in `world`.
 
-    Of an observe-then-commit problem that is all there is to check; elsewhere `check_menu` checks what is met later.
+    `check_menu` checks what is met later.
     """
     if problem.is_flat != world.is_flat:
         kinds = ("an observe-then-commit problem", "a problem with visible states of its own")
@@ -159,7 +158,12 @@ def check_world(problem: Problem, world: Problem) -> None:
 
 
 def check_menu(problem: Problem, world: Problem, visible: Visible) -> None:
-    """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places."""
+    """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places.
+
+    Of an observe-then-commit problem `check_world` has looked at everything that any menu can offer.
+    """
+    if problem.is_flat:
+        return
     where = f" in visible state {visible!r}"
     theirs = {action.name: action for action in world.menu(visible)}
     _check_actions(world, problem.menu(visible), theirs.values(), where)
