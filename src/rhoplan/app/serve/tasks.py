@@ -9,8 +9,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rhoplan.advice.case import advise, without
+from rhoplan.advice.compare import compare, frontier
+from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.pathway import pathway as draw
+from rhoplan.advice.replay import replay_text
+from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
@@ -18,14 +25,18 @@ from rhoplan.app import records
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf
+from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.io.model_file import write_model
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
-
-if TYPE_CHECKING:
-    from rhoplan.advice.journal import Case
+from rhoplan.planning.certified.solve import solve
+from rhoplan.problems.registry import WORKED_MODELS
+from rhoplan.report.content import make_report
+from rhoplan.report.page.page import page
+from rhoplan.scoring.evaluate import evaluate
 
 SHARE_OF_LIMIT = 0.7
 """Part of the time limit after which work that can stop with what it has does stop."""
@@ -92,8 +103,6 @@ class Asked:
 
     def graph(self, problem: Problem, key: str, unavailable: Iterable[str]) -> Graph:
         """The graph of `problem`, at hand under `key`, without tests that cannot be had."""
-        from rhoplan.advice.case import without
-
         if not unavailable:
             problem.flat  # noqa: B018  (says so where the problem is not flat)
             return shared_graph(problem)
@@ -101,26 +110,17 @@ class Asked:
         return shared_graph(self.shelf.get(name, lambda: replace(without(problem, unavailable))))
 
     def advice(self, problem: Problem, key: str, agent: Agent) -> Record:
-        from rhoplan.advice.case import advise
-
         left = self.unavailable
         found = advise(problem, agent, self.given, unavailable=left, graph=self.graph(problem, key, left))
         return records.advice_record(problem, agent, found)
 
     def case(self, problem: Problem, key: str, agent: Agent) -> Case:
         """A case without entries, planned on the graphs at hand."""
-        from rhoplan.advice.journal import Case
-
         return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left))
 
 
 def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
-    from rhoplan.advice.journal import digest
-    from rhoplan.advice.variations import stake
-    from rhoplan.io.model_file import write_model
-    from rhoplan.problems.registry import WORKED_MODELS
-
     problem, source = asked.problem, asked.source
     text, flat = source.text, problem.is_flat
     if text is None and flat:
@@ -195,8 +195,6 @@ def situation(asked: Asked) -> Record:
 
 def journal(asked: Asked) -> Record:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
-    from rhoplan.advice.journal import agent_of
-
     problem, agent = asked.problem, asked.agent
     case = asked.case(problem, asked.key, agent)
     for place, entry in enumerate(asked.request["entries"]):
@@ -214,9 +212,6 @@ def journal(asked: Asked) -> Record:
 
 def replayed(asked: Asked) -> Record:
     """`rhoplan replay --json`, and the last case, to go on with."""
-    from rhoplan.advice.journal import agent_of
-    from rhoplan.advice.replay import replay_text
-    from rhoplan.belief.information import per_nat
 
     def start(record: Record) -> Case:
         kept = Source(record["problem"], record["model"])
@@ -235,8 +230,6 @@ def replayed(asked: Asked) -> Record:
 
 def evaluation(asked: Asked) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
-    from rhoplan.scoring.evaluate import evaluate
-
     problem = asked.problem
     world = asked.named("world", asked.request["world"]) if asked.get("world") else None
     agents = asked.agents(problem)
@@ -248,9 +241,6 @@ def evaluation(asked: Asked) -> Any:
 
 def solution(asked: Asked) -> Record:
     """`rhoplan solve --json`; stops within the time and memory of the server with the bounds it has."""
-    from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve
-
     problem, request = asked.problem, asked.request
     weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
@@ -264,8 +254,6 @@ def solution(asked: Asked) -> Record:
 
 def pathway(asked: Asked) -> Record:
     """The recommended pathway as a tree."""
-    from rhoplan.advice.pathway import pathway as draw
-
     problem, left = asked.problem, asked.unavailable
     graph = asked.graph(problem, asked.key, left)
     settings = {key: asked.request[key] for key in ("smallest", "most_nodes") if asked.get(key) is not None}
@@ -274,8 +262,6 @@ def pathway(asked: Asked) -> Record:
 
 def comparison(asked: Asked) -> Record:
     """Ways of deciding side by side, and reward against success over the weight."""
-    from rhoplan.advice.compare import compare, frontier
-
     problem, agent, seconds = asked.problem, asked.agent, min(5.0, asked.seconds / 2)
     rows = compare(problem, agent, seconds=seconds)
     drawn = asked.request.get("frontier", True)
@@ -285,8 +271,6 @@ def comparison(asked: Asked) -> Record:
 
 def what_if(asked: Asked) -> Record:
     """Advice with other numbers, the advice without them, the numbers, and where the first action flips."""
-    from rhoplan.advice.sensitivity import flips
-
     base, request = asked.problem, asked.request
     key, problem, agent = _changed(asked)
     told = asked.advice(problem, key, agent)
@@ -304,8 +288,6 @@ def what_if(asked: Asked) -> Record:
 
 def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
     """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
-    from rhoplan.advice.variations import with_values
-
     parts = {name: asked.request[name] for name in ("prior", "costs", "rewards", "first_prices") if asked.get(name)}
     problem = overridden(asked.problem, **parts) if parts else asked.problem
     values = asked.get("values") or {}
@@ -322,9 +304,6 @@ def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
 
 def printable(asked: Asked) -> Record:
     """The printable report as a page, made within the time limit."""
-    from rhoplan.report.content import make_report
-    from rhoplan.report.page.page import page
-
     parts = asked.seconds
     report = make_report(asked.problem, asked.agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2))
     return {"html": page(report)}
