@@ -294,8 +294,8 @@ def _explore(problem: Problem, most: int, *, deep: bool) -> tuple[list[Visible],
         visibles.append(visible)
         for action in problem.menu(visible):
             actions.setdefault((action.name, *action.outcomes), action)
-            possible = zip(action.leads_to, action.likelihood.any(axis=0).tolist(), strict=True)
-            fresh = [v for v, can in possible if v not in known and (can or len(action.leads_to) == 1)]
+            columns = zip(action.leads_to, action.likelihood.T, strict=True)
+            fresh = [v for v, chances in columns if v not in known and chances.any()]
             found += dict.fromkeys(fresh)
             known.update(fresh)
     return visibles, list(actions.values()), not found

@@ -52,8 +52,8 @@ def serve_command(
         raise MissingExtra("serve", error.name) from None
     opened = [open_model(model) for model in models]
     local = host in LOOPBACK
-    kept = {"memory": int(memory * 1e9), "request_bytes": size, "hosts": LOOPBACK if local else ()}
-    settings = Settings(workers=workers or USUAL.workers, **kept, **limits)
+    limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": LOOPBACK if local else ()}
+    settings = Settings(workers=workers or USUAL.workers, **limits)
     listening = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
     click.echo(f"rhoplan is at {address} (ctrl-c ends it)")
