@@ -21,7 +21,7 @@ from adversary.engine import check_decide, check_evaluate
 from adversary.examine import CHECKS, examine
 from adversary.files import as_yaml, draw_file
 from adversary.ledger import Ledger
-from adversary.oracle import Goal, Oracle, Places, winners
+from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
 from rhoplan.advice import bands as advice_bands
@@ -131,7 +131,7 @@ def test_oracle_knows_tiger():
     [([1.0, 1.0], [0]), ([1.0, 1.0 + 1e-15], [0]), ([1.0, 1.0 + 1e-11], [0, 1]), ([1.0, 1.0 + 1e-8], [1])],
 )
 def test_ties_are_ties_doubtful_or_none(values, expected):
-    assert winners(values, 1.0) == expected
+    assert winners([Worth(value, 1.0) for value in values]) == expected
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def test_rewards_that_are_off_by_a_ten_millionth_are_found():
 def test_a_broken_tie_rule_is_found(monkeypatch):
     """The last of equals instead of the first: symmetric models are full of exact ties."""
 
-    def last(values, gains=0.0):
+    def last(values, gains=0.0, exactly=None):
         best = values.max(axis=1)
         close = values >= best[:, None] - 1e-12 * abs(best[:, None])
         return values.shape[1] - 1 - close[:, ::-1].argmax(axis=1)

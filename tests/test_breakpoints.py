@@ -195,7 +195,7 @@ def test_lines_are_tangents_of_the_planned_values(seed):
         return np.concatenate([ending[:, None], going], axis=1)[0]
 
     for weight in (0.0, 0.7, 30.0):
-        values, slopes = (part[0] for part in lines(graph, root, np.array([weight]), horizon))
+        values, slopes, _ = (part[0] for part in lines(graph, root, np.array([weight]), horizon))
         assert values == pytest.approx(planned(weight), abs=CLOSE)
         for other in (0.0, 0.5, 5.0, 100.0):
             assert np.all(planned(other) >= values + slopes * (other - weight) - CLOSE)

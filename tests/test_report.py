@@ -21,6 +21,7 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.problems.registry import make
 from rhoplan.report.content import Report, make_report
 from rhoplan.report.page.page import page, write_report
+from serving import PATIENCE
 from test_sheets import ODD, odd_problem
 
 CHROMIUM = os.environ.get("RHOPLAN_CHROMIUM", "/usr/bin/chromium")
@@ -261,7 +262,10 @@ def test_the_weight_is_told_with_its_steps():
 
 
 def test_of_many_steps_the_table_has_those_that_buy_something():
-    report, text = report_of("printer"), Words(page_of("printer"))
+    problem = make("printer")
+    report = make_report(problem, make_agent("efe", problem), seconds=PATIENCE, budget=0.05)
+    drawn = page(report)
+    text = Words(drawn)
     start = next(k for k, row in enumerate(text.rows) if row and row[0] == "weight, minutes per nat")
     shown = []
     for row in text.rows[start + 1 :]:
@@ -276,7 +280,7 @@ def test_of_many_steps_the_table_has_those_that_buy_something():
             best = point.success
             wanted.append(percent(point.success))
     assert {row[2] for row in shown} == {*wanted, percent(report.pathway.ahead.right)}
-    marked = re.findall(r"<tr class=mine><td>([^<]+) to ([^<]+)</td><td class='n'>([^<]+)<", page_of("printer"))
+    marked = re.findall(r"<tr class=mine><td>([^<]+) to ([^<]+)</td><td class='n'>([^<]+)<", drawn)
     ours = [row for row in marked if row[2] == f"{-report.pathway.ahead.reward:.2f}"]
     assert [float(lower) <= 1 <= float(upper) for lower, upper, _ in ours] == [True]
 

@@ -222,3 +222,36 @@ def test_distance_is_relative_and_of_probabilities_in_odds() -> None:
         expected = abs(np.log(odds)) if odds else abs(edge.value / flip.value - 1)
         assert edge.distance == pytest.approx(expected)
         assert flip.as_dict()["nearest"] == min(flip.down.distance, flip.up.distance)
+
+
+def test_a_giant_loss_elsewhere_does_not_hide_a_flip() -> None:
+    """A rival 2e13 below the others made differences of 1e4 look like rounding: a flip was said not to exist."""
+    rows = np.array([[0.25, 0.75], [2 / 3, 1 / 3], [1 / 13, 12 / 13]])
+    problem = observe_then_commit(
+        "giant",
+        ("rare", "usual", "other"),
+        prior=np.array([4e-14, 1 - 1e-9 - 4e-14, 1e-9]),
+        tests=(Test("t", 0.015, ("n", "p"), rows),),
+        commits=(
+            Commit("go", np.array([-9e15, 14.5, -9.5])),
+            Commit("no", np.array([-26.5, -2e13, 6.0])),
+        ),
+    )
+    agent = make_agent("efe", problem, horizon=1, unit="bits")
+
+    found = {flip.names: flip for flip in flips(problem, agent, only=["prior"])}
+    edge = found["other",].up
+
+    assert edge.status == "flips"
+    assert edge.then == "t"
+    for value, expected in ((edge.before, "go"), (edge.beyond, "t")):
+        assert value is not None
+        rest = problem.prior[:2] / problem.prior[:2].sum() * (1 - value)
+        other = observe_then_commit(
+            "other",
+            problem.states,
+            prior=np.append(rest, value),
+            tests=problem.flat.tests,
+            commits=problem.flat.commits,
+        )
+        assert decide(other, agent).choice == expected

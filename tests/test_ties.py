@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.advice.sensitivity import flips
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
+from rhoplan.scoring.steps import policy_steps
 
 
 def test_best_wins_and_ties_go_to_the_first() -> None:
@@ -60,6 +62,62 @@ def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
     assert score.reward == pytest.approx(-5.001 * scale, rel=1e-9)
     assert best.lower == best.reward == pytest.approx(-5.001 * scale, rel=1e-9)
     assert best.first == "t"
+
+
+def prize(weight: float) -> tuple[rhoplan.Problem, rhoplan.Agent]:
+    """A commit that pays 1e13 in a rare state and loses half of that elsewhere: nobody would take it."""
+    rows = np.array([[0.45, 0.4, 0.15], [0.42, 0.31, 0.27]])
+    problem = rhoplan.observe_then_commit(
+        "prize",
+        ("rare", "usual"),
+        prior=np.array([0.007, 0.993]),
+        tests=(rhoplan.Test("t", 0.061, ("x", "y", "z"), rows, repeatable=False),),
+        commits=(
+            rhoplan.Commit("stay", np.array([-7.5, -1.5])),
+            rhoplan.Commit("play", np.array([1e13, -5e12])),
+        ),
+    )
+    return problem, rhoplan.make_agent("planning-ig", problem, weight=weight, horizon=1)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0.0, "stay"), (10.0, "stay"), (1e3, "t")])
+def test_a_prize_that_nobody_plays_for_makes_no_tie(weight: float, first: str) -> None:
+    """What the test tells is worth 0.0036 at weight 1: the difference is a hair of the prize and none of the values."""
+    problem, agent = prize(weight)
+    decision, best = rhoplan.decide(problem, agent), rhoplan.solve(problem, weight=weight, gap=1e-9)
+    test, stay, _ = decision.actions
+
+    assert (decision.choice, best.first) == (first, first)
+    assert decision.margin == pytest.approx(abs(stay.value - test.value), rel=1e-12)
+    assert decision.margin > 0.01
+    assert best.lower == pytest.approx(max(stay.value, test.value), rel=1e-12)
+
+
+def test_where_the_choice_changes_does_not_hang_on_such_a_prize() -> None:
+    problem, agent = prize(10.0)
+    told = rhoplan.decide(problem, agent).actions[0].information
+    crossing = 0.061 / told
+
+    (flip,) = flips(problem, agent, only=["weight"])
+    steps = policy_steps(problem, horizon=1, high=2 * crossing)
+
+    assert flip.up.value == pytest.approx(crossing, rel=1e-5)
+    assert [step.lower for step in steps] == pytest.approx([0.0, crossing], rel=1e-9)
+
+
+def test_doubtful_ties_are_settled_by_the_gains_that_are_there() -> None:
+    values, most = np.array([[1.0, 1.5, -9.0], [0.0, 1e-6, -1.0]]), np.array([1e13, 1e13])
+
+    assert choose(values, most).tolist() == [0, 0]
+    assert choose(values, most, lambda rows: np.zeros((len(rows), 3))).tolist() == [1, 1]
+    # The gains of a third value make no tie of two others; those of either of the two do.
+    assert choose(values, most, lambda rows: np.array([[0.0, 0.0, 1e13]] * len(rows))).tolist() == [1, 1]
+    assert choose(values, most, lambda rows: np.array([[0.0, 1e13, 0.0]] * len(rows))).tolist() == [0, 0]
+    assert choose(values, most, lambda rows: np.array([[1e13, 0.0, 0.0]] * len(rows))).tolist() == [0, 0]
+
+
+def test_what_is_never_offered_ties_with_nothing() -> None:
+    assert choose(np.array([[-np.inf, 1.0, 2.0]]), 1e13, lambda rows: np.zeros((1, 3))).tolist() == [2]
 
 
 def test_information_at_near_certainty_makes_no_tie() -> None:

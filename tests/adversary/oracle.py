@@ -74,7 +74,6 @@ class Places:
         self._whole = [test.whole for test in model.tests]
         self._joint = {self.start: (tuple(int(share * common) for share in model.prior), common)}
         self.rewards = [[float(value) for value in row] for row in model.rewards]
-        self.gains = [max(0.0, *(row[s] for row in self.rewards)) for s in range(len(model.states))]
         self.chances = cache(self._chances)
         self.allowed = cache(self._allowed)
         self.belief = cache(self._belief)
@@ -205,25 +204,17 @@ class Oracle:
         size = price + goal.weight * max(told, 1e-6 * bool(len(self.places.model.states) > 1)) + follows.size
         return Parts(price, told, follows, Worth(value, size))
 
-    def scale(self, evidence: Evidence, best: float) -> float:
-        """The size at hand, of which the tie rule takes its share."""
-        goal, belief = self.goal, self.places.belief(evidence)
-        gains = math.fsum(b * g for b, g in zip(belief, self.places.gains, strict=True)) if goal.commits_count else 0.0
-        return abs(best) + 2 * (gains + goal.weight * self.places.entropy(evidence))
-
     def endings(self, evidence: Evidence) -> list[int]:
         """Commits that may be the one taken: one, unless a tie is doubtful."""
-        values = [worth.value for worth in self.commits(evidence)]
-        gains = math.fsum(b * g for b, g in zip(self.places.belief(evidence), self.places.gains, strict=True))
-        return winners(values, abs(max(values)) + 2 * gains)
+        return winners(self.commits(evidence))
 
     def _choices(self, evidence: Evidence) -> list[Action]:
         """Actions that may be the one taken at `evidence`: one, unless a tie is doubtful."""
         tests = list(self.places.allowed(evidence))
-        ending = max(self.commits(evidence)).value if self.goal.commits_count else 0.0
-        values = [ending, *(self.parts(evidence, test, self.goal.horizon).worth.value for test in tests)]
+        ending = max(self.commits(evidence)) if self.goal.commits_count else Worth(0.0, 0.0)
+        worths = [ending, *(self.parts(evidence, test, self.goal.horizon).worth for test in tests)]
         found: list[Action] = []
-        for place in winners(values, self.scale(evidence, max(values))):
+        for place in winners(worths, 2 * self.goal.weight * self.places.entropy(evidence)):
             if place:
                 found.append(("test", tests[place - 1]))
             else:
@@ -256,11 +247,19 @@ class Oracle:
         return [(action, weight / total) for action, weight in weights.items()]
 
 
-def winners(values: list[float], scale: float) -> list[int]:
-    """Indices of which one wins: the first of the values that tie with the best."""
-    best = max(values)
-    surely = next(i for i, value in enumerate(values) if best - value <= SURE_TIE * scale)
-    return [i for i, value in enumerate(values[: surely + 1]) if best - value <= SURE_WIN * scale or i == surely]
+def winners(worths: list[Worth], more: float = 0.0) -> list[int]:
+    """Indices of which one wins: the first of those that tie with the best, by the larger of the two sizes.
+
+    more: what every size is larger by, since information is a difference of entropies.
+    """
+    best = max(worths)
+
+    def apart(worth: Worth) -> float:
+        size = max(best.size, worth.size) + more
+        return (best.value - worth.value) / size if size else 0.0
+
+    surely = next(i for i, worth in enumerate(worths) if apart(worth) <= SURE_TIE)
+    return [i for i, worth in enumerate(worths[: surely + 1]) if apart(worth) <= SURE_WIN or i == surely]
 
 
 def _log_ratio(above: int, below: int) -> float:

@@ -21,7 +21,7 @@ CLOSE = 1e-6
 """Distance between the two sides of a change, as a share of its value; nothing is looked for in narrower gaps."""
 
 ROUNDING = 1e-9
-"""Differences below this share of the worths at hand are rounding: plans that only swap tests are worth the same."""
+"""Differences below this share of the two worths compared are rounding: plans that swap tests are worth the same."""
 
 MOST_DIVISIONS = 200
 """Values looked at per parameter to rule out nearer changes."""
@@ -144,12 +144,14 @@ def _rules_out(before: Answer | None, left: Answer, right: Answer, after: Answer
     if not left.worth.size or not right.worth.size:
         return False
     ends = np.stack([left.worth, right.worth], axis=1)
-    slack = ROUNDING * float(np.abs(ends[np.isfinite(ends)]).max())
+    sizes = np.abs(np.where(np.isfinite(ends), ends, 0.0)).max(axis=1)
+    slack = ROUNDING * np.maximum(sizes[0], sizes[1:])
     if left.allowed != right.allowed:
         low, high = sorted((left, right), key=lambda answer: answer.value)
-        return bool(high.worth[0] + slack >= low.worth[1:].max(initial=-math.inf))
+        return bool((high.worth[0] + slack >= low.worth[1:]).all())
     # Heights over the gap at its left and right end: chords of the other actions, lines of today's.
-    chords = ends[1:][np.isfinite(ends[1:]).any(axis=1)] - slack  # what the budget bars is no rival
+    rivals = np.isfinite(ends[1:]).any(axis=1)  # what the budget bars is no rival
+    chords = ends[1:][rivals] - slack[rivals][:, None]
     width, lines = right.value - left.value, []
     for one, other in ((before, left), (right, after)):
         if line := _line(one, other):

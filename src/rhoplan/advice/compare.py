@@ -203,7 +203,7 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
         proved = f"certified: no plan has an expected {word} {beyond} {sign * plain.reward + 0.0:,.6g}"
         taken = replace(plain, key="optimum", label=label, lower=plain.reward, upper=plain.reward, reached=True)
         return replace(taken, note=f"{proved}; the cost-only plan reaches it")
-    size = max(abs(plain.reward or 0.0), 1e-6 * float(problem.prior @ problem.flat.gains))
+    size = max(abs(plain.reward or 0.0), 1e-6 * (plain.cost or 0.0))
     gap = MARGIN * (size or 1e-6 * problem.reward_scale)
     found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
     proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"

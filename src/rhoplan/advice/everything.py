@@ -46,7 +46,7 @@ def all_tests(problem: Problem) -> Everything | None:
         joint = (joint[:, None, :] * test.likelihood.T[None, :, :]).reshape(-1, joint.shape[1])
         joint = joint[joint.any(axis=1)]
     worth = joint @ menu.payoff.T
-    chosen = choose(worth, joint @ menu.gains)
+    chosen = choose(worth, joint @ menu.gains, lambda rows: joint[rows] @ np.maximum(menu.payoff, 0.0).T)
     rows = np.arange(len(joint))
     shares: Array = np.bincount(chosen, weights=joint.sum(axis=1), minlength=len(menu.commits)).astype(float)
     return Everything(

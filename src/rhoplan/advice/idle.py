@@ -88,4 +88,5 @@ def _changes(graph: Graph, nodes: Ids, targets: NDArray[np.int32]) -> bool:
     after = targets[rows, columns].astype(np.int64)
     stays = graph.problem.flat.payoff[graph.stop_action[nodes[rows]]]
     kept, best = np.einsum("ns,ns->n", graph.beliefs(after), stays), graph.stop_reward[after]
-    return bool(np.any(best - kept > tolerance(best, graph.gains[after])))
+    gains = np.maximum(graph.stop_gains(after), np.einsum("ns,ns->n", graph.beliefs(after), np.maximum(stays, 0.0)))
+    return bool(np.any(best - kept > tolerance(best, gains)))

@@ -23,7 +23,6 @@ from rhoplan.agents.policy import Policy
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
-from rhoplan.graph.ties import choose
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
@@ -149,7 +148,7 @@ def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> 
     copies = layout.copies(problems)
     plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
     ending, going, _ = plan.action_values(copies.start, agent.horizon)
-    slots = choose(np.concatenate([ending[:, None], going], axis=1), plan.gains(copies.start)) - 1
+    slots = plan.chosen(copies.start, agent.horizon, ending, going)
     menu = layout.graph.menus[layout.graph.visible[layout.node]]
     names = [action.name for action in (*menu.ending, *menu.going)]
     choice = np.where(slots >= 0, len(menu.ending) + slots, copies.graph.stop_action[copies.start])

@@ -181,8 +181,17 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
 def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:
     """`actions` at `node` from the best to the worst by the one tie rule: ending actions win ties, then the first."""
     listed = sorted(actions, key=lambda action: action.kind != "commit")
-    gains = float(policy.plan.gains(np.array([node]))[0])
-    return [listed[place] for place in ranked(np.array([action.value for action in listed]), gains)]
+    plan, graph, nodes = policy.plan, policy.graph, np.array([node])
+
+    def exactly() -> Array:
+        scale = float(plan.utility.scale(graph, nodes)[0])
+        ending = graph.ending_gains(nodes, int(graph.visible[node]))[0] * plan.commits_count + scale
+        if policy.agent.planner.samples:  # what it estimates has no plan to look at
+            return np.append(ending, np.full(len(listed) - len(ending), scale))
+        return np.append(ending, plan.gains_within(nodes, policy.chooser.depth)[0, 1 : 1 + len(listed) - len(ending)])
+
+    values = np.array([action.value for action in listed])
+    return [listed[place] for place in ranked(values, float(plan.gains(nodes)[0]), exactly)]
 
 
 def preferred(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:

@@ -111,7 +111,7 @@ def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge:
             point["stake"] = at_stake(problem, point["reward"])
         rewards = [point.reward for point in edge.points]
         found["best"] = rewards.index(max(rewards)) if rewards else None
-    gain = 0.0 if gain is not None and abs(gain) <= SAME * problem.reward_scale else gain
+    gain = 0.0 if gain is not None and abs(gain) <= SAME * abs(whole["asked"]) else gain
     record = {**describe(problem, agent), "kind": "exact", "rows": told}
     return {**record, "cost_only_better_by": gain, "frontier": found}
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -21,10 +20,10 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
+from rhoplan.graph.menu import VisibleMenu, most_at_once
 from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Test, best_commits
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
@@ -36,34 +35,14 @@ CHUNK_NUMBERS = 4_000_000
 DEFAULT_NODE_LIMIT = 6_000_000
 
 
-class VisibleMenu:
-    """The actions of one visible state, split into those that end the episode and those that go on.
-
-    ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
-    right: beside each of these, 1 where one of them is a best one for the state, else 0.
-    """
-
-    def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.ending = tuple(action for action in actions if action.ends_episode)
-        self.going = tuple(action for action in actions if not action.ends_episode)
-        self.ending_rewards: list[tuple[int, Ids, Array]] = []
-        for factor in sorted({action.factor for action in self.ending}):
-            columns = np.flatnonzero([action.factor == factor for action in self.ending])
-            rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
-            self.ending_rewards.append((factor, columns, rewards))
-
-    @cached_property
-    def right(self) -> list[Array]:
-        return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
-
-
 class Graph:
     """Situations of `problem` and how actions connect them; see the module's text.
 
     size: nodes so far. visible (N,), belief (N, F): ids of what each node consists of.
     next, probability (N, M, O); reward, information (N, M); known (N, M): whether the arc is expanded.
     stop_reward, stop_action (N,): the best ending action by expected reward; minus infinity and -1 where none ends.
-    gains (N,): the most that rewards above zero can come to from a node on, for the tie rule.
+    gains (N,): the most that rewards above zero can come to from a node on, for the tie rule; `ending_gains` and
+    `stop_gains` are those that are there.
     """
 
     def __init__(
@@ -155,10 +134,38 @@ class Graph:
 
     def ending_rewards(self, nodes: Ids, visible: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
+        return self._endings(nodes, visible, gains_only=False)
+
+    def ending_gains(self, nodes: Ids, visible: int) -> Array:
+        """What (n, E) `ending_rewards` are without losses: the states that each ending action gains in."""
+        return self._endings(nodes, visible, gains_only=True)
+
+    def stop_gains(self, nodes: Ids) -> Array:
+        """The gains (n,) in `stop_reward` at `nodes`; 0 where none ends."""
+        result = np.zeros(len(nodes))
+        for visible, positions in self.by_endings(nodes):
+            if self.menus[visible].ending:
+                chosen = nodes[positions]
+                gains = self.ending_gains(chosen, visible)
+                result[positions] = gains[np.arange(len(chosen)), self.stop_action[chosen]]
+        return result
+
+    def going_gains(self, nodes: Ids) -> Array:
+        """What (n, M) `reward` is at `nodes` without losses."""
+        result = np.maximum(self.reward[nodes], 0.0)
+        rows, slots = np.nonzero(self.known[nodes])
+        depends = self.depends(nodes[rows], slots)
+        rows, slots = rows[depends], slots[depends]
+        for action, factor, places in self.kernels(nodes[rows], slots):
+            held = self.beliefs(nodes[rows[places]], factor)
+            result[rows[places], slots[places]] = held @ np.maximum(action.reward, 0.0)
+        return result
+
+    def _endings(self, nodes: Ids, visible: int, *, gains_only: bool) -> Array:
         menu = self.menus[visible]
         result = np.empty((len(nodes), len(menu.ending)))
         for factor, columns, rewards in menu.ending_rewards:
-            result[:, columns] = self.beliefs(nodes, factor) @ rewards
+            result[:, columns] = self.beliefs(nodes, factor) @ (np.maximum(rewards, 0.0) if gains_only else rewards)
         return result
 
     def matters(self, nodes: Ids, mass: Array, least: float) -> NDArray[np.bool_]:
@@ -170,8 +177,11 @@ class Graph:
             return np.ones(len(mass), dtype=bool)
         ends = np.append(nodes, self.root)
         stop = self.stop_reward[ends]
-        stake = np.where(np.isfinite(stop), np.abs(stop), 0.0) + 2 * self.gains[ends]
-        result: NDArray[np.bool_] = (mass > least) | (mass * stake[:-1] > least * stake[-1])
+        held = np.where(np.isfinite(stop), np.abs(stop), 0.0)
+        stake = held[:-1] + 2 * self.gains[nodes]
+        # What is at stake at the root is what ending there is made of: prizes that nobody would play for do not count.
+        whole = held[-1] + 2 * self.stop_gains(ends[-1:])[0] or 2 * self.gains[self.root]
+        result: NDArray[np.bool_] = (mass > least) | (mass * stake > least * whole)
         return result
 
     def is_test(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
@@ -303,7 +313,11 @@ class Graph:
                     rewards = self.ending_rewards(chosen, visible)
                     if per_state is not None:
                         self.gains[chosen] = self.beliefs(chosen) @ per_state
-                    self.stop_action[chosen] = choose(rewards, self.gains[chosen])
+
+                    def exactly(rows: Ids, chosen: Ids = chosen, visible: int = visible) -> Array:
+                        return self.ending_gains(chosen[rows], visible)
+
+                    self.stop_action[chosen] = choose(rewards, self.gains[chosen], exactly)
                     self.stop_reward[chosen] = rewards.max(axis=1)
 
     def _visible_id(self, visible: Visible) -> int:
@@ -367,19 +381,6 @@ class Graph:
         self.next[:, :had, :wide] = old[0]
         self.probability[:, :had, :wide] = old[1]
         self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
-
-
-def most_at_once(tests: Sequence[Test]) -> int:
-    """At least as many as there can ever be of `tests` on one menu.
-
-    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
-    """
-    once = {test.name for test in tests if not test.repeatable}
-    last_of_chains: set[str] = set()
-    for test in tests:
-        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
-        last_of_chains.add(test.name)
-    return len(last_of_chains)
 
 
 def _wider(array: Ids, columns: int, fill: int) -> Ids:

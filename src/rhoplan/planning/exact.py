@@ -44,10 +44,22 @@ class Plan:
         self._values: list[Array] = []
 
     def gains(self, nodes: Ids) -> Array:
-        """The most (n,) that gains can add to a value at `nodes`, for the tie rule."""
+        """The most (n,) that gains can add to a value at `nodes`, for the tie rule; `gains_within` is what they do."""
         commits = self.graph.gains[nodes] if self.commits_count else 0.0
         result: Array = commits + self.utility.scale(self.graph, nodes)
         return result
+
+    def gains_within(self, nodes: Ids, horizon: int) -> Array:
+        """The gains (n, 1 + M) that are in the values of ending and of each action at `nodes`, for the tie rule.
+
+        Rewards along the plan that the values are those of. What is learned counts with all that there is to learn: it
+        is a difference of entropies, and rounded like them.
+        """
+        ending = self._ending_gains(nodes)
+        self.graph.expand(nodes)
+        going = self.graph.going_gains(nodes) + self._later_gains(nodes, horizon)
+        result: Array = np.concatenate([ending[:, None], going], axis=1)
+        return result + self.utility.scale(self.graph, nodes)[:, None]
 
     def values(self, nodes: Ids, depth: int) -> Array:
         """V_depth (n,) at `nodes`."""
@@ -70,7 +82,12 @@ class Plan:
     def choices(self, nodes: Ids, horizon: int) -> Ids:
         """What to do (n,) at `nodes`: -1 to end with `best_ending`, otherwise the slot of the action to take."""
         ending, going, _ = self.action_values(nodes, horizon)
-        return choose(np.concatenate([ending[:, None], going], axis=1), self.gains(nodes)) - 1
+        return self.chosen(nodes, horizon, ending, going)
+
+    def chosen(self, nodes: Ids, horizon: int, ending: Array, going: Array) -> Ids:
+        """What `choices` are where `action_values` at `nodes` are `ending` (n,) and `going` (n, M)."""
+        values = np.concatenate([ending[:, None], going], axis=1)
+        return choose(values, self.gains(nodes), lambda rows: self.gains_within(nodes[rows], horizon)) - 1
 
     def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
         """Value (n,) of ending at once, and the ending action (n,) to take."""
@@ -79,7 +96,7 @@ class Plan:
             if self.graph.menus[visible].ending:
                 bonus = self.utility.ending(self.graph, nodes[positions], visible)
                 worth = self.graph.ending_rewards(nodes[positions], visible) + bonus
-                action[positions] = choose(worth, self.gains(nodes[positions]))
+                action[positions] = self._best_rated(nodes[positions], visible, worth)
                 value[positions] = worth.max(axis=1)
         if not self.commits_count:
             value = np.where(np.isfinite(value), 0.0, value)
@@ -92,6 +109,42 @@ class Plan:
         continuation = self.discount * np.einsum("nmo,nmo->nm", graph.probability[nodes], following)
         going = graph.reward[nodes] + self.utility.going(graph, nodes) + continuation
         return self.best_ending(nodes)[0], going, continuation
+
+    def _best_rated(self, nodes: Ids, visible: int, worth: Array) -> Ids:
+        """The ending action (n,) to take at `nodes`, which share a visible state and are worth `worth` (n, E)."""
+
+        def exactly(rows: Ids) -> Array:
+            rated = self.utility.scale(self.graph, nodes[rows])[:, None]
+            return self.graph.ending_gains(nodes[rows], visible) + rated
+
+        return choose(worth, self.gains(nodes), exactly)
+
+    def _ending_gains(self, nodes: Ids) -> Array:
+        return self.graph.stop_gains(nodes) if self.commits_count else np.zeros(len(nodes))
+
+    def _later_gains(self, nodes: Ids, depth: int) -> Array:
+        """The gains (n, M) that follow each action at `nodes`, as in `_action_values`; information is not counted."""
+        arcs = self.graph.next[nodes]
+        after = self._children(nodes)
+        held = np.append(self._gains_at(after, depth - 1), 0.0)
+        following = held[np.where(arcs >= 0, np.searchsorted(after, arcs), len(after))]
+        result: Array = self.discount * np.einsum("nmo,nmo->nm", self.graph.probability[nodes], following)
+        return result
+
+    def _gains_at(self, nodes: Ids, depth: int) -> Array:
+        """The gains (n,) in V_depth at `nodes`, along the plan that it is the value of."""
+        if depth == 0 and self.leaf is not None:
+            return self.graph.gains[nodes]
+        result = self._ending_gains(nodes)
+        if depth == 0 or not nodes.size:
+            return result
+        ending, going, _ = self.action_values(nodes, depth)
+        slot = np.argmax(np.concatenate([ending[:, None], going], axis=1), axis=1) - 1
+        goes = np.flatnonzero(slot >= 0)
+        if goes.size:
+            gains = self.graph.going_gains(nodes[goes]) + self._later_gains(nodes[goes], depth)
+            result[goes] = gains[np.arange(len(goes)), slot[goes]]
+        return result
 
     def _leaf(self, nodes: Ids) -> Array:
         if self.leaf is None:

@@ -55,6 +55,24 @@ class Copies:
     allowed: Ids
 
 
+class VersionsGraph(Graph):
+    """A layout, or versions of it on one graph; payoffs (K, E, S): the rewards of each version's commits."""
+
+    payoffs: Array
+
+    def commit_gains(self, nodes: Ids) -> Array:
+        """The gains (n, E) in the value of each commit at `nodes`."""
+        version = nodes // (self.size // len(self.payoffs))
+        gains: Array = np.einsum("ns,nes->ne", self.beliefs(nodes), np.maximum(self.payoffs[version], 0.0))
+        return gains
+
+    def stop_gains(self, nodes: Ids) -> Array:
+        version = nodes // (self.size // len(self.payoffs))
+        best = np.einsum("ns,nes->ne", self.beliefs(nodes), self.payoffs[version]).argmax(axis=1)
+        gains: Array = self.commit_gains(nodes)[np.arange(len(nodes)), best]
+        return gains
+
+
 class Layout:
     """Every situation that `horizon` actions after `given` can lead to, whatever the numbers of `problem`.
 
@@ -75,7 +93,7 @@ class Layout:
         self._bars = prices_vary and problem.flat.budget is not None
         generic = _generic(problem, prices_vary=prices_vary)
         fewer = replace(generic, menu=generic.flat.without(left_out))
-        self.graph = Graph(fewer, node_limit=MOST_NODES)
+        self.graph = VersionsGraph(fewer, node_limit=MOST_NODES)
         self.node = self.graph.node(observe_all(generic, given))
         Plan(self.graph).values(np.array([self.node]), horizon)
         menu = problem.flat
@@ -114,13 +132,17 @@ class Layout:
         graph.tables[0].size, graph.tables[0]._logs = count * size, {}
         graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
         commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
-        graph.gains = (beliefs @ np.stack([problem.flat.gains for problem in problems])[..., None]).ravel()
+        graph.payoffs = np.stack([problem.flat.payoff for problem in problems])
         graph.stop_reward = commits[..., 0].ravel()
         for column in range(1, commits.shape[2]):
             graph.stop_reward = np.maximum(graph.stop_reward, commits[..., column].ravel())
         start = np.arange(count) * size + self.node
         graph.stop_action = np.full(count * size, -1)  # nobody asks what ends best but where versions begin
-        graph.stop_action[start] = choose(commits[:, self.node], graph.gains[start])
+        graph.gains = np.full(count * size, np.nan)  # nor what can be gained
+        graph.gains[start] = (beliefs[:, self.node] * graph.payoffs.max(axis=1).clip(min=0.0)).sum(axis=1)
+        graph.stop_action[start] = choose(
+            commits[:, self.node], graph.gains[start], lambda rows: graph.commit_gains(start[rows])
+        )
         allowed = np.isfinite(reward).sum(axis=(1, 2))
         return Copies(graph, start, evidence, commits[:, self.node], allowed)
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import grown
-from rhoplan.graph.ties import choose, tolerance
+from rhoplan.graph.ties import hairs, ties
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information, most_information
@@ -42,26 +42,36 @@ NEVER = -1e200
 CHUNK_NUMBERS = 4_000_000
 
 
-def lines(graph: Graph, nodes: Ids, weights: Array, horizon: int) -> tuple[Array, Array]:
+def lines(graph: Graph, nodes: Ids, weights: Array, horizon: int) -> tuple[Array, Array, Array]:
     """Value and slope (n, A) in the weight of ending and of each action that goes on, at `nodes` with `weights` (n,).
 
-    The value is that of the best plan of `horizon` actions, the slope is that plan's expected information in nats.
+    The value is that of the best plan of `horizon` actions, the slope is that plan's expected information in nats; the
+    third (n, A) are the gains among that plan's rewards, for the tie rule.
     """
     graph.expand(nodes)
     arcs = graph.next[nodes].astype(np.int64)
     goes_on = arcs >= 0
-    later, later_slope = np.where(goes_on, graph.stop_reward[arcs], 0.0), np.zeros(arcs.shape)
-    if horizon > 1:
+    later, later_slope, later_gains = np.where(goes_on, graph.stop_reward[arcs], 0.0), *np.zeros((2, *arcs.shape))
+    if horizon == 1:
+        ends, back = np.unique(arcs[goes_on], return_inverse=True)
+        later_gains[goes_on] = graph.stop_gains(ends)[back]
+    else:
         levels, place = np.unique(weights, return_inverse=True)
         pairs, back = np.unique((arcs * len(levels) + place[:, None, None])[goes_on], return_inverse=True)
-        following = lines(graph, pairs // len(levels), levels[pairs % len(levels)], horizon - 1)
-        best, best_slope = _best(*following)
-        later[goes_on], later_slope[goes_on] = best[back], best_slope[back]
+        values, slopes, gained = lines(graph, pairs // len(levels), levels[pairs % len(levels)], horizon - 1)
+        chosen = np.arange(len(pairs)), values.argmax(axis=1)
+        for held, found in ((later, values), (later_slope, slopes), (later_gains, gained)):
+            held[goes_on] = found[chosen][back]
     probability, information = graph.probability[nodes], graph.information[nodes]
     going = graph.reward[nodes] + weights[:, None] * information + (probability * later).sum(axis=-1)
     slope = information + (probability * later_slope).sum(axis=-1)
     values = np.concatenate([graph.stop_reward[nodes][:, None], np.maximum(going, NEVER)], axis=1)
-    return values, np.concatenate([np.zeros((len(nodes), 1)), slope], axis=1)
+    gains = np.maximum(graph.reward[nodes], 0.0) + (probability * later_gains).sum(axis=-1)
+    return (
+        values,
+        np.concatenate([np.zeros((len(nodes), 1)), slope], axis=1),
+        np.concatenate([graph.stop_gains(nodes)[:, None], gains], axis=1),
+    )
 
 
 class Chart:
@@ -122,9 +132,9 @@ class Chart:
         self._keep(nodes, *(np.concatenate(parts) for parts in zip(*settled, strict=True)))
 
     def _measure(self, nodes: Ids, weights: Array) -> _Ends:
-        values, slopes = lines(self.graph, nodes, weights, self.horizon)
-        gains = self.graph.gains[nodes] + weights * most_information(self.graph, nodes)
-        return _Ends(weights, values, slopes, tolerance(values.max(axis=1), gains), choose(values, gains))
+        values, slopes, gains = lines(self.graph, nodes, weights, self.horizon)
+        gains += (weights * most_information(self.graph, nodes))[:, None]
+        return _Ends(weights, values, slopes, hairs(values, gains), ties(values, gains).argmax(axis=1))
 
     def _keep(self, nodes: Ids, owners: Ids, starts: Array, winners: Ids) -> None:
         """Turn parts (owner, start, winner) into one row per node: where its choice changes, and to what."""
@@ -158,7 +168,7 @@ class ChartedPlan(Plan):
 
 @dataclass(frozen=True)
 class _Ends:
-    """What is known at one end of each interval: values and slopes (n, A), tie tolerance (n,), the choice (n,)."""
+    """What is known at one end of each interval: values, slopes, tie tolerances (n, A), and the choice (n,)."""
 
     weight: Array
     values: Array
@@ -173,6 +183,10 @@ class _Ends:
         """Value and slope (n,) of one action per interval."""
         rows = np.arange(len(action))
         return self.values[rows, action], self.slopes[rows, action]
+
+    def tie_of(self, action: Ids) -> Array:
+        """How far (n,) below the best one action per interval still ties with it."""
+        return self.tie[np.arange(len(action)), action]
 
 
 @dataclass(frozen=True)
@@ -232,18 +246,22 @@ def _shortfall(cells: _Cells, winner: Ids) -> tuple[Array, Array]:
     others, earlier = columns != winner[:, None], columns < winner[:, None]
     chosen = left.of(winner), right.of(winner)
     best = _best(left.values, left.slopes), _best(right.values, right.slopes)
+    # As far as the choice may lie below others, and as far as those listed before it must lie below the best.
+    allowed = [np.repeat(end.tie_of(winner)[:, None], len(columns), axis=1) for end in (left, right)]
     lack, cut = np.full(len(winner), -np.inf), left.weight
-    for (start, end), rivals, sign in ((chosen, others, 1.0), (best, earlier, -1.0)):
+    for (start, end), rivals, sign, (tie, end_tie) in (
+        (chosen, others, 1.0, allowed),
+        (best, earlier, -1.0, (left.tie, right.tie)),
+    ):
         where, low = cells.meeting(start, end)
         share = ((where - left.weight) / (right.weight - left.weight))[:, None]
         chord = (1 - share) * left.values + share * right.values
-        tie = (1 - share[:, 0]) * left.tie + share[:, 0] * right.tie
         for values, floor, slack in (
-            (left.values, start[0], left.tie),
-            (right.values, end[0], right.tie),
-            (chord, low, tie),
+            (left.values, start[0], tie),
+            (right.values, end[0], end_tie),
+            (chord, low, (1 - share) * tie + share * end_tie),
         ):
-            missing = np.where(rivals, values, NEVER).max(axis=1) - floor - (sign + NOISE) * slack
+            missing = np.where(rivals, values - (sign + NOISE) * slack, NEVER).max(axis=1) - floor
             cut = np.where(missing > lack, where, cut)
             lack = np.maximum(lack, missing)
     return lack, cut
@@ -253,13 +271,13 @@ def _cut(cells: _Cells) -> Array:
     """Where (n,) to cut each interval: where tangents meet if both ends choose alike, else where two lines cross."""
     left, right = cells.left, cells.right
     width = right.weight - left.weight
-    drift = (right.tie - left.tie) / np.maximum(width, cells.least)
-    sign = np.where(right.winner > left.winner, 1.0, -1.0)
+    sign, first = np.where(right.winner > left.winner, 1.0, -1.0), np.minimum(left.winner, right.winner)
+    drift = (right.tie_of(first) - left.tie_of(first)) / np.maximum(width, cells.least)
     crossings = []
     for end in (left, right):
         (old, old_slope), (new, new_slope) = end.of(left.winner), end.of(right.winner)
         speed = new_slope - old_slope - sign * drift
-        ahead = old - new + sign * end.tie
+        ahead = old - new + sign * end.tie_of(first)
         crossings.append(end.weight + np.divide(ahead, speed, out=np.full(len(ahead), np.inf), where=speed != 0))
     inside = [(left.weight < place) & (place < right.weight) for place in crossings]
     crossing = np.where(inside[0], crossings[0], crossings[1])

@@ -26,8 +26,12 @@ def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:
     """The TRUE test (n,) that the plan behind the lower bound takes at `nodes`, -1 to commit."""
     worth = np.where(bounds.stage[nodes] == TRUE, bounds.worth(nodes, bounds.lower), -np.inf)
     stop = bounds.fallback[nodes][:, None]
-    gains = bounds.graph.gains[nodes] + Information(bounds.weight).scale(bounds.graph, nodes)
-    return choose(np.concatenate([stop, worth], axis=1), gains) - 1
+    information = Information(bounds.weight).scale(bounds.graph, nodes)
+
+    def exactly(rows: Ids) -> Array:
+        return _gains(bounds, nodes[rows]) + information[rows][:, None]
+
+    return choose(np.concatenate([stop, worth], axis=1), bounds.graph.gains[nodes] + information, exactly) - 1
 
 
 def first_actions(bounds: Bounds, nodes: Ids) -> Ids:
@@ -106,6 +110,31 @@ def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
             break
         vectors[place] = changed
     return vectors[mine]
+
+
+def _gains(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
+    """The gains (n, 1 + M) in the values of not running a test and of running each TRUE one, for the tie rule.
+
+    A sweep looks one test further along the plan; how large they are matters, not their digits.
+    """
+    every = np.arange(bounds.size)
+    fallback = bounds.graph.stop_gains(every)
+    held = np.flatnonzero(bounds.borrowed[every] >= 0)
+    if held.size:
+        assert bounds.anchors is not None
+        plans = bounds.anchors.plans[bounds.borrowed[held], REWARD]
+        fallback[held] = (bounds.graph.beliefs(held) * np.where(plans > 0, plans, 0.0)).sum(axis=1)
+    worth = np.where(bounds.stage[every] == TRUE, bounds.worth(every, bounds.lower), -np.inf)
+    going = np.flatnonzero(worth.max(axis=1, initial=-np.inf) > bounds.fallback[every])
+    slots = worth[going].argmax(axis=1) if worth.shape[1] else going
+    gains, chance, after = fallback.copy(), bounds.chance[going, slots], bounds.next[going, slots]
+    for _ in range(sweeps):
+        changed = (chance * gains[after]).sum(axis=1)
+        if np.allclose(changed, gains[going], rtol=0.01):
+            break
+        gains[going] = changed
+    later: Array = (bounds.chance[nodes] * gains[bounds.next[nodes]]).sum(axis=-1)
+    return np.concatenate([fallback[nodes][:, None], later], axis=1)
 
 
 def _endings(bounds: Bounds, nodes: Ids) -> Array:

@@ -176,10 +176,15 @@ class TreeSearch:
         return self._how.exploration * (rewards + abs(self.weight) * math.log(self.model.states))
 
     def _gains(self, situation: Situation) -> float:
-        """The most that gains can add to a value in `situation`, for the tie rule (as `Plan.gains`)."""
+        """The gains in the values compared in `situation`, for the tie rule: those of the best ending, or the scale.
+
+        Larger gains that a plan may come to are left out: what a search estimates has more noise than digits lost.
+        """
         if self.problem.gains is not None:
             told = float(entropy(situation.belief[None, :])[0])
-            return float(situation.belief @ self.problem.gains) + abs(self.weight) * told
+            payoff = self.problem.flat.payoff
+            best = int(np.argmax(payoff @ situation.belief))
+            return float(situation.belief @ np.maximum(payoff[best], 0.0)) + abs(self.weight) * told
         nats = sum(math.log(len(factor.states)) for factor in self.problem.factors)
         return self.problem.reward_scale + abs(self.weight) * nats
 
