@@ -17,7 +17,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.drawing import draw
+from rhoplan.report.drawing import Drawing
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.followed import Followed
@@ -142,7 +142,7 @@ def test_a_model_without_worthwhile_tests_is_one_leaf():
 @pytest.mark.parametrize("name", ["tiger", "chest-pain"])
 def test_all_forms_name_every_step(name):
     found = drawn(name)
-    text, mermaid, svg = as_text(found), as_mermaid(found), draw(found)
+    text, mermaid, svg = as_text(found), as_mermaid(found), Drawing(found).svg()
     json.dumps(found.as_dict(), allow_nan=False)
     ElementTree.fromstring(svg)
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")

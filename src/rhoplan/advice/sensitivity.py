@@ -244,13 +244,15 @@ class _Asker:
         unsure = copies.graph.tables[0].entropy[copies.graph.belief[copies.start, 0]]
         chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
         worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
-        answers: list[Answer | None] = []
-        for k, (_, value, _) in enumerate(versions):
-            if copies.evidence[k] == 0:
-                answers.append(None)
-                continue
-            answers.append(self._answer(value, names[first.choice[k]], names, worth[k], int(copies.allowed[k])))
-        return answers
+        today = names.index(self.now)  # its worth comes first
+        worth = np.concatenate([worth[:, today : today + 1], np.delete(worth, today, axis=1)], axis=1)
+        taken = [names[place] for place in first.choice.tolist()]
+        return [
+            Answer(value, taken[k], taken[k] == self.now, worth[k], int(copies.allowed[k]))
+            if copies.evidence[k]
+            else None
+            for k, (_, value, _) in enumerate(versions)
+        ]
 
     def _alone(self, problem: Problem, agent: Agent, value: float) -> Answer:
         """The answer on a graph of its own; RhoplanError where the evidence would be impossible, or beyond a cap."""
@@ -258,12 +260,6 @@ class _Asker:
         node = graph.node(observe_all(problem, self.given))
         name = Policy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0))
-
-    def _answer(self, value: float, action: str, names: Sequence[str], worth: Array, allowed: int) -> Answer:
-        """An answer, today's action first among the worths."""
-        today = names.index(self.now)
-        ordered = np.concatenate([worth[today : today + 1], np.delete(worth, today)])
-        return Answer(value, action, action == self.now, ordered, allowed)
 
 
 def _edge(parameter: Parameter, line: Line, side: int) -> Edge:

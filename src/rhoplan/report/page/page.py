@@ -14,7 +14,7 @@ from rhoplan.belief.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.report.content import Report
-from rhoplan.report.drawing import draw
+from rhoplan.report.drawing import Drawing
 from rhoplan.report.page.parts import MANY, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
@@ -65,9 +65,8 @@ def page(report: Report) -> str:
 
 def write_report(report: Report, out: Path) -> tuple[Path, ...]:
     """Write the page to `out` and the pathway beside it as .svg, .mmd and .txt; the paths written."""
-    texts = {out: page(report)}
-    for ending, tell in ((".svg", draw), (".mmd", as_mermaid), (".txt", as_text)):
-        texts[out.with_suffix(ending)] = tell(report.pathway)
+    texts = {out: page(report), out.with_suffix(".svg"): Drawing(report.pathway).svg()}
+    texts |= {out.with_suffix(".mmd"): as_mermaid(report.pathway), out.with_suffix(".txt"): as_text(report.pathway)}
     for path, text in texts.items():
         write_text(path, text)
     return tuple(texts)
