@@ -98,9 +98,7 @@ def _one_by_one(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[
     def answer(beliefs: Array) -> list[tuple[str, bool]]:
         nodes = graph.nodes([problem.start] * len(beliefs), (beliefs,))
         policy.settle(nodes)
-        menu = graph.menus[graph.visible[nodes[0]]]
-        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
-        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+        return [(action.name, action.ends_episode) for action in map(policy.action, nodes.tolist())]
 
     return answer
 

@@ -127,8 +127,9 @@ def flips(
     found: list[Flip] = []
     for start in range(0, len(chosen), SIDE_BY_SIDE):
         group = chosen[start : start + SIDE_BY_SIDE]
-        for parameter, line in zip(group, asker.lines(group, end), strict=True):
-            found.append(_flip(parameter, asker.now, line))
+        for p, line in zip(group, asker.lines(group, end), strict=True):
+            down, up = (_edge(p, line, side) for side in (-1, 1))
+            found.append(Flip(p.id, p.kind, p.names, p.quantity, p.value, asker.now, down, up))
     return tuple(found)
 
 
@@ -193,7 +194,8 @@ class _Asker:
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
         convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
+        ranges = [[value for side in (-1, 1) for value in _steps(p, side)] for p in group]
+        lines = [Line(p.value, r, is_convex=p.is_convex and convex) for p, r in zip(group, ranges, strict=True)]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
@@ -246,37 +248,22 @@ class _Asker:
         unsure = copies.graph.tables[0].entropy[copies.graph.belief[copies.start, 0]]
         chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
         worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
-        answers: list[Answer | None] = []
-        for k, (_, value, _) in enumerate(versions):
-            if copies.evidence[k] == 0:
-                answers.append(None)
-                continue
-            answers.append(self._answer(value, names[first.choice[k]], names, worth[k], int(copies.allowed[k])))
-        return answers
+        today = names.index(self.now)  # its worth comes first
+        worth = np.concatenate([worth[:, today : today + 1], np.delete(worth, today, axis=1)], axis=1)
+        taken = [names[place] for place in first.choice.tolist()]
+        return [
+            Answer(value, taken[k], taken[k] == self.now, worth[k], int(copies.allowed[k]))
+            if copies.evidence[k]
+            else None
+            for k, (_, value, _) in enumerate(versions)
+        ]
 
     def _alone(self, problem: Problem, agent: Agent, value: float) -> Answer:
         """The answer on a graph of its own; RhoplanError where the evidence would be impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))
         node = graph.node(observe_all(problem, self.given))
-        policy = Policy(graph, agent)
-        policy.settle(np.array([node]))
-        menu = graph.menus[graph.visible[node]]
-        slot, ending = int(policy.choice[node]), int(policy.ending[node])
-        name = (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
+        name = Policy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0))
-
-    def _answer(self, value: float, action: str, names: Sequence[str], worth: Array, allowed: int) -> Answer:
-        """An answer, today's action first among the worths."""
-        today = names.index(self.now)
-        ordered = np.concatenate([worth[today : today + 1], np.delete(worth, today)])
-        return Answer(value, action, action == self.now, ordered, allowed)
-
-
-def _flip(parameter: Parameter, now: str, line: Line) -> Flip:
-    down, up = (_edge(parameter, line, side) for side in (-1, 1))
-    return Flip(
-        parameter.id, parameter.kind, parameter.names, parameter.quantity, parameter.value, now, down, up
-    )  # fmt: skip
 
 
 def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
@@ -294,12 +281,8 @@ def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     return Edge("does not flip", inside[-1].value if missing else limit, is_nearest=sure)
 
 
-def _range(parameter: Parameter) -> list[float]:
-    """Values to look at first, both ways from the parameter's own to the ends of its range."""
-    return [value for side in (-1, 1) for value in _steps(parameter, side)]
-
-
 def _steps(parameter: Parameter, side: int) -> list[float]:
+    """Values to look at first, one way from the parameter's own to the end of its range."""
     is_probability = parameter.quantity == "probability"
     low, high = (SURE, 1 - SURE) if is_probability else (parameter.low, parameter.high)
     end = low if side < 0 else high

@@ -209,8 +209,7 @@ class Problem:
 
         It can where the hidden state stays as it is and only commits gain; None elsewhere.
         """
-        found: Array | None = getattr(self.menu, "gains", None)
-        return found
+        return getattr(self.menu, "gains", None)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: everything but what planners keep on the problem."""

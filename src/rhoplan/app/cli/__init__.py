@@ -20,7 +20,7 @@ COMMANDS = {
     "decide": "plan",
     "evaluate": "plan",
     "solve": "plan",
-    "report": "advice",
+    "report": "plan",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",

@@ -18,8 +18,7 @@ import rhoplan
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.check import PROBLEMS as SMALL
-from rhoplan.agents.planners.exact import Exact
-from rhoplan.agents.planners.planner import Chooser, Planner
+from rhoplan.agents.planners.planner import Chooser, Exact, Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
