@@ -98,7 +98,7 @@ def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
 
 
 def _layout(problem: Problem, agent: Agent) -> Layout | None:
-    """What versions of the model are planned on, by bands and flips alike; None where they cannot be planned at once."""
+    """What versions of the model are planned on, by bands and by flips; None where they are not planned at once."""
     try:
         return Layout(problem, (), agent.horizon) if plans_versions(problem, agent) else None
     except LimitError:
