@@ -14,7 +14,8 @@ from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
-from rhoplan.graph.graph import Graph, most_at_once
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan

@@ -10,9 +10,8 @@ their M and O from the start; those of others can grow with the graph, so arrays
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -21,10 +20,10 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
+from rhoplan.graph.menu import VisibleMenu, most_at_once
 from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Test, best_commits
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
@@ -34,27 +33,6 @@ CHUNK_NUMBERS = 4_000_000
 """How many posterior probabilities are held at once while arcs are expanded: 32 MB."""
 
 DEFAULT_NODE_LIMIT = 6_000_000
-
-
-class VisibleMenu:
-    """The actions of one visible state, split into those that end the episode and those that go on.
-
-    ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
-    right: beside each of these, 1 where one of them is a best one for the state, else 0.
-    """
-
-    def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.ending = tuple(action for action in actions if action.ends_episode)
-        self.going = tuple(action for action in actions if not action.ends_episode)
-        self.ending_rewards: list[tuple[int, Ids, Array]] = []
-        for factor in sorted({action.factor for action in self.ending}):
-            columns = np.flatnonzero([action.factor == factor for action in self.ending])
-            rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
-            self.ending_rewards.append((factor, columns, rewards))
-
-    @cached_property
-    def right(self) -> list[Array]:
-        return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
 
 
 class Graph:
@@ -82,7 +60,7 @@ class Graph:
         self._first_alike: dict[tuple[tuple[int, bytes], ...], int] = {}
         self._actions: list[Action] = []
         self._kernels: list[Action] = []
-        self._kernel_ids: dict[tuple[bytes, ...], int] = {}
+        self._kernel_ids: dict[Hashable, int] = {}
         self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
         self._action_kernel: Ids = np.empty(0, dtype=np.int64)
         self._action_factor: Ids = np.empty(0, dtype=np.int64)
@@ -307,38 +285,55 @@ class Graph:
                     self.stop_reward[chosen] = rewards.max(axis=1)
 
     def _visible_id(self, visible: Visible) -> int:
-        if visible not in self._visible_ids:
-            menu = VisibleMenu(self.problem.menu(visible))
-            number = self._visible_ids[visible] = len(self.visibles)
-            self.visibles.append(visible)
-            self.menus.append(menu)
-            outcomes = max([len(action.outcomes) for action in menu.going], default=0)
-            if len(menu.going) > self.known.shape[1] or outcomes > self.next.shape[2]:
-                self._widen(max(len(menu.going), self.known.shape[1]), max(outcomes, self.next.shape[2]))
-            self.going = grown(self.going, number + 1, 0)
-            self._menu_actions = grown(self._menu_actions, number + 1, -1)
-            self.going[number] = len(menu.going)
-            self._menu_actions[number, : len(menu.going)] = [self._action_id(action) for action in menu.going]
-            endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
-            self._alike = grown(self._alike, number + 1, -1)
-            self._alike[number] = self._first_alike.setdefault(endings, number)
-        return self._visible_ids[visible]
+        number = self._visible_ids.get(visible)
+        return self._add_visible(visible) if number is None else number
 
-    def _action_id(self, action: Action) -> int:
-        number = len(self._actions)
-        self._actions.append(action)
+    def _add_visible(self, visible: Visible) -> int:
+        menu = VisibleMenu(self.problem.menu(visible))
+        number = self._visible_ids[visible] = len(self.visibles)
+        self.visibles.append(visible)
+        self.menus.append(menu)
+        going = len(menu.going)
+        outcomes = max([len(action.outcomes) for action in menu.going], default=0)
+        if going > self.known.shape[1] or outcomes > self.next.shape[2]:
+            self._widen(max(going, self.known.shape[1]), max(outcomes, self.next.shape[2]))
+        self.going = grown(self.going, number + 1, 0)
+        self._menu_actions = grown(self._menu_actions, number + 1, -1)
+        self._alike = grown(self._alike, number + 1, -1)
+        self.going[number] = going
+        self._menu_actions[number, :going] = self._add_actions(menu.going)
+        endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
+        self._alike[number] = self._first_alike.setdefault(endings, number)
+        return number
+
+    def _add_actions(self, actions: tuple[Action, ...]) -> range:
+        """Ids of actions that go on, which are new."""
+        first = len(self._actions)
+        self._actions += actions
+        ids = range(first, len(self._actions))
         for name in ("kernel", "factor", "tests", "depends", "target"):
             fill = UNKNOWN if name == "target" else 0
-            setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), number + 1, fill))
-        parts = (action.likelihood, action.reward, action.transition)
-        key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
-        if key not in self._kernel_ids:
-            self._kernel_ids[key] = len(self._kernels)
+            setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), ids.stop, fill))
+        for number, action in zip(ids, actions, strict=True):
+            kernel = self._kernel_id(action)
+            self._action_kernel[number] = kernel
+            self._action_factor[number] = action.factor
+            self._action_tests[number] = len(action.outcomes) > 1
+            self._action_depends[number] = self._kernels[kernel].same_reward is None
+        return ids
+
+    def _kernel_id(self, action: Action) -> int:
+        """Id of the numbers of `action`: the same for all that have the same."""
+        change = action.transition
+        key = (
+            action.likelihood.shape,
+            action.likelihood.tobytes(),
+            action.reward.tobytes(),
+            None if change is None else (change.shape, change.tobytes()),
+        )
+        number = self._kernel_ids.setdefault(key, len(self._kernels))
+        if number == len(self._kernels):
             self._kernels.append(action)
-        self._action_kernel[number] = self._kernel_ids[key]
-        self._action_factor[number] = action.factor
-        self._action_tests[number] = action.kind == "test"
-        self._action_depends[number] = action.same_reward is None
         return number
 
     def _allocate(self, rows: int, slots: int) -> None:
@@ -367,19 +362,6 @@ class Graph:
         self.next[:, :had, :wide] = old[0]
         self.probability[:, :had, :wide] = old[1]
         self.reward[:, :had], self.information[:, :had], self.known[:, :had] = old[2:]
-
-
-def most_at_once(tests: Sequence[Test]) -> int:
-    """At least as many as there can ever be of `tests` on one menu.
-
-    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
-    """
-    once = {test.name for test in tests if not test.repeatable}
-    last_of_chains: set[str] = set()
-    for test in tests:
-        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
-        last_of_chains.add(test.name)
-    return len(last_of_chains)
 
 
 def _wider(array: Ids, columns: int, fill: int) -> Ids:

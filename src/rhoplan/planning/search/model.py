@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rhoplan.graph.graph import VisibleMenu
+from rhoplan.graph.menu import VisibleMenu
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model

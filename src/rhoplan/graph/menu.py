@@ -1,0 +1,52 @@
+"""The actions of one visible state as the graph holds them: those that end the episode apart from those that go on.
+
+Shapes: S hidden states of a factor, E ending actions about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.model.observe_then_commit import Test, best_commits
+from rhoplan.model.problem import Action, Array, Ids
+
+
+class VisibleMenu:
+    """The actions of one visible state, split into those that end the episode and those that go on.
+
+    ending_rewards: for each factor that ending actions concern, which of them do, and their rewards (S, E of them).
+    right: beside each of these, 1 where one of them is a best one for the state, else 0.
+    """
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.ending = tuple(action for action in actions if action.ends_episode)
+        self.going = tuple(action for action in actions if not action.ends_episode)
+
+    @cached_property
+    def ending_rewards(self) -> list[tuple[int, Ids, Array]]:
+        found = []
+        for factor in sorted({action.factor for action in self.ending}):
+            columns = np.flatnonzero([action.factor == factor for action in self.ending])
+            rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
+            found.append((factor, columns, rewards))
+        return found
+
+    @cached_property
+    def right(self) -> list[Array]:
+        return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
+
+
+def most_at_once(tests: Sequence[Test]) -> int:
+    """At least as many as there can ever be of `tests` on one menu.
+
+    A test that may run once is gone by the time one that waits for it is offered: of a chain of such tests one is left.
+    """
+    once = {test.name for test in tests if not test.repeatable}
+    last_of_chains: set[str] = set()
+    for test in tests:
+        last_of_chains -= {*[name for name in test.after if name in last_of_chains & once][:1]}
+        last_of_chains.add(test.name)
+    return len(last_of_chains)
