@@ -159,6 +159,8 @@ class Graph:
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) the rewards of the actions taken at `nodes` (m,) depend on the hidden state."""
+        if self.problem.is_flat:
+            return np.zeros(len(nodes), dtype=bool)
         result: NDArray[np.bool_] = self._action_depends[self._menu_actions[self.visible[nodes], slots]]
         return result
 

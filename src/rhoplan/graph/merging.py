@@ -79,6 +79,10 @@ def mixed(keys: Keys) -> Keys:
 NOWHERE: Ids = np.empty(0, dtype=np.int64)
 
 
+SHORT_RUN = 500
+"""Runs up to this length are sorted into one: that takes less than looking keys up in one more."""
+
+
 class RowIndex:
     """Ids for rows, given in order of first appearance; sorted runs of doubling size keep lookups logarithmic."""
 
@@ -94,7 +98,7 @@ class RowIndex:
         later try the next key.
         OverflowError, with nothing changed, where there would be more than `limit` ids.
         """
-        order = np.argsort(keys)  # looked up in order, neighbours share cache lines
+        order = keys.argsort()  # looked up in order, neighbours share cache lines
         sorted_keys = keys[order]
         found = self._find(sorted_keys)
         is_known = found >= 0
@@ -113,7 +117,7 @@ class RowIndex:
             wrong = np.append(wrong, places[_different(rows[places], rows[first[group]])])
         if self.size + len(begins) + len(wrong) > self.limit:
             raise OverflowError
-        appearance = np.argsort(first)
+        appearance = first.argsort()
         rank = np.empty_like(appearance)
         rank[appearance] = np.arange(len(appearance))
         start, fresh = self.size, first[appearance]
@@ -139,22 +143,22 @@ class RowIndex:
         """Id (n,) of each of the keys, which are sorted; -1 where there is none."""
         ids = np.full(len(keys), -1, dtype=np.int64)
         for run_keys, run_ids in self._runs:
-            place = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
-            hit = run_keys[place] == keys
-            ids[hit] = run_ids[place[hit]]
+            place = run_keys.searchsorted(keys)
+            hit = run_keys.take(place, mode="clip") == keys
+            np.copyto(ids, run_ids.take(place, mode="clip"), where=hit)
         return ids
 
     def _add(self, keys: Keys, ids: Ids) -> None:
-        while self._runs and len(self._runs[-1][0]) <= 2 * len(keys):
+        while self._runs and len(self._runs[-1][0]) <= max(2 * len(keys), SHORT_RUN):
             old_keys, old_ids = self._runs.pop()
             keys, ids = np.concatenate([old_keys, keys]), np.concatenate([old_ids, ids])
-            order = np.argsort(keys, kind="stable")
+            order = keys.argsort(kind="stable")
             keys, ids = keys[order], ids[order]
         self._runs.append((keys, ids))
 
 
 LARGEST_TABLE = 20_000
-"""Up to so many ids, a table of all of them is quicker than sorting."""
+"""Up to so many ids, marking them in a table of all is quicker than sorting, however few they are."""
 
 
 def _different(one: Keys, other: Keys) -> Ids:
@@ -165,21 +169,19 @@ def _different(one: Keys, other: Keys) -> Ids:
 
 def distinct(ids: NDArray[np.integer[Any]], size: int) -> Ids:
     """The different ones among `ids`, all below `size`, in order."""
-    if len(ids) * 16 < size:
+    if size > max(LARGEST_TABLE, 16 * len(ids)):
         return np.unique(ids).astype(np.int64)
     there = np.zeros(size, dtype=bool)
     there[ids] = True
-    return np.flatnonzero(there)
+    return there.nonzero()[0]
 
 
 def numbered(ids: Ids, size: int) -> tuple[Ids, Ids]:
     """The different ones among `ids` (n,), all below `size`, in order, and the place (n,) of each among them."""
-    if size > LARGEST_TABLE:
-        found = distinct(ids, size)
-        return found, np.searchsorted(found, ids)
-    there = np.zeros(size, dtype=np.int64)
-    there[ids] = 1
-    return there.nonzero()[0], (there.cumsum() - 1)[ids]
+    found = distinct(ids, size)
+    place = np.empty(size, dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[ids]
 
 
 def grown(array: NDArray[Number], needed: int, fill: float) -> NDArray[Number]:
