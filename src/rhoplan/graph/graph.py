@@ -21,7 +21,7 @@ from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
 from rhoplan.graph.menu import VisibleMenu, most_at_once
-from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
+from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
@@ -122,14 +122,14 @@ class Graph:
         if len(self.visibles) == 1:
             return [(0, np.arange(len(nodes)))]
         visible = self.visible[nodes]
-        return [(int(v), np.flatnonzero(visible == v)) for v in np.unique(visible)]
+        return [(v, (visible == v).nonzero()[0]) for v in distinct(visible, len(self.visibles)).tolist()]
 
     def by_endings(self, nodes: Ids) -> list[tuple[int, Ids]]:
         """Positions within `nodes` whose ending actions are alike, each with one visible state that offers them."""
         if len(self.visibles) == 1:
             return [(0, np.arange(len(nodes)))]
         alike = self._alike[self.visible[nodes]]
-        return [(int(v), np.flatnonzero(alike == v)) for v in np.unique(alike)]
+        return [(v, (alike == v).nonzero()[0]) for v in distinct(alike, len(self.visibles)).tolist()]
 
     def ending_rewards(self, nodes: Ids, visible: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
@@ -218,11 +218,11 @@ class Graph:
         table, outcomes = self.tables[kernel.factor], len(kernel.outcomes)
         factors = self._action_factor[actions]
         ids = self.belief[nodes, factors]
-        distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
-        probability, after = table.follow(distinct, kernel)
+        single, place = (ids, slice(None)) if len(self.tables) == 1 else numbered(ids, table.size)
+        probability, after = table.follow(single, kernel)
         possible = after >= 0
-        beliefs = table.beliefs[distinct]
-        before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
+        beliefs = table.beliefs[single]
+        before = table.entropy[single] if kernel.transition is None else entropy(predict(beliefs, kernel))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
         # Beliefs sum to 1 up to their last digit; a price is exact.
@@ -242,7 +242,7 @@ class Graph:
     def _targets(self, actions: Ids, outcomes: int) -> Ids:
         """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
         unknown = self._action_target[actions, 0] == UNKNOWN
-        for action in np.unique(actions[unknown]) if unknown.any() else ():
+        for action in distinct(actions[unknown], len(self._actions)).tolist() if unknown.any() else ():
             leads_to = self._actions[action].leads_to
             self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
         return self._action_target[actions, :outcomes]
