@@ -10,7 +10,7 @@ their M and O from the start; those of others can grow with the graph, so arrays
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
+from rhoplan.graph.actions import ActionTable
 from rhoplan.graph.menu import VisibleMenu, most_at_once
 from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
@@ -58,15 +59,9 @@ class Graph:
         self.going: Ids = np.empty(0, dtype=np.int64)
         self._alike: Ids = np.empty(0, dtype=np.int64)
         self._first_alike: dict[tuple[tuple[int, bytes], ...], int] = {}
-        self._actions: list[Action] = []
-        self._kernels: list[Action] = []
-        self._kernel_ids: dict[Hashable, int] = {}
+        self._offered = ActionTable()
         self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
-        self._action_kernel: Ids = np.empty(0, dtype=np.int64)
-        self._action_factor: Ids = np.empty(0, dtype=np.int64)
         self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
-        self._action_tests: NDArray[np.bool_] = np.empty(0, dtype=bool)
-        self._action_depends: NDArray[np.bool_] = np.empty(0, dtype=bool)
         self._visible_ids: dict[Visible, int] = {}
         self._index = RowIndex()
         # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
@@ -154,14 +149,14 @@ class Graph:
 
     def is_test(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) the actions taken at `nodes` (m,) are tests."""
-        result: NDArray[np.bool_] = self._action_tests[self._menu_actions[self.visible[nodes], slots]]
+        result: NDArray[np.bool_] = self._offered.tests[self._menu_actions[self.visible[nodes], slots]]
         return result
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) the rewards of the actions taken at `nodes` (m,) depend on the hidden state."""
         if self.problem.is_flat:
             return np.zeros(len(nodes), dtype=bool)
-        result: NDArray[np.bool_] = self._action_depends[self._menu_actions[self.visible[nodes], slots]]
+        result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.visible[nodes], slots]]
         return result
 
     def kernels(self, nodes: Ids, slots: Ids) -> Iterator[tuple[Action, int, Ids]]:
@@ -170,10 +165,10 @@ class Graph:
         An action that stands for them: its name and where it leads mean nothing.
         """
         actions = self._menu_actions[self.visible[nodes], slots]
-        codes = self._action_kernel[actions] * len(self.tables) + self._action_factor[actions]
+        codes = self._offered.kernel[actions] * len(self.tables) + self._offered.factor[actions]
         for code in np.unique(codes).tolist():
             kernel, factor = divmod(code, len(self.tables))
-            yield self._kernels[kernel], factor, np.flatnonzero(codes == code)
+            yield self._offered.kernels[kernel], factor, np.flatnonzero(codes == code)
 
     @contextmanager
     def limited(self, nodes: int) -> Iterator[None]:
@@ -202,12 +197,12 @@ class Graph:
             return
         sources = nodes[rows]
         actions = self._menu_actions[self.visible[sources], columns]
-        kernels = self._action_kernel[actions]
+        kernels = self._offered.kernel[actions]
         order = np.argsort(kernels, kind="stable")
         ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
         for first, last in pairwise([0, *ends, len(order)]):
             part = order[first:last]
-            kernel = self._kernels[kernels[part[0]]]
+            kernel = self._offered.kernels[kernels[part[0]]]
             step = max(1, CHUNK_NUMBERS // kernel.likelihood.size)
             for start in range(0, len(part), step):
                 chunk = part[start : start + step]
@@ -216,7 +211,7 @@ class Graph:
     def _expand_chunk(self, kernel: Action, nodes: Ids, slots: Ids, actions: Ids) -> None:
         """Fill arcs whose actions have the numbers of `kernel`, whatever factor they concern and wherever they lead."""
         table, outcomes = self.tables[kernel.factor], len(kernel.outcomes)
-        factors = self._action_factor[actions]
+        factors = self._offered.factor[actions]
         ids = self.belief[nodes, factors]
         single, place = (ids, slice(None)) if len(self.tables) == 1 else numbered(ids, table.size)
         probability, after = table.follow(single, kernel)
@@ -242,8 +237,8 @@ class Graph:
     def _targets(self, actions: Ids, outcomes: int) -> Ids:
         """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
         unknown = self._action_target[actions, 0] == UNKNOWN
-        for action in distinct(actions[unknown], len(self._actions)).tolist() if unknown.any() else ():
-            leads_to = self._actions[action].leads_to
+        for action in distinct(actions[unknown], len(self._offered.actions)).tolist() if unknown.any() else ():
+            leads_to = self._offered.actions[action].leads_to
             self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
         return self._action_target[actions, :outcomes]
 
@@ -303,39 +298,10 @@ class Graph:
         self._menu_actions = grown(self._menu_actions, number + 1, -1)
         self._alike = grown(self._alike, number + 1, -1)
         self.going[number] = going
-        self._menu_actions[number, :going] = self._add_actions(menu.going)
+        self._menu_actions[number, :going] = self._offered.add(menu.going)
+        self._action_target = grown(self._action_target, len(self._offered.actions), UNKNOWN)
         endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
         self._alike[number] = self._first_alike.setdefault(endings, number)
-        return number
-
-    def _add_actions(self, actions: tuple[Action, ...]) -> range:
-        """Ids of actions that go on, which are new."""
-        first = len(self._actions)
-        self._actions += actions
-        ids = range(first, len(self._actions))
-        for name in ("kernel", "factor", "tests", "depends", "target"):
-            fill = UNKNOWN if name == "target" else 0
-            setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), ids.stop, fill))
-        for number, action in zip(ids, actions, strict=True):
-            kernel = self._kernel_id(action)
-            self._action_kernel[number] = kernel
-            self._action_factor[number] = action.factor
-            self._action_tests[number] = len(action.outcomes) > 1
-            self._action_depends[number] = self._kernels[kernel].same_reward is None
-        return ids
-
-    def _kernel_id(self, action: Action) -> int:
-        """Id of the numbers of `action`: the same for all that have the same."""
-        change = action.transition
-        key = (
-            action.likelihood.shape,
-            action.likelihood.tobytes(),
-            action.reward.tobytes(),
-            None if change is None else (change.shape, change.tobytes()),
-        )
-        number = self._kernel_ids.setdefault(key, len(self._kernels))
-        if number == len(self._kernels):
-            self._kernels.append(action)
         return number
 
     def _allocate(self, rows: int, slots: int) -> None:

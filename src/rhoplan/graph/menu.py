@@ -1,7 +1,4 @@
-"""The actions of one visible state as the graph holds them: those that end the episode apart from those that go on.
-
-Shapes: S hidden states of a factor, E ending actions about it.
-"""
+"""What a visible state offers, laid out for whole layers of beliefs: ending actions by factor, and actions that go on."""
 
 from __future__ import annotations
 
