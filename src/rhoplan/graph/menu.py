@@ -1,4 +1,4 @@
-"""What a visible state offers, laid out for whole layers of beliefs: ending actions by factor, and actions that go on."""
+"""What a visible state offers, for whole layers of beliefs: ending actions by factor, and actions that go on."""
 
 from __future__ import annotations
 
