@@ -101,31 +101,37 @@ class RowIndex:
         order = keys.argsort()  # looked up in order, neighbours share cache lines
         sorted_keys = keys[order]
         found = self._find(sorted_keys)
-        is_known = found >= 0
-        known, missing = is_known.nonzero()[0], (~is_known).nonzero()[0]
-        wrong = order[known[_different(stored(found[known]), rows[order[known]])]] if known.size else known
+        is_new, wrong = found < 0, NOWHERE
+        missing = is_new.nonzero()[0]
+        if len(missing) < len(found):
+            known = (~is_new).nonzero()[0] if missing.size else slice(None)
+            places = order[known]
+            wrong = places[_different(stored(found[known]), rows[places])]
         ids = np.empty_like(found)
         if not missing.size and not wrong.size:
             ids[order] = found
             return ids, missing
-        fresh_keys, places = sorted_keys[missing], order[missing]
-        begin = np.ones(len(missing), dtype=bool)
+        fresh_keys, first = sorted_keys[missing], order[missing]
+        begin = np.empty(len(missing), dtype=bool)
+        begin[:1] = True
         np.not_equal(fresh_keys[1:], fresh_keys[:-1], out=begin[1:])
-        begins, group = begin.nonzero()[0], begin.cumsum() - 1
-        first = np.minimum.reduceat(places, begins) if begins.size else begins
-        if len(begins) < len(missing):
+        group: Ids | slice = slice(None)
+        if not begin.all():
+            places, begins, group = first, begin.nonzero()[0], begin.cumsum() - 1
+            fresh_keys, first = fresh_keys[begins], np.minimum.reduceat(places, begins)
             wrong = np.append(wrong, places[_different(rows[places], rows[first[group]])])
-        if self.size + len(begins) + len(wrong) > self.limit:
+        if self.size + len(first) + len(wrong) > self.limit:
             raise OverflowError
         appearance = first.argsort()
         rank = np.empty_like(appearance)
         rank[appearance] = np.arange(len(appearance))
         start, fresh = self.size, first[appearance]
-        found[missing] = start + rank[group]
+        rank += start
+        found[missing] = rank[group]
         ids[order] = found
-        self.size += len(begins)
-        if begins.size:
-            self._add(fresh_keys[begins], start + rank)
+        self.size += len(first)
+        if first.size:
+            self._add(fresh_keys, rank)
         if not wrong.size:
             return ids, fresh
 
@@ -141,7 +147,8 @@ class RowIndex:
 
     def _find(self, keys: Keys) -> Ids:
         """Id (n,) of each of the keys, which are sorted; -1 where there is none."""
-        ids = np.full(len(keys), -1, dtype=np.int64)
+        ids = np.empty(len(keys), dtype=np.int64)
+        ids.fill(-1)
         for run_keys, run_ids in self._runs:
             place = run_keys.searchsorted(keys)
             hit = run_keys.take(place, mode="clip") == keys
