@@ -72,7 +72,7 @@ class Action:
     factor: int = 0
     transition: Array | None = None
 
-    @property
+    @cached_property
     def ends_episode(self) -> bool:
         return all(visible is END for visible in self.leads_to)
 
@@ -132,9 +132,10 @@ class CachedMenu:
         raise NotImplementedError
 
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            self._menus[visible] = self.build(visible)
-        return self._menus[visible]
+        known = self._menus.get(visible)
+        if known is None:
+            known = self._menus[visible] = self.build(visible)
+        return known
 
     @cached_property
     def _menus(self) -> dict[Visible, tuple[Action, ...]]:

@@ -76,9 +76,11 @@ class World:
         for visible, places in self.graph.by_endings(truth) if len(truth) else ():
             menu = self.graph.menus[visible]
             for (factor, columns, rewards), right in zip(menu.ending_rewards, menu.right, strict=True):
-                number = np.searchsorted(columns, ending[places])
-                inside = columns[np.minimum(number, len(columns) - 1)] == ending[places]
-                chosen, number = places[inside], number[inside]
+                chosen, number = places, ending[places]
+                if len(columns) < len(menu.ending):
+                    place = np.minimum(np.searchsorted(columns, number), len(columns) - 1)
+                    inside = columns[place] == number
+                    chosen, number = places[inside], place[inside]
                 if chosen.size:
                     beliefs = self.graph.beliefs(truth[chosen], factor)
                     found.append(Ending(factor, chosen, beliefs, rewards.T[number], right.T[number]))
