@@ -319,9 +319,6 @@ def epistemic_only_at_chance(context: Context) -> Finding:
     )  # fmt: skip
 
 
-# -- helpers ----------------------------------------------------------------------------------------------------------
-
-
 def _printed_pairs(id: str) -> dict[tuple[str, int | None], str]:
     """The problems and horizons where the claim's references print EFE beside Planning, and the table that does."""
     pairs: dict[tuple[str, int | None], str] = {}

@@ -17,8 +17,6 @@ from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 from rhoplan_paper.tables.rows import AS_RUN, MEASURED, number, plan_row
 from rhoplan_paper.told.checks import hidden_states
 
-# -- announced --------------------------------------------------------------------------------------------------------
-
 
 def results(agent: str) -> list[Cell]:
     """Every printed result of `agent`, in tables and in the text."""
@@ -93,9 +91,6 @@ def pomcp_budgets_reported(context: Context) -> Finding:
 
 def _budgets(budgets: Iterable[float]) -> str:
     return ", ".join(f"{budget:,.0f}" for budget in budgets) or "no budget"
-
-
-# -- what a caption fixes ---------------------------------------------------------------------------------------------
 
 
 @claim("rocksample-episodes")
@@ -208,8 +203,6 @@ def _told_apart(spec: str) -> int:
     columns = zip(*(map(tuple, test.likelihood.round(12).tolist()) for test in model.tests), strict=True)
     return len(set(columns))
 
-
-# -- sizes ------------------------------------------------------------------------------------------------------------
 
 LARGE = ("rocksample:n=7,k=8", "rocksample:n=11,k=11", "inspection:n=8", "inspection:n=16")
 DEPTH = 2

@@ -54,9 +54,6 @@ def build_claims(context: Context) -> Outcome:
     return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), tuple(findings))
 
 
-# -- what claim functions are made of ---------------------------------------------------------------------------------
-
-
 def found(
     id: str,
     verdict: str,
@@ -157,9 +154,6 @@ def leads(context: Context, places: Iterable[tuple[str, int | None]]) -> list[Le
         Lead(problem, horizon, results[problem, horizon, "planning"], {u: results[problem, horizon, u] for u in UNITS})
         for problem, horizon in chosen
     ]
-
-
-# -- verdicts and words -----------------------------------------------------------------------------------------------
 
 
 def by_unit(holds: Mapping[str, bool]) -> tuple[str, str]:

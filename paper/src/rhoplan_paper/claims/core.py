@@ -218,9 +218,6 @@ def reward_weight_near_one(context: Context) -> Finding:
     )
 
 
-# -- helpers ----------------------------------------------------------------------------------------------------------
-
-
 def effect(planning: Result, efe: Result, column: str = "reward") -> float:
     """Cohen's d with the exact means and spreads; positive favours EFE. 0 where the scores are the same."""
     difference = float(efe[column]) - float(planning[column])

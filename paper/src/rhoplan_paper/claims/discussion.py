@@ -66,9 +66,6 @@ AT_DEPTH = {"bandit": 2, "tiger": 6, "testbed": 4, "diagnosis": 3}
 KNEE = (0.5, 1.0, 2.0)
 
 
-# -- where EFE helps --------------------------------------------------------------------------------------------------
-
-
 @claim("summary-matches-or-improves")
 def summary_matches_or_improves(context: Context) -> Finding:
     compared = leads(context, SUMMED_UP)
@@ -222,9 +219,6 @@ def when_not_to_use(context: Context) -> Finding:
         unit=unit,
         parts=parts,
     )
-
-
-# -- weights ----------------------------------------------------------------------------------------------------------
 
 
 @claim("depth-amplifies-weight")

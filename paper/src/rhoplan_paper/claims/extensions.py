@@ -129,9 +129,6 @@ def discounting_harmless(context: Context) -> Finding:
     )
 
 
-# -- Proposition 3 ----------------------------------------------------------------------------------------------------
-
-
 @claim("proposition-3")
 def proposition_3(context: Context) -> Finding:
     situations = 60 if context.full else 20

@@ -38,9 +38,6 @@ PRINTED_CAP = 200
 """Steps after which the published Navigation runs gave up, whatever the caption says."""
 
 
-# -- RockSample -------------------------------------------------------------------------------------------------------
-
-
 @claim("rocksample-greedy-row")
 def rocksample_greedy_row(context: Context) -> Finding:
     problems = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
@@ -201,9 +198,6 @@ def _size(problem: str) -> str:
     return problem.partition(",layout")[0]
 
 
-# -- Structural Inspection --------------------------------------------------------------------------------------------
-
-
 @claim("inspection-best-trade-off")
 def inspection_best_trade_off(context: Context) -> Finding:
     others = ("greedy", "planning", "planning-ig")
@@ -260,9 +254,6 @@ def inspection_16_parity(context: Context) -> Finding:
         ),
         unit="nats",
     )
-
-
-# -- Navigation -------------------------------------------------------------------------------------------------------
 
 
 def walkers(context: Context) -> dict[tuple[int, str], Ours]:

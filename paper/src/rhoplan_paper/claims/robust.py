@@ -43,9 +43,6 @@ outcome impossible."""
 Scores = dict[tuple[str, float, str], dict[str, float]]
 
 
-# -- discounting ------------------------------------------------------------------------------------------------------
-
-
 def _discounted(
     context: Context, problems: tuple[str, ...], discounts: tuple[float, ...], *, myopic: bool = False
 ) -> Scores:
@@ -151,9 +148,6 @@ def discounting_erases_lead(context: Context) -> Finding:
         unit=unit,
         parts=parts,
     )
-
-
-# -- wrong models -----------------------------------------------------------------------------------------------------
 
 
 def _misbelieved(context: Context, extra: tuple[float, ...] = ()) -> Scores:

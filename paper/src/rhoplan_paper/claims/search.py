@@ -52,9 +52,6 @@ SMALL_RISE = 0.02
 TWO_STATES = ("tiger", "testbed")
 
 
-# -- exact search -----------------------------------------------------------------------------------------------------
-
-
 @claim("search-cost")
 def search_cost(context: Context) -> Finding:
     ours = ask(context, {problem: job("look_ahead", problem=problem, horizon=COUNTED_DEPTH) for problem in COUNTED})
@@ -75,9 +72,6 @@ def search_cost(context: Context) -> Finding:
         published="K |O|^H; limits H to 2 or 3 with at least 3 tests",
         exact=listed(texts),
     )
-
-
-# -- sampled search ---------------------------------------------------------------------------------------------------
 
 
 def _search(
@@ -160,9 +154,6 @@ def mcts_beats_exact(context: Context) -> Finding:
 
 def _share(value: Number) -> str:
     return f"{percent(value.mean)} ± {100 * value.se:.1f}"
-
-
-# -- POMCP ------------------------------------------------------------------------------------------------------------
 
 
 @claim("pomcp-underperforms")
@@ -249,9 +240,6 @@ def pomcp_budget_no_help(context: Context) -> Finding:
         published=printed("pomcp-compute-diagnosis success", "pomcp-compute-tiger success"),
         simulated=listed(texts),
     )
-
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 
 @claim("pymdp-agrees")

@@ -61,9 +61,6 @@ def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[st
     }
 
 
-# -- Proposition 1 ----------------------------------------------------------------------------------------------------
-
-
 def recursions(context: Context, discount: float | None = None, weight: float | None = None) -> dict[str, Job]:
     """Jobs that set least free energy beside the planner, on random problems and on the paper's own."""
     many = 200 if context.full else 40
@@ -126,9 +123,6 @@ def efe_is_weight_one(context: Context) -> Finding:
             f"the two are {'one' if checked['nats'][0] else 'not one'}.",
         ),
     )
-
-
-# -- Proposition 2 ----------------------------------------------------------------------------------------------------
 
 
 def _drawn_jobs(context: Context) -> list[Job]:
@@ -309,9 +303,6 @@ def testbed_over_explores(context: Context) -> Finding:
         unit=unit,
         parts=parts,
     )
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
 
 
 def _numbers(problem: str) -> list[float]:

@@ -38,9 +38,6 @@ TUNED = {20.0: ("tiger",), 50.0: ("testbed",), 100.0: ("diagnosis", "bandit")}
 TARGETS = ("tiger", "diagnosis", "bandit", "testbed")
 
 
-# -- transfer ---------------------------------------------------------------------------------------------------------
-
-
 def _transferred(context: Context) -> dict[tuple[float, str], Ours]:
     return rows(context, {(w, p): ("transfer", {"weight": w, "problem": p}) for w in (1.0, *TUNED) for p in TARGETS})
 
@@ -105,9 +102,6 @@ def weight_one_transfers(context: Context) -> Finding:
         exact=listed(f"{p} {signed(ours[1.0, p].mean('reward', 'bits'))}" for p in TARGETS),
         unit=unit,
     )
-
-
-# -- near-optimality --------------------------------------------------------------------------------------------------
 
 
 @claim("near-optimality-grows")

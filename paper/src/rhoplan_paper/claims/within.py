@@ -48,9 +48,6 @@ AS_FAST = 0.02
 """Part of the first entropy by which two curves may differ and still fall as fast."""
 
 
-# -- stakes, tests, size ----------------------------------------------------------------------------------------------
-
-
 @claim("sweep-adapts")
 def sweep_adapts(context: Context) -> Finding:
     jobs: dict[tuple[int, str], Job] = {}
@@ -171,9 +168,6 @@ def scaling_over_myopic(context: Context) -> Finding:
         exact=listed(texts),
         unit=unit,
     )
-
-
-# -- within episodes --------------------------------------------------------------------------------------------------
 
 
 @claim("commits-at-crossover")

@@ -41,9 +41,6 @@ LONG = 15
 """An extended episode has more tests than this."""
 
 
-# -- Tiger ------------------------------------------------------------------------------------------------------------
-
-
 def build_trajectory(context: Context) -> Outcome:
     """The first episode of each of the shortest lengths among those tried."""
     agent = {"horizon": 6, **EFE}
@@ -122,8 +119,6 @@ def _entropy_behind(axis: Any, steps: Sequence[Mapping[str, Any]]) -> Any:
     return shade
 
 
-# -- Diagnosis, belief over time --------------------------------------------------------------------------------------
-
 SHARING: dict[str, dict[str, Any]] = {
     "efe": {"horizon": 3, **EFE},
     "planning": {"horizon": 3, "unit": "nats"},
@@ -195,9 +190,6 @@ def draw_heatmap(outcome: Outcome) -> Figure:
              Line2D([], [], color=CHOSEN, linestyle="--", linewidth=1.6, label="commit")]  # fmt: skip
     drawing.legend(handles=marks, loc="outside lower left", ncols=2)
     return drawing
-
-
-# -- Diagnosis, what values are made of -------------------------------------------------------------------------------
 
 
 def build_extended(context: Context) -> Outcome:

@@ -110,9 +110,6 @@ def _region(step: Mapping[str, Any]) -> list[bool]:
     return [bool(value) for value in likely > 0.5]
 
 
-# -- drawing ----------------------------------------------------------------------------------------------------------
-
-
 @styled
 def draw_comparison(outcome: Outcome) -> Figure:
     """A row of beliefs per agent, after equal numbers of scans, each row ending with the commit."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# -- Tiger's penalty --------------------------------------------------------------------------------------------------
-
 PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 BETWEEN = 90
 FIXED = 20.0
@@ -116,8 +114,6 @@ def draw_penalties(outcome: Outcome) -> Figure:
     key_below(drawing, axes[0][0], 6)
     return drawing
 
-
-# -- the number of tests in Diagnosis ---------------------------------------------------------------------------------
 
 TESTS = (1, 2, 3)
 CONDITIONS = 8

@@ -66,9 +66,6 @@ def _quantile(shares: Sequence[float], level: float) -> int:
     return len(shares) - 1
 
 
-# -- the course of an episode -----------------------------------------------------------------------------------------
-
-
 def build_efficiency(context: Context) -> Outcome:
     """Expected entropy, share still observing and expected reward after each test."""
     settings = {agent: _settings(agent, weight, 3, "bits") for agent, weight in AGENTS}
@@ -182,8 +179,6 @@ def draw_efficiency(outcome: Outcome) -> Figure:
     drawing.legend(handles, labels, loc="outside lower center", ncols=3)
     return drawing
 
-
-# -- stopping times ---------------------------------------------------------------------------------------------------
 
 PLACES: tuple[tuple[str, int, str], ...] = (
     ("diagnosis", 3, "Diagnosis, N = 4, K = 2"),

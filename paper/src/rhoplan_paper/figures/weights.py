@@ -167,9 +167,6 @@ def _is_last(points: Points, unit: str, weight: float) -> bool:
     return at(points, WEIGHTS[-1] * UNITS[unit])["lower"] / UNITS[unit] <= weight
 
 
-# -- drawing ----------------------------------------------------------------------------------------------------------
-
-
 @styled
 def draw_pareto(outcome: Outcome) -> Figure:
     """One panel per problem: a chain of policies with their weights, w = 1, the printed agents, the optimum."""

@@ -32,9 +32,6 @@ HALVINGS = 80
 """Enough to bracket any threshold of a problem whose numbers are ordinary, and to close in on it to the last digits."""
 
 
-# -- Proposition 1 ----------------------------------------------------------------------------------------------------
-
-
 @measure
 def efe_recursion(
     *,
@@ -139,9 +136,6 @@ def _divergence(one: list[float], other: list[float]) -> float:
     return sum(p * math.log(p / q) for p, q in zip(one, other, strict=True) if p > 0)
 
 
-# -- Proposition 2 ----------------------------------------------------------------------------------------------------
-
-
 @measure
 def one_test_thresholds(
     *, cases: list[list[float]] | None = None, problems: int = 0, seed: int = 42, right: float = 10.0
@@ -188,9 +182,6 @@ def _threshold_row(accuracy: float, cost: float, right: float, wrong: float) -> 
         "above": reward(high + 1e-3),
         "far_above": reward(high + 20.0),
     }
-
-
-# -- Proposition 3 ----------------------------------------------------------------------------------------------------
 
 
 @measure

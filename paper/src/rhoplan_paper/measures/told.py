@@ -36,9 +36,6 @@ HALVINGS = 60
 """Of the bisection: enough to bracket any ordinary weight, and to close in on it to the last digits."""
 
 
-# -- random two-state problems ----------------------------------------------------------------------------------------
-
-
 @measure
 def near_optimality(
     *,
@@ -121,9 +118,6 @@ def _tests_before_commit(plan: Plan, horizon: int) -> int:
     return graph.problem.cap
 
 
-# -- the threshold of Proposition 2, by the decision itself -----------------------------------------------------------
-
-
 @measure
 def first_test_weight(problem: str) -> dict[str, Any]:
     """The weight per nat from which an agent of horizon 1 begins with a test, by bisection of its first decision."""
@@ -138,9 +132,6 @@ def first_test_weight(problem: str) -> dict[str, Any]:
         middle = (low + high) / 2
         low, high = (low, middle) if tests(middle) else (middle, high)
     return {"weight": high, "tests_at_one": {unit: tests(per_nat(1.0, unit)) for unit in ("bits", "nats")}}
-
-
-# -- statistics of raw episodes ---------------------------------------------------------------------------------------
 
 
 @measure
@@ -184,8 +175,6 @@ def bootstrap_interval(
     found = bootstrap(rows.reward, resamples=resamples, confidence=confidence, seed=seed)
     return {"mean": float(rows.reward.mean()), "lower": found.lower, "upper": found.upper, "episodes": len(rows.reward)}
 
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 FAINT = 1e-4
 """Bias of the coin that stands for a payoff in pymdp: it tells 2 * FAINT**2 nats, and its expectation is the payoff."""

@@ -29,9 +29,6 @@ PER = {"bits": NATS_PER_BIT, "nats": 1.0}
 Steps = Sequence[Mapping[str, float]]
 
 
-# -- alpha, eta, thresholds, best weights -----------------------------------------------------------------------------
-
-
 def asymmetry(right: float, wrong: float) -> float:
     """alpha of Proposition 2."""
     return abs(wrong) / right
@@ -181,8 +178,6 @@ def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]
 def _span(stretches: Sequence[tuple[float, float]]) -> str:
     return ", ".join(f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}" for low, high in stretches)
 
-
-# -- effect sizes -----------------------------------------------------------------------------------------------------
 
 PER_SEED = 1000
 """Episodes per seed of the runs that the effect sizes belong to; the table itself does not say."""

@@ -19,8 +19,6 @@ from rhoplan_paper.published import Cell, Table, published
 from rhoplan_paper.registry import add_table
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet
 
-# -- agents -----------------------------------------------------------------------------------------------------------
-
 UTILITIES: dict[str, Callable[[AgentKind], bool]] = {
     "ρ = 0": lambda kind: kind.weight == 0.0 and kind.commits_count,
     "w · I(b)": lambda kind: kind.weight is None and kind.commits_count,
@@ -64,9 +62,6 @@ def build_agents(context: Context) -> Outcome:
 def _defined(kind: AgentKind) -> tuple[str, str, str]:
     weight = "w as chosen" if kind.weight is None else f"w = {kind.weight:g}"
     return weight, "H = 1" if kind.one_step else "H as chosen", "count" if kind.commits_count else "count for nothing"
-
-
-# -- environments -----------------------------------------------------------------------------------------------------
 
 
 def build_environments(context: Context) -> Outcome:

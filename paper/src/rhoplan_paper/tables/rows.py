@@ -230,9 +230,6 @@ def _text(value: Number | None, column: str) -> str:
     return f"{value.mean:.4f}" + (f" ± {value.se:.4f}" if value.se else "")
 
 
-# -- what the paper does not have -------------------------------------------------------------------------------------
-
-
 def _beyond(problem: str) -> dict[str, Job]:
     """Jobs for the rows of our own: the certified optimum, or the anytime planner and the ceiling."""
     if make(problem).is_flat:

@@ -32,9 +32,6 @@ def computed(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     return check(quote, cell, context) if check else None
 
 
-# -- counts and ratios ------------------------------------------------------------------------------------------------
-
-
 def hidden_states(spec: str) -> int:
     """How many hidden states are possible at the start: the product over factors."""
     return math.prod(int((factor.prior > 0).sum()) for factor in make(spec).factors)
@@ -87,8 +84,6 @@ def _mismatch(quote: Quote, cell: Cell, context: Context) -> Finding:
     reason = f"the two tables go from {low:+.2f} to {high:+.2f}"
     return told(quote, cell, CONFIRMED if reached else CONTRADICTED, reason, exact=f"{low:+.2f} to {high:+.2f}")
 
-
-# -- tuned weights ----------------------------------------------------------------------------------------------------
 
 TUNING_EPISODES = 200
 
@@ -147,9 +142,6 @@ def chance_of_choice(success: list[float], place: int) -> float:
         if other != place:
             chance *= below[other][:-1] if other < place else below[other][1:]
     return float(chance.sum())
-
-
-# -- bounds and scores ------------------------------------------------------------------------------------------------
 
 
 def _holds(cell: Cell, value: float) -> bool:

@@ -25,9 +25,6 @@ from rhoplan_paper.told.repeats import disagreement
 Numbers = Mapping[str, Number]
 
 
-# -- what findings are made of ----------------------------------------------------------------------------------------
-
-
 def every_quote(part: str, check: Callable[[Quote, Cell], Finding]) -> tuple[Finding, ...]:
     """The finding on every number told about `part`, with what the paper prints elsewhere, ids all different."""
     found = [replace(one, reason=one.reason + again) for one, again in zip(
@@ -81,8 +78,6 @@ def lead(quote: Quote, cell: Cell, by_unit: Numbers, episodes: int, simulated: s
         return replace(found, verdict=NO_DIFFERENCE, reason=f"there is no such lead, but {reason}")
     return replace(found, reason=reason)
 
-
-# -- bootstrap --------------------------------------------------------------------------------------------------------
 
 EPISODES = 5000
 RESAMPLES = 10_000
@@ -196,8 +191,6 @@ def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], A
     return told(quote, cell, CONFIRMED if all(holds) else CONTRADICTED, reason, exact="; ".join(parts))
 
 
-# -- kinds of scans ---------------------------------------------------------------------------------------------------
-
 GRID = "tileworld:n=6"
 PARTITIONS = {"bitwise": GRID, **{kind: f"{GRID},partition={kind},seed=42" for kind in ("random", "overlapping")}}
 CAPS = {"random": 40}
@@ -258,8 +251,6 @@ def build_partition(context: Context) -> Outcome:
     )
     return Outcome(Sheet(headings, tuple(rows), notes), every_quote("partition", check))
 
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 TWO_STATES = ("tiger", "testbed")
 ROUNDING = 1e-9

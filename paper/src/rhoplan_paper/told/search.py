@@ -67,8 +67,6 @@ def _which_way(finding: Finding, cell: Cell, ours: Mapping[str, Number], scale: 
     return replace(finding, reason=f"{finding.reason}; ours, corrected, differs by {told_apart}")
 
 
-# -- POMCP with five times the simulations ----------------------------------------------------------------------------
-
 BUDGET, USUAL = 5000, 1000
 POMCP_EPISODES = 1000
 POMCP_QUICK = {"tiger": 100, "diagnosis": 500}
@@ -122,8 +120,6 @@ def build_pomcp_compute(context: Context) -> Outcome:
     notes = ("POMCP plans at the horizon of the problem's own table, and looks 3 actions further",)
     return Outcome(Sheet(headings, tuple(rows), notes), every_quote("pomcp-compute", check))
 
-
-# -- MCTS-EFE ---------------------------------------------------------------------------------------------------------
 
 NAMED = 200
 """The one number of episodes that the paper names, and ours per seed."""
