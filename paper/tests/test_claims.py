@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rhoplan.problems.registry import make
 from rhoplan_paper import registry
 from rhoplan_paper.claims import checking as claims
-from rhoplan_paper.claims.checking import build_claims, by_unit, by_unit_more, found
+from rhoplan_paper.claims.checking import build_claims, found
 from rhoplan_paper.claims.theory import formula
 from rhoplan_paper.claims.weights import Sweep, sweep_jobs
 from rhoplan_paper.context import Context, Pending, score_job
@@ -27,6 +27,7 @@ from rhoplan_paper.measures.propositions import (
 )
 from rhoplan_paper.published import published, select
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS
+from rhoplan_paper.verdicts import by_unit, by_unit_more
 from strategies import Limits, cases, laws
 
 

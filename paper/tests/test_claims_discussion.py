@@ -12,9 +12,9 @@ import pytest
 import rhoplan
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
-from rhoplan_paper.claims.rows import at_once, rows
+from rhoplan_paper.claims.rows import rows
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, Pending
+from rhoplan_paper.context import Context, Pending, at_once
 from rhoplan_paper.jobs import Job, job, run_job
 from rhoplan_paper.measures.ahead import from_within, look_ahead, shortest_walk
 from rhoplan_paper.published import published

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import by_parts, found
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.report.output import write_verdicts
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, ONLY_BITS, ONLY_NATS, Outcome
+from rhoplan_paper.verdicts import by_parts
 
 BITS, NATS = {"bits": True, "nats": False}, {"bits": False, "nats": True}
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import by_parts, found
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.published import published
 from rhoplan_paper.registry import studies
 from rhoplan_paper.report.page import page
 from rhoplan_paper.study import CONFIRMED, ONLY_BITS, ONLY_NATS, Finding, Outcome
+from rhoplan_paper.verdicts import by_parts
 
 SETTINGS = {"full": False, "unit": "both"}
 

@@ -8,30 +8,16 @@ from itertools import pairwise
 
 from rhoplan.belief.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Lead,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
 from rhoplan_paper.claims.weights import CLOSE, sweeps
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, ask, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 RESCALED = {
     "testbed:cost={0:g},right={1:g},wrong={2:g}": (4, (0.1, 1.0, -1.0)),

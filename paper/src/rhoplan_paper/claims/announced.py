@@ -8,14 +8,15 @@ import math
 from collections.abc import Iterable
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import ask, exact_job, found, listed, percent, signed
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, published, quotes_of, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
 from rhoplan_paper.tables.rows import AS_RUN, MEASURED, number, plan_row
 from rhoplan_paper.told.checks import hidden_states
+from rhoplan_paper.words import listed, percent, signed
 
 
 def results(agent: str) -> list[Cell]:

@@ -8,24 +8,15 @@ from __future__ import annotations
 import math
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    ask,
-    by_unit,
-    exact_job,
-    found,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, INSPECTIONS, WALKERS, walkers
-from rhoplan_paper.claims.rows import CLEAR, at_once, rows, with_error
-from rhoplan_paper.context import Context, score_job
+from rhoplan_paper.claims.rows import CLEAR, rows, with_error
+from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.verdicts import SAME, by_unit
+from rhoplan_paper.words import listed, percent, printed, signed
 
 
 def at_once_reward(spec: str) -> float:

@@ -5,31 +5,15 @@ from __future__ import annotations
 import math
 
 from rhoplan.belief.information import per_nat
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Lead,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    by_unit_more,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
 from rhoplan_paper.claims.weights import CLOSE, sweeps
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, simulate_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 CORE = (("tiger", 6), ("diagnosis", 3), ("bandit", 2))
 SEVERAL_TESTS = CORE[1:]

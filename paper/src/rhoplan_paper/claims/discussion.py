@@ -5,28 +5,17 @@ from __future__ import annotations
 import math
 
 from rhoplan.belief.information import NATS_PER_BIT, per_nat
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, walkers
-from rhoplan_paper.claims.rows import CLEAR, apart, at_once
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.rows import CLEAR, apart
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit
+from rhoplan_paper.words import listed, percent, printed, signed
 
 MATCHES = 0.01
 """What part of Planning's reward EFE may lack and still match it."""

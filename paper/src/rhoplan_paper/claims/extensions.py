@@ -8,24 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Result,
-    ask,
-    by_unit,
-    efe_jobs,
-    found,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.theory import EQUAL, equivalent, recursions
 from rhoplan_paper.compare import FAR
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs
 from rhoplan_paper.jobs import job
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.verdicts import by_unit
+from rhoplan_paper.words import listed, percent, printed, signed
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DISCOUNTED = ("tiger", "diagnosis", "bandit")

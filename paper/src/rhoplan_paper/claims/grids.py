@@ -5,28 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
-from rhoplan_paper.claims.rows import CLEAR, Ours, apart, at_once, rows, with_error
-from rhoplan_paper.context import Context, score_job, simulate_job
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.rows import CLEAR, Ours, apart, rows, with_error
+from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding
 from rhoplan_paper.tables.rows import number
+from rhoplan_paper.verdicts import by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 LARGEST = "rocksample:n=11,k=11"
 APPENDIX = ("rocksample:n=5,k=3,layout=appendix", "rocksample:n=7,k=4,layout=appendix")

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    by_unit_more,
-    efe_jobs,
-    exact_job,
-    found,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-)
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.context import UNITS, Context, ask, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
+from rhoplan_paper.words import listed, percent, points, printed
 
 DISCOUNTS = (0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 1.0)
 """The paper's, and three between the two where it sees the lead come back."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, Pending
+from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Row, published
 from rhoplan_paper.tables.rows import Line, number, plan_row
@@ -59,20 +59,6 @@ def rows(
             jobs[line.simulated] = None
     results = dict(zip(jobs, context.results(jobs), strict=True))
     return {key: Ours(line, results) for key, line in lines.items()}
-
-
-def at_once(*askers: Callable[[], Any]) -> tuple[Any, ...]:
-    """What each of `askers` gives; Pending with the jobs that all of them miss together."""
-    given: list[Any] = []
-    missing: list[Job] = []
-    for one in askers:
-        try:
-            given.append(one())
-        except Pending as pending:
-            missing += pending.jobs
-    if missing:
-        raise Pending(dict.fromkeys(missing))
-    return tuple(given)
 
 
 def apart(one: Number, other: Number) -> float:

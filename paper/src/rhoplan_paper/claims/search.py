@@ -7,26 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    found,
-    listed,
-    percent,
-    points,
-    printed,
-    signed,
-)
-from rhoplan_paper.claims.rows import CLEAR, apart, at_once, rows, with_error
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.rows import CLEAR, apart, rows, with_error
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding
 from rhoplan_paper.tables.rows import number
+from rhoplan_paper.verdicts import by_parts, by_unit
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 COUNTED = ("diagnosis", "tileworld:n=6")
 COUNTED_DEPTH = 5

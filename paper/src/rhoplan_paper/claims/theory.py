@@ -11,26 +11,16 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from rhoplan.belief.information import NATS_PER_BIT
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
 from rhoplan_paper.claims.weights import sweeps
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.verdicts import by_parts, by_unit
+from rhoplan_paper.words import listed, percent, printed, signed
 
 EQUAL = 1e-9
 """Values of the two recursions that differ by less, relative to the rewards, are equal."""

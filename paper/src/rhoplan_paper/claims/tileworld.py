@@ -6,32 +6,18 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import lead_jobs, leads
 from rhoplan_paper.claims.weights import near_margin, sweeps
 from rhoplan_paper.compare import CHANCE, FAR, Number, chance_text, share_chance
-from rhoplan_paper.context import Context, score_job, simulate_job
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, cell, published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.statistics import chance_of_count
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 GRIDS = tuple(f"tileworld:n={n}" for n in (4, 6, 8))
 TUNED = 100.0

@@ -5,22 +5,10 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_unit,
-    found,
-    listed,
-    percent,
-    points,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.discussion import ALIKE
-from rhoplan_paper.claims.rows import Ours, at_once, rows
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.rows import Ours, rows
+from rhoplan_paper.context import UNITS, Context, Result, ask, at_once
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import claim
@@ -32,6 +20,8 @@ from rhoplan_paper.told.near_optimality import (
     near_optimal_shares,
     near_optimality_job,
 )
+from rhoplan_paper.verdicts import SAME, by_unit
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 TUNED = {20.0: ("tiger",), 50.0: ("testbed",), 100.0: ("diagnosis", "bandit")}
 """Weights that the paper tuned for success, and the problems that they were tuned on."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rhoplan.belief.information import per_nat
-from rhoplan_paper.claims.checking import SAME, UNITS, Result, ask, efe_jobs
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs
 from rhoplan_paper.figures.weights import BROAD, HIGH
 from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.verdicts import SAME
 
 SWEPT: tuple[tuple[str, int], ...] = (
     ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2),

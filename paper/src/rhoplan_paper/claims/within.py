@@ -7,30 +7,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
-from rhoplan_paper.claims.rows import at_once
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.context import UNITS, Context, Result, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import UNCHECKED, Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, printed, signed
 
 PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 LOW_PENALTY = 10

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import exact_job
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import add_figure
 from rhoplan_paper.study import Outcome, Sheet

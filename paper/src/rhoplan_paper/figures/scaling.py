@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import exact_job, same
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import Context, exact_job, simulate_job
 from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of
@@ -17,6 +16,7 @@ from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean
 from rhoplan_paper.told.results import every_quote, text_of
+from rhoplan_paper.verdicts import same
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

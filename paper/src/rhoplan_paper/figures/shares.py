@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import SAME, UNITS
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import add_figure
 from rhoplan_paper.study import Outcome, Sheet
@@ -18,6 +17,7 @@ from rhoplan_paper.told.near_optimality import (
     near_optimal,
     near_optimality_job,
 )
+from rhoplan_paper.verdicts import SAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,7 @@ import numpy as np
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import exact_job
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.figures.lines import (
     COLUMNS,
     OPTIMUM,

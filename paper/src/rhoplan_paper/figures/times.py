@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import by_unit, exact_job
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
@@ -21,6 +20,7 @@ from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import add_figure
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.verdicts import by_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

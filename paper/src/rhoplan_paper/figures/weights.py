@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
-from rhoplan_paper.claims.checking import by_unit
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
 from rhoplan_paper.registry import add_figure
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.verdicts import by_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

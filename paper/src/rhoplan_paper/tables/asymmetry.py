@@ -12,9 +12,8 @@ import numpy as np
 from rhoplan.belief.information import NATS_PER_BIT, entropy
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, by_unit, exact_job
 from rhoplan_paper.compare import Number, judge
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
@@ -22,6 +21,7 @@ from rhoplan_paper.registry import add_table
 from rhoplan_paper.statistics import effect_label
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import plan_row
+from rhoplan_paper.verdicts import SAME, by_unit
 
 PER = {"bits": NATS_PER_BIT, "nats": 1.0}
 """What a weight of 1 per nat is in each unit; informativeness goes the other way."""

@@ -13,15 +13,15 @@ import numpy as np
 
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, ask, by_unit, exact_job
 from rhoplan_paper.claims.rows import rows
 from rhoplan_paper.compare import CHANCE, Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.published import Cell, Quote, published, select
 from rhoplan_paper.statistics import binomial, student_p
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding
 from rhoplan_paper.tables.asymmetry import TUNING, asymmetry, exact_d, formulas, scores_by_agent
 from rhoplan_paper.told.findings import counted, mean, setting, told
+from rhoplan_paper.verdicts import SAME, by_unit
 
 Check = Callable[[Quote, Cell, Context], Finding | None]
 

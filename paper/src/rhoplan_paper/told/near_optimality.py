@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import UNITS, exact_job
 from rhoplan_paper.claims.weights import near_margin
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.measures.told import ACCURACY, ALPHA, COST
 from rhoplan_paper.published import Cell, Quote, select

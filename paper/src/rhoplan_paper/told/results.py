@@ -10,10 +10,8 @@ from statistics import NormalDist
 from typing import Any
 
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, exact_job
-from rhoplan_paper.claims.checking import by_unit as by_unit_of
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, exact_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
 from rhoplan_paper.registry import add_text
@@ -21,6 +19,8 @@ from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKE
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import each_quoted, mean, setting, told
 from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.verdicts import SAME
+from rhoplan_paper.verdicts import by_unit as by_unit_of
 
 Numbers = Mapping[str, Number]
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import UNITS, exact_job, same
 from rhoplan_paper.compare import Number, judge
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, exact_job, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, Row, published, quotes_of, select
 from rhoplan_paper.registry import add_text
@@ -22,6 +21,7 @@ from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Out
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean, setting, told
 from rhoplan_paper.told.results import difference, every_quote, text_of
+from rhoplan_paper.verdicts import same
 
 SEEDS = 5
 TILES = "tileworld:n=6"
