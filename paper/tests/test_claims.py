@@ -15,7 +15,7 @@ from rhoplan_paper.claims import checking as claims
 from rhoplan_paper.claims.checking import build_claims, found
 from rhoplan_paper.claims.theory import formula
 from rhoplan_paper.claims.weights import Sweep, sweep_jobs
-from rhoplan_paper.context import Context, Pending, score_job
+from rhoplan_paper.context import Context, Pending, exact_job, score_job
 from rhoplan_paper.figures.weights import build_pareto
 from rhoplan_paper.jobs import Job, run_job
 from rhoplan_paper.measures.propositions import (
@@ -26,7 +26,7 @@ from rhoplan_paper.measures.propositions import (
     random_problems,
 )
 from rhoplan_paper.published import published, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Verdict
 from rhoplan_paper.verdicts import by_unit, by_unit_more
 from strategies import Limits, cases, laws
 
@@ -81,14 +81,14 @@ def test_a_claim_that_the_paper_does_not_make_cannot_be_registered() -> None:
 
 def test_a_claim_has_one_function() -> None:
     with pytest.raises(ValueError, match="two of claim 'coverage'"):
-        registry.claim("coverage")(lambda context: found("coverage", CONFIRMED, ""))
+        registry.claim("coverage")(lambda context: found(Verdict(CONFIRMED), ""))
 
 
 def test_the_jobs_that_all_claims_miss_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     def needs(id: str, *problems: str) -> registry.Check:
         def check(context: Context) -> Any:
             context.results(score_job(problem, "efe") for problem in problems)
-            return found(id, CONFIRMED, "")
+            return registry.on_claim(id, found(Verdict(CONFIRMED), ""))
 
         return check
 
@@ -125,7 +125,7 @@ def test_scores_are_asked_for_as_the_tables_ask_for_them() -> None:
             line = plan_row(table, cell.row, Context())
             tuned = float(weight) if agent == "planning-ig" else None
             for unit, wanted in line.exact.items():
-                assert claims.exact_job("tileworld:n=6", agent, horizon=2, weight=tuned, unit=unit) == wanted
+                assert exact_job("tileworld:n=6", agent, horizon=2, weight=tuned, unit=unit) == wanted
 
 
 # -- verdicts follow the numbers --------------------------------------------------------------------------------------
@@ -136,14 +136,14 @@ def test_scores_are_asked_for_as_the_tables_ask_for_them() -> None:
     [(True, True, CONFIRMED), (True, False, ONLY_BITS), (False, True, ONLY_NATS), (False, False, CONTRADICTED)],
 )
 def test_a_claim_holds_in_the_units_in_which_its_numbers_do(bits: bool, nats: bool, expected: str) -> None:
-    assert by_unit({"bits": bits, "nats": nats})[0] == expected
-    assert by_unit({"": bits})[0] == (CONFIRMED if bits else CONTRADICTED)
+    assert by_unit({"bits": bits, "nats": nats}).word == expected
+    assert by_unit({"": bits}).word == (CONFIRMED if bits else CONTRADICTED)
 
 
 def test_equal_scores_are_no_difference_and_lower_ones_a_contradiction() -> None:
-    assert by_unit_more({"bits": [0.0, 0.0], "nats": [0.0]})[0] == NO_DIFFERENCE
-    assert by_unit_more({"bits": [0.1, -0.1], "nats": [0.0]})[0] == CONTRADICTED
-    assert by_unit_more({"bits": [0.1, 0.2], "nats": [0.0]})[0] == ONLY_BITS
+    assert by_unit_more({"bits": [0.0, 0.0], "nats": [0.0]}).word == NO_DIFFERENCE
+    assert by_unit_more({"bits": [0.1, -0.1], "nats": [0.0]}).word == CONTRADICTED
+    assert by_unit_more({"bits": [0.1, 0.2], "nats": [0.0]}).word == ONLY_BITS
 
 
 def test_tiger_parity_asks_for_one_policy() -> None:

@@ -99,7 +99,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says in words, retold. `rests_on` are references to the printed numbers, for `select`."""
+    """What the paper says in words, retold. References to printed numbers, for `select`: `rests_on` and those shown."""
 
     id: str
     part: str
@@ -107,6 +107,7 @@ class Claim:
     near: str
     gist: str
     rests_on: tuple[str, ...]
+    shows: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def published() -> Published:
         tables={item["id"]: _table(item, units) for item in data["tables"]},
         parts={item["id"]: Part(**{**item, "protocol": _rows(item["protocol"])}) for item in data["parts"]},
         quotes={item["id"]: _quote(item, units) for item in data["quotes"]},
-        claims={item["id"]: Claim(**{**item, "rests_on": tuple(item["rests_on"])}) for item in data["claims"]},
+        claims={item["id"]: _claim(item) for item in data["claims"]},
     )
 
 
@@ -200,6 +201,10 @@ def _quote(item: dict[str, Any], units: dict[str, str]) -> Quote:
         column, _, row = line["of"].partition(" ")
         cells.append(Cell(parse_row(row), column, units[column], line["text"], line.get("repeats", "")))
     return Quote(**{**item, "cells": tuple(cells)})
+
+
+def _claim(item: dict[str, Any]) -> Claim:
+    return Claim(**{**item, "rests_on": tuple(item["rests_on"]), "shows": tuple(item.get("shows", ()))})
 
 
 def _rows(lines: list[str]) -> tuple[Row, ...]:

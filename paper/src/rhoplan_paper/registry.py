@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
@@ -17,6 +19,7 @@ from rhoplan.errors import RhoplanError
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published, quotes_of
 from rhoplan_paper.study import Build, Draw, Finding, Study
+from rhoplan_paper.words import printed
 
 Thing = TypeVar("Thing")
 Check = Callable[[Context], Finding]
@@ -82,7 +85,14 @@ def claim(id: str) -> Callable[[Check], Check]:
     """Register the function that checks the paper's claim `id`."""
     if id not in published().claims:
         raise ValueError(f"the paper has no claim '{id}'")
-    return lambda check: CLAIMS.add(id, check)
+    return lambda check: CLAIMS.add(id, wraps(check)(lambda context: on_claim(id, check(context))))
+
+
+def on_claim(id: str, finding: Finding) -> Finding:
+    """`finding` with the paper's words: the claim, where it stands, and what the paper prints where it does not say."""
+    about = published().claims[id]
+    shown = finding.published or printed(*about.shows)
+    return replace(finding, id=id, place=about.place, claim=about.gist, published=shown)
 
 
 MeasureFunction = TypeVar("MeasureFunction", bound=Measure)

@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from rhoplan_paper.context import UNITS, Result
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Part
+from rhoplan_paper.context import Result
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Part, Verdict
 
 SAME = 1e-9
 """Exact scores closer than this are the same score: what is left is the arithmetic of floats."""
 
 
-def by_unit(holds: Mapping[str, bool]) -> tuple[str, str]:
-    """Verdict and unit of a claim that holds or not in bits and in nats, or (one entry) without a unit."""
+def by_unit(holds: Mapping[str, bool]) -> Verdict:
+    """The verdict on a claim that holds or not in bits and in nats, or (one entry) without a unit."""
     units = [unit for unit, true in holds.items() if true]
     if len(holds) > 1 and len(units) == 1:
-        return (ONLY_BITS if units[0] == "bits" else ONLY_NATS), units[0]
+        return Verdict(ONLY_BITS if units[0] == "bits" else ONLY_NATS, units[0])
     unit = "either" if len(holds) > 1 else next(iter(holds))
-    return (CONFIRMED if units else CONTRADICTED), unit
+    return Verdict(CONFIRMED if units else CONTRADICTED, unit)
 
 
-def by_parts(
-    parts: Mapping[str, Mapping[str, bool] | bool], core: Iterable[str] = ()
-) -> tuple[str, str, tuple[Part, ...]]:
-    """Verdict, unit and parts of a claim that says several things, each of which holds or not, maybe by unit.
+def by_parts(parts: Mapping[str, Mapping[str, bool] | bool], core: Iterable[str] = ()) -> Verdict:
+    """The verdict on a claim that says several things, each of which holds or not, maybe by unit.
 
     All of them together are a claim like any other. Where they do not all hold, the claim holds in part if something of
     it does and its core, the parts without which the rest says nothing, is among that.
     """
     central = set(core)
-    units = UNITS if any(isinstance(one, Mapping) for one in parts.values()) else ("",)
+    units = next((tuple(one) for one in parts.values() if isinstance(one, Mapping)), ("",))
     holds = {words: one if isinstance(one, Mapping) else dict.fromkeys(units, one) for words, one in parts.items()}
     told = tuple(Part(words, _where(each), words in central) for words, each in holds.items())
-    verdict, unit = by_unit({u: all(each[u] for each in holds.values()) for u in units})
-    if verdict == CONTRADICTED:
+    verdict = by_unit({u: all(each[u] for each in holds.values()) for u in units})
+    if verdict.word == CONTRADICTED:
         stands = {u: any(e[u] for e in holds.values()) and all(holds[words][u] for words in central) for u in units}
         if any(stands.values()):
-            return IN_PART, by_unit(stands)[1], told
-    return verdict, unit, told
+            verdict = Verdict(IN_PART, by_unit(stands).unit)
+    return replace(verdict, parts=told)
 
 
 def _where(holds: Mapping[str, bool]) -> str:
@@ -45,8 +44,8 @@ def _where(holds: Mapping[str, bool]) -> str:
     return "no" if not units else "yes" if len(units) == len(holds) else f"in {units[0]}"
 
 
-def by_unit_more(gaps: Mapping[str, Iterable[float]]) -> tuple[str, str]:
-    """Verdict and unit of a claimed lead, from exact gaps by unit, zero where two policies score the same.
+def by_unit_more(gaps: Mapping[str, Iterable[float]]) -> Verdict:
+    """The verdict on a claimed lead, from exact gaps by unit, zero where two policies score the same.
 
     Positive everywhere is a lead. Zero everywhere in each unit that has none means that the claimed difference is not
     there; anything else contradicts it.
@@ -54,7 +53,7 @@ def by_unit_more(gaps: Mapping[str, Iterable[float]]) -> tuple[str, str]:
     found = {unit: list(values) for unit, values in gaps.items()}
     leading = {unit: all(gap > 0 for gap in values) for unit, values in found.items()}
     if not any(leading.values()) and all(gap == 0 for values in found.values() for gap in values):
-        return NO_DIFFERENCE, "either" if len(found) > 1 else next(iter(found))
+        return Verdict(NO_DIFFERENCE, "either" if len(found) > 1 else next(iter(found)))
     return by_unit(leading)
 
 

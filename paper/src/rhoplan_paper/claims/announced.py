@@ -13,9 +13,10 @@ from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, published, quotes_of, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
 from rhoplan_paper.tables.rows import AS_RUN, MEASURED, number, plan_row
 from rhoplan_paper.told.checks import hidden_states
+from rhoplan_paper.verdicts import by_unit
 from rhoplan_paper.words import listed, percent, signed
 
 
@@ -37,8 +38,7 @@ def pomcp_everywhere(context: Context) -> Finding:
     has = set(_problems(results("pomcp")))
     there, absent = ([spec for spec in announced if (spec in has) is here] for here in (True, False))
     return found(
-        "pomcp-everywhere",
-        CONTRADICTED if absent else CONFIRMED,
+        by_unit({"": not absent}),
         f"Of the {len(announced)} problems POMCP has a printed result on {len(there)} ({', '.join(there) or 'none'}), "
         f"and none on {', '.join(absent) or 'any other'}.",
         published=f"{len(announced)} problems",
@@ -53,8 +53,7 @@ def pomcp_on_rocksample(context: Context) -> Finding:
     anywhere = [spec for spec in _problems(results("pomcp")) if spec.startswith("rocksample")]
     checks = [cell for cell in (*table.cells, *select("rocksample checks")) if cell.column == "checks" and cell.value]
     return found(
-        "pomcp-on-rocksample",
-        CONFIRMED if "pomcp" in agents else CONTRADICTED,
+        by_unit({"": "pomcp" in agents}),
         f"The table that is said to have it has the agents {' and '.join(agents)} only; in the whole paper POMCP has a "
         f"result on {', '.join(anywhere) or 'no RockSample instance'}. Checks, which the main table leaves to the same "
         f"appendix, are printed {len(checks) or 'nowhere'}{' times' if checks else ''}.",
@@ -81,8 +80,7 @@ def pomcp_budgets_reported(context: Context) -> Finding:
     untimed = [budget for budget in announced if budget not in timed]
     told = [f"{b:,.0f} on {', '.join(tried[b])}" for b in announced if b in tried]
     return found(
-        "pomcp-budgets-reported",
-        CONTRADICTED if without or untimed else CONFIRMED,
+        by_unit({"": not (without or untimed)}),
         f"Printed are results with {listed(told)}; none with {_budgets(without)}. A time is printed for "
         f"{_budgets(sorted(timed))} and for none of the others.",
         published=_budgets(announced),
@@ -123,14 +121,12 @@ def rocksample_episodes(context: Context) -> Finding:
     told = [f"{same[spec]} of {every[spec]} on {spec} with {AS_RUN[spec]} episodes" for spec in AS_RUN]
     spec = next(iter(AS_RUN))
     return found(
-        "rocksample-episodes",
-        CONTRADICTED if rows_met else CONFIRMED,
+        by_unit({"nats": not rows_met}),
         f"The first episodes of the first seed alone give the printed numbers digit for digit: {listed(told)}; "
         f"all but those of {', '.join(others) or 'nobody'}. "
         f"The caption has {', '.join(f'{stated[spec]:,}' for spec in AS_RUN)}.",
         published=f"{stated[next(iter(AS_RUN))]:,} episodes",
         simulated=listed(told),
-        unit="nats",
         headline=(
             f"{' or '.join(map(str, dict.fromkeys(AS_RUN.values())))}, not {stated[spec]:,}",
             f"episodes of one seed, by instance, give {sum(same.values())} of {sum(every.values())} printed RockSample "
@@ -149,8 +145,7 @@ def sweep_three_orders(context: Context) -> Finding:
     ends = [cell.value or 0.0 for cell in select("sweep-range penalty") if "bound" in cell.row]
     orders = math.log10(max(ends) / min(ends))
     return found(
-        "sweep-three-orders",
-        CONFIRMED if orders >= 3 else CONTRADICTED,
+        by_unit({"": orders >= 3}),
         f"The penalties go from {min(ends):g} to {max(ends):g}, {orders:.2f} orders of magnitude.",
         published="3 orders of magnitude",
         exact=f"{orders:.2f}",
@@ -167,8 +162,7 @@ def scaling_horizon(context: Context) -> Finding:
     ours = ask(context, {h: exact_job(problem, "planning", horizon=h) for h in (1, stated)})
     told = [f"H={h} {percent(one['success'])} at {one['tests']:.1f} scans" for h, one in ours.items()]
     return found(
-        "scaling-horizon",
-        CONTRADICTED if shallow else CONFIRMED,
+        by_unit({"": not shallow}),
         f"{' and '.join(shallow) or 'Nobody'} look{'s' if len(shallow) < 2 else ''} one action ahead by definition, "
         f"whatever the caption fixes; at the caption's horizon Myopic would be Planning. Exact, for reward alone: "
         f"{listed(told)}.",
@@ -189,8 +183,7 @@ def fixed_conditions(context: Context) -> Finding:
         for k in problems
     ]
     return found(
-        "fixed-conditions",
-        CONTRADICTED if len(set(groups.values())) > 1 else CONFIRMED,
+        by_unit({"": not len(set(groups.values())) > 1}),
         f"With the tests varies what can be known at all. {listed(told)}. So the figure varies the problem, not only "
         "the choice among tests.",
         published=f"N = {states:g} fixed, K from {low:g} to {high:g}",
@@ -223,8 +216,7 @@ def sizes_searched(context: Context) -> Finding:
     ]
     small, large = LARGE[2:]
     return found(
-        "sizes-searched",
-        CONFIRMED if enters else CONTRADICTED,
+        by_unit({"": enters}),
         f"The number of states is a product that no step forms: components are independent, and belief and search hold "
         f"each by itself. {listed(told)}. From {small} to {large} the states grow {sizes[large] // sizes[small]}-fold, "
         f"the situations searched {searched[large] / searched[small]:.1f}-fold.",

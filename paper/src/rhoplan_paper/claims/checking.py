@@ -7,29 +7,10 @@ numbers whether the claim holds, by unit of information where a weight matters (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
-
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
-from rhoplan_paper.published import Claim, published
 from rhoplan_paper.registry import add_study, claims
-from rhoplan_paper.study import (
-    Finding,
-    Headline,
-    Outcome,
-    Part,
-    Sheet,
-    Study,
-)
-
-Result = Mapping[str, Any]
-Key = TypeVar("Key")
-
-UNITS = ("bits", "nats")
-
-SAME = 1e-9
-"""Exact scores closer than this are the same score: what is left is the arithmetic of floats."""
+from rhoplan_paper.study import Finding, Headline, Outcome, Sheet, Study, Verdict
 
 
 def build_claims(context: Context) -> Outcome:
@@ -48,36 +29,22 @@ def build_claims(context: Context) -> Outcome:
 
 
 def found(
-    id: str,
-    verdict: str,
+    verdict: Verdict,
     reason: str,
     *,
     published: str = "",
     simulated: str = "",
     exact: str = "",
-    unit: str = "",
-    parts: tuple[Part, ...] = (),
     headline: tuple[str, str] | None = None,
 ) -> Finding:
-    """The finding on claim `id`; its place and its words are the paper's data. headline: a number and a sentence."""
-    about = _about(id)
+    """What a claim function found; `@claim` adds the paper's words. headline: a number and a sentence.
+
+    published: what the paper prints, where that is more than the numbers that the claim `shows`.
+    """
+    first = Headline(*headline) if headline else None
     return Finding(
-        id,
-        about.place,
-        about.gist,
-        published,
-        simulated,
-        exact,
-        unit,
-        verdict,
-        reason,
-        parts,
-        Headline(*headline) if headline else None,
+        "", "", "", published, simulated, exact, verdict.unit, verdict.word, reason, verdict.parts, headline=first
     )
-
-
-def _about(id: str) -> Claim:
-    return published().claims[id]
 
 
 add_study(

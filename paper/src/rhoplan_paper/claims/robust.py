@@ -9,7 +9,7 @@ from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
-from rhoplan_paper.words import listed, percent, points, printed
+from rhoplan_paper.words import listed, percent, points
 
 DISCOUNTS = (0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 1.0)
 """The paper's, and three between the two where it sees the lead come back."""
@@ -52,7 +52,7 @@ def discount_needed_for_lead(context: Context) -> Finding:
     keys = [(problem, unit, discount) for problem in SEVERAL_TESTS for unit in UNITS for discount in DISCOUNTS]
     lead = {(p, u, g): ours[p, g, u]["success"] - ours[p, g, "planning"]["success"] for p, u, g in keys}
     below = f"no lead below {needed:g}"
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             f"a lead from {needed:g} on": {
                 u: all(lead[k] > LEAD for k in keys if k[1] == u and k[2] >= needed) for u in UNITS
@@ -65,19 +65,15 @@ def discount_needed_for_lead(context: Context) -> Finding:
     there = all(lead[p, u, g] > LEAD for p, u, g in keys if g >= needed)
     early = [f"{p} at {g:g} {points(lead[p, u, g])} in {u}" for p, u, g in keys if g < needed and lead[p, u, g] > LEAD]
     return found(
-        "discount-needed-for-lead",
         verdict,
         f"EFE's lead in success is {'gone' if gone else 'not gone'} at {HEAVY[-1]:g} and below and "
         f"{'there' if there else 'not there'} from {needed:g} on. The paper tried nothing between these; below "
         f"{needed:g} there is a lead of more than {points(LEAD, 0)}: {listed(early) or 'nowhere'}.",
-        published=printed("discount-needed", "discount-diagnosis success_gap", "discount-jump success_gap"),
         exact=listed(
             f"{p} in {u}: " + ", ".join(f"{g:g} {points(lead[p, u, g])}" for g in DISCOUNTS[1:])
             for p in SEVERAL_TESTS
             for u in UNITS
         ),
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -85,7 +81,6 @@ def discount_needed_for_lead(context: Context) -> Finding:
 def tiger_ignores_discount(context: Context) -> Finding:
     ours = _discounted(context, ("tiger",), PRINTED_DISCOUNTS)
     holds = {u: all(same(ours["tiger", g, u], ours["tiger", 1.0, u]) for g in PRINTED_DISCOUNTS) for u in UNITS}
-    verdict, unit = by_unit(holds)
     texts = {
         u: ", ".join(
             f"{ours['tiger', g, u]['tests']:.2f} tests and {percent(ours['tiger', g, u]['success'])} at {g:g}"
@@ -95,14 +90,11 @@ def tiger_ignores_discount(context: Context) -> Finding:
         for u in UNITS
     }
     return found(
-        "tiger-ignores-discount",
-        verdict,
+        by_unit(holds),
         "EFE's exact scores for all the paper's discount factors are "
         + listed(f"{'one and the same' if holds[u] else 'not the same'} in {u} ({texts[u]})" for u in UNITS)
         + ".",
-        published=printed("discount tests problem=tiger agent=efe"),
         exact=listed(f"{u}: {text}" for u, text in texts.items()),
-        unit=unit,
     )
 
 
@@ -112,7 +104,7 @@ def discounting_erases_lead(context: Context) -> Finding:
     pairs = [(p, g) for p in SEVERAL_TESTS for g in HEAVY]
     alike = {u: all(same(ours[p, g, u], ours[p, g, "planning"]) for p, g in pairs) for u in UNITS}
     unlike = {u: [p for p, g in pairs if not same(ours[p, g, u], ours[p, g, "myopic"])] for u in UNITS}
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "EFE and Planning act alike, and the lead is gone": alike,
             "both act as if myopic": {u: not unlike[u] for u in UNITS},
@@ -125,15 +117,11 @@ def discounting_erases_lead(context: Context) -> Finding:
         for p, g in pairs
     ]
     return found(
-        "discounting-erases-lead",
         verdict,
         f"At {HEAVY[0]:g} and {HEAVY[1]:g} EFE and Planning have {'the same' if all(alike.values()) else 'different'} "
         f"exact scores, so the lead is {'gone' if all(alike.values()) else 'not gone'}. They act like Myopic except on "
         f"{', '.join(names) or 'nothing'}: {listed(texts)}.",
-        published=printed("discount-tests"),
         exact=listed(texts),
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -157,23 +145,19 @@ def misspecification_tiger_robust(context: Context) -> Finding:
     tried = {u: min(ours["tiger", p, u]["success"] for p in BELIEVED["tiger"]) for u in UNITS}
     beyond = {u: ours["tiger", ALMOST_CERTAIN, u]["success"] for u in UNITS}
     low, high, most = (p - TIGER[2] for p in (BELIEVED["tiger"][0], BELIEVED["tiger"][-1], ALMOST_CERTAIN))
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             f"above {floor.text} at mismatches from {low:+.2f} to {high:+.2f}": {u: tried[u] >= least for u in UNITS},
             f"and on to {most:+.3f}": {u: beyond[u] >= least for u in UNITS},
         }
     )
     return found(
-        "misspecification-tiger-robust",
         verdict,
         f"Where the paper looks, from {low:+.2f} to {high:+.2f}, success is at least "
         f"{percent(min(tried.values()), 2)}. It did not try larger overestimates: at {most:+.3f} EFE listens "
         f"{ours['tiger', ALMOST_CERTAIN, 'bits']['tests']:.2f} times and succeeds in {percent(min(beyond.values()))}; "
         "at +0.15 the sensor would be believed certain, and a contrary outcome impossible.",
-        published=printed("misspecification-tiger-floor", "misspecification-range"),
         exact=f"tried {percent(min(tried.values()), 2)}, at {most:+.3f} {percent(min(beyond.values()), 2)}",
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -193,7 +177,7 @@ def misspecification_asymmetric(context: Context) -> Finding:
                 elif believed < true:
                     under.append(not fewer and not lower)
         harms[unit], safe[unit] = all(over), all(under)
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "who believes a test too good commits too soon": harms,
             "who believes it too poor only tests more": safe,
@@ -201,16 +185,12 @@ def misspecification_asymmetric(context: Context) -> Finding:
     )
     texts = [f"{problem} {_by_belief(ours, problem, true)}" for problem, _, true in (TIGER, DIAGNOSIS)]
     return found(
-        "misspecification-asymmetric",
         verdict,
         f"Overestimating {'always' if all(harms.values()) else 'does not always'} cost tests and success; "
         "underestimating "
         + ("never cost either" if all(safe.values()) else "can cost both as well")
         + f". By believed accuracy, in bits: {listed(texts)}.",
-        published=printed("misspecification-diagnosis tests agent=efe"),
         exact=listed(texts),
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -227,7 +207,6 @@ def information_buffers(context: Context) -> Finding:
         unit: [_no_noise(ours[name, p, unit]["success"] - ours[name, p, "planning"]["success"]) for name, p in over]
         for unit in UNITS
     }
-    verdict, unit = by_unit_more(gaps)
     equal = sum(same(ours[name, p, u], ours[name, p, "planning"]) for name, p in over for u in UNITS)
     texts = [
         f"{name} believed {p:g}: EFE {percent(ours[name, p, 'bits']['success'], 2)}, Planning "
@@ -235,16 +214,10 @@ def information_buffers(context: Context) -> Finding:
         for name, p in over
     ]
     return found(
-        "information-buffers",
-        verdict,
+        by_unit_more(gaps),
         f"At the paper's overestimates, in bits: {listed(texts)}. Of {len(over) * len(UNITS)} scores in bits "
         f"and nats, {equal} are the same with the information term and without it.",
-        published=printed(
-            "misspecification-tiger success believed_accuracy=0.95",
-            "misspecification-diagnosis success believed_accuracy=0.9",
-        ),
         exact=listed(texts),
-        unit=unit,
     )
 
 

@@ -140,12 +140,12 @@ def _check(
     else:
         rule = "it holds if most episodes have at least the lower number"
         holds = {unit: _share(mine, low) > 0.5 for unit, mine in efe.items()}
-    verdict, unit = by_unit(holds)
+    verdict = by_unit(holds)
     level = 0.1 if cell.row["bound"] == "low" else 0.9
     exact = "; ".join(f"{_quantile(mine, level)} ({name})" for name, mine in efe.items())
     ordered = sorted(tests)
     reason = f"{'; '.join(texts)}; {rule}. Ours are {100 * level:.0f}% quantiles"
-    return told(quote, cell, verdict, reason, simulated=str(ordered[int(level * len(ordered))]), exact=exact, unit=unit)
+    return told(quote, cell, verdict, reason, simulated=str(ordered[int(level * len(ordered))]), exact=exact)
 
 
 @styled

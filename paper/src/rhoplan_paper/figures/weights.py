@@ -142,7 +142,7 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
     begins = {unit: {name: _safest(found["points"], unit) for name, found in data.items()} for unit in UNITS}
     ends = {unit: (min if low else max)(found.values()) for unit, found in begins.items()}
     holds = {unit: end >= cell.value if low else end <= cell.value for unit, end in ends.items()}
-    verdict, unit = by_unit(holds)
+    verdict = by_unit(holds)
     # Where success still grows at the end of the sweep, the sweep, not the problem, says which weight is greatest.
     growing = {
         unit: sum(_is_last(data[name]["points"], unit, w) for name, w in b.items()) for unit, b in begins.items()
@@ -154,7 +154,7 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
         for unit in UNITS
     )
     exact = "; ".join(f"{_short(end)} ({unit})" for unit, end in ends.items())
-    return told(quote, cell, verdict, reason, exact=exact, unit=unit)
+    return told(quote, cell, verdict, reason, exact=exact)
 
 
 def _safest(points: Points, unit: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -19,7 +20,7 @@ from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
 from rhoplan_paper.registry import add_table
 from rhoplan_paper.statistics import effect_label
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet, Verdict
 from rhoplan_paper.tables.rows import plan_row
 from rhoplan_paper.verdicts import SAME, by_unit
 
@@ -115,16 +116,16 @@ def _formula_finding(table: Table, cell: Cell, spec: str, itself: float | None =
         assert cell.value is not None
         sign = "" if (itself > SAME) == (cell.value > 0) else ", of the other sign than printed"
         reason += f"; an agent of horizon 1 begins with a test from w = {itself:.2f} per nat on{sign}"
-    return _finding(table, cell, spec, "", exact, judged.unit, judged.verdict, reason)
+    return _finding(table, cell, spec, "", exact, Verdict(judged.verdict, judged.unit), reason)
 
 
 def _sufficient(table: Table, cell: Cell, spec: str, tests: Mapping[str, bool]) -> Finding:
     """Whether a weight of 1 makes an agent of horizon 1 test before it commits, as the table says."""
-    verdict, unit = by_unit({unit: tests[unit] == cell.text.startswith("Yes") for unit in UNITS})
+    verdict = by_unit({unit: tests[unit] == cell.text.startswith("Yes") for unit in UNITS})
     words = {True: "yes", False: "no"}
     exact = "; ".join(f"{words[tests[unit]]} ({unit})" for unit in UNITS)
     reason = f"an agent of horizon 1 and weight 1 begins with a test: {exact}"
-    return _finding(table, cell, spec, "", exact, unit, verdict, reason)
+    return _finding(table, cell, spec, "", exact, verdict, reason)
 
 
 def curve_job(spec: str) -> Job:
@@ -162,7 +163,7 @@ def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]
     tried = {unit: {weight: reward_at(steps[unit], weight) for weight in WEIGHTS} for unit in UNITS}
     best = {unit: max(rewards.values()) for unit, rewards in tried.items()}
     holds = {unit: printed[unit] >= best[unit] - SAME for unit in UNITS}
-    verdict, chosen = by_unit(holds)
+    verdict = by_unit(holds)
     exact = "; ".join(f"{_span(best_steps(steps[unit]))} ({unit})" for unit in UNITS)
     parts: dict[str, list[str]] = {}
     for unit in UNITS:
@@ -172,7 +173,7 @@ def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]
         text = f"it earns {printed[unit]:.3f}, {cost}; of the weights tried, most is earned at {weights}"
         parts.setdefault(text, []).append(unit)
     reason = "; ".join(f"in {' and '.join(units)} {text}" for text, units in parts.items())
-    return _finding(table, cell, spec, "", exact, chosen, verdict, reason)
+    return _finding(table, cell, spec, "", exact, verdict, reason)
 
 
 def _span(stretches: Sequence[tuple[float, float]]) -> str:
@@ -209,7 +210,7 @@ def build_effect_sizes(context: Context) -> Outcome:
         simulated = _with_error(drawn["d"][place][metric], drawn["episodes"])
         found = _size_finding(table, size, d, alike, simulated)
         if found.verdict == CONTRADICTED and "weight" in agents[spec][versus]:
-            found = _at_other_weights(table, size, found, d, agents[spec][versus], scores["bits"][0], context)
+            found = _at_other_weights(size, found, agents[spec][versus], scores["bits"][0], context)
         words = {unit: effect_label(value) for unit, value in d.items()}
         findings += [found, _word_finding(table, word, d, drawn["labels"][place][metric], found.verdict)]
         values = [f"{d[unit]:+.4f}" for unit in UNITS]
@@ -253,20 +254,18 @@ def _size_finding(
     assert cell.value is not None
     numbers = {unit: Number(value, None, error_of_d(value, 5 * PER_SEED)) for unit, value in d.items()}
     judged = judge(cell, numbers, 5 * PER_SEED)
-    verdict, reason = judged.verdict, judged.reason
+    verdict, reason = Verdict(judged.verdict, judged.unit), judged.reason
     near = [unit for unit in UNITS if judged.unit in (unit, "either")]
-    if verdict != CONTRADICTED and cell.value and all(alike[unit] for unit in near):
-        verdict = NO_DIFFERENCE
+    if verdict.word != CONTRADICTED and cell.value and all(alike[unit] for unit in near):
+        verdict = replace(verdict, word=NO_DIFFERENCE)
         reason = f"the two agents are one policy (in {' and '.join(near)}): d is 0, and what is printed is noise"
     elif any(alike.values()):
         reason += f"; one policy in {', '.join(unit for unit in UNITS if alike[unit])}"
     exact = "; ".join(f"{value:+.4f} ({unit})" for unit, value in d.items())
-    return _finding(table, cell, _pair(cell.row), simulated, exact, judged.unit, verdict, reason)
+    return _finding(table, cell, _pair(cell.row), simulated, exact, verdict, reason)
 
 
-def _at_other_weights(
-    table: Table, cell: Cell, found: Finding, d: Mapping[str, float], row: Row, efe: Mapping[str, Any], context: Context
-) -> Finding:
+def _at_other_weights(cell: Cell, found: Finding, row: Row, efe: Mapping[str, Any], context: Context) -> Finding:
     """`found`, and which of the tuning weights would give the printed d."""
     spec, name, metric = str(cell.row["problem"]), str(cell.row["versus"]), str(cell.row["metric"])
     horizon = None if name == "info-gain" else int(float(row["horizon"]))
@@ -278,19 +277,19 @@ def _at_other_weights(
     fitting = [w for w, number in numbers.items() if judge(cell, {"": number}, 1).verdict == CONFIRMED]
     told = ", ".join(f"w = {w:g} would ({sizes[w]:+.3f})" for w in fitting) or "no weight of the tuning grid would"
     reason = f"{found.reason}; {name} has w = {float(row['weight']):g} in its table, which does not fit: {told}"
-    return _finding(table, cell, _pair(cell.row), found.simulated, found.exact, found.unit, found.verdict, reason)
+    return replace(found, reason=reason)
 
 
 def _word_finding(table: Table, cell: Cell, d: Mapping[str, float], simulated: str, of_size: str) -> Finding:
     """of_size: the verdict on the printed d that the word goes with."""
     words = {unit: effect_label(value) for unit, value in d.items()}
-    verdict, unit = by_unit({unit: word == cell.text for unit, word in words.items()})
+    verdict = by_unit({unit: word == cell.text for unit, word in words.items()})
     exact = "; ".join(f"{word} ({unit})" for unit, word in words.items())
     reason = "by the paper's own limits, from " + ", ".join(f"d = {value:+.3f} in {unit}" for unit, value in d.items())
-    if verdict == CONTRADICTED and of_size != CONTRADICTED:
-        verdict = NO_DIFFERENCE
+    if verdict.word == CONTRADICTED and of_size != CONTRADICTED:
+        verdict = replace(verdict, word=NO_DIFFERENCE)
         reason += "; the printed d is within its error of that, and beyond the limit by chance"
-    return _finding(table, cell, _pair(cell.row), simulated, exact, unit, verdict, reason)
+    return _finding(table, cell, _pair(cell.row), simulated, exact, verdict, reason)
 
 
 def _rows_by_agent(spec: str) -> dict[str, Row]:
@@ -342,12 +341,10 @@ def _pair(row: Row) -> str:
 
 
 def _finding(
-    table: Table, cell: Cell, about: str, simulated: str, exact: str, unit: str, verdict: str, reason: str
+    table: Table, cell: Cell, about: str, simulated: str, exact: str, verdict: Verdict, reason: str
 ) -> Finding:
-    claim = f"{about.replace('-', ' ')}: {cell.column.replace('_', ' ')}"
-    return Finding(
-        f"{table.id}/{about}/{cell.column}", table.place, claim, cell.text, simulated, exact, unit, verdict, reason
-    )
+    name, claim = f"{table.id}/{about}/{cell.column}", f"{about.replace('-', ' ')}: {cell.column.replace('_', ' ')}"
+    return Finding(name, table.place, claim, cell.text, simulated, exact, verdict.unit, verdict.word, reason)
 
 
 add_table("alpha-eta", "Stakes, informativeness and threshold weights", build_alpha_eta, (45, 45))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,9 @@ def _alpha(quote: Quote, cell: Cell, context: Context) -> Finding | None:
 def _threshold(quote: Quote, cell: Cell, context: Context) -> Finding:
     values = formulas(str(cell.row["problem"]))["threshold"]
     assert cell.value is not None
-    verdict, unit = by_unit({u: _holds(cell, values[u]) for u in UNITS})
+    verdict = by_unit({u: _holds(cell, values[u]) for u in UNITS})
     shown = "; ".join(f"{values[u]:+.2f} ({u})" for u in UNITS)
-    return told(quote, cell, verdict, f"Proposition 2's own formula gives {shown}", exact=shown, unit=unit)
+    return told(quote, cell, verdict, f"Proposition 2's own formula gives {shown}", exact=shown)
 
 
 def _mismatch(quote: Quote, cell: Cell, context: Context) -> Finding:
@@ -96,15 +97,15 @@ def _weight(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     success = tuned_success(spec, agent, context)
     picked = {u: chance_of_choice(success[u], TUNING.index(cell.value)) for u in UNITS}
     best = {u: first_best(success[u]) for u in UNITS}
-    verdict, unit = by_unit({u: picked[u] >= CHANCE for u in UNITS})
-    if verdict != CONTRADICTED and cell.value not in best.values():
-        verdict = NO_DIFFERENCE
+    verdict = by_unit({u: picked[u] >= CHANCE for u in UNITS})
+    if verdict.word != CONTRADICTED and cell.value not in best.values():
+        verdict = replace(verdict, word=NO_DIFFERENCE)
     shown = "; ".join(f"{best[u]:g} ({u})" for u in UNITS)
     reason = (
         f"of the grid, exact success is highest from a weight of {shown} on; {TUNING_EPISODES} episodes per weight, "
         "first maximum, pick the printed one with chance " + ", ".join(f"{picked[u]:.2g} in {u}" for u in UNITS)
     )
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _spread(quote: Quote, cell: Cell, context: Context) -> Finding:
@@ -112,11 +113,11 @@ def _spread(quote: Quote, cell: Cell, context: Context) -> Finding:
     specs = [str(one.row["problem"]) for one in quote.cells if one.column == "weight"]
     success = {spec: tuned_success(spec, "planning-ig", context) for spec in specs}
     best = {u: [first_best(success[spec][u]) for spec in specs] for u in UNITS}
-    verdict, unit = by_unit({u: math.isclose(max(ends) / min(ends), cell.value or 0.0) for u, ends in best.items()})
+    verdict = by_unit({u: math.isclose(max(ends) / min(ends), cell.value or 0.0) for u, ends in best.items()})
     shown = "; ".join(f"{max(ends) / min(ends):g} ({u})" for u, ends in best.items())
     weights = "; ".join(f"{' and '.join(f'{w:g}' for w in ends)} in {u}" for u, ends in best.items())
     reason = f"exact success on {' and '.join(specs)} is highest from weights of {weights} on"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def tuned_success(spec: str, agent: str, context: Context) -> dict[str, list[float]]:
@@ -158,10 +159,10 @@ def _p_value(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     episodes = int(float(published().tables["testbed"].protocol[0]["episodes"]))
     scores = scores_by_agent("testbed", context)
     p = {u: _expected_p(scores["efe"][u], scores[str(cell.row["versus"])][u], episodes) for u in UNITS}
-    verdict, unit = by_unit({u: _holds(cell, value) for u, value in p.items()})
+    verdict = by_unit({u: _holds(cell, value) for u, value in p.items()})
     shown = "; ".join(f"{value:.1g} ({u})" for u, value in p.items())
     reason = f"p at the exact difference, {episodes:,} episodes each: {shown}"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _expected_p(one: Mapping[str, Any], other: Mapping[str, Any], episodes: int) -> float:
@@ -188,9 +189,9 @@ def _d_bound(quote: Quote, cell: Cell, context: Context) -> Finding | None:
                     d = exact_d(efe, other, metric="reward")
                     holds[unit] &= _holds(cell, d)
                     parts.append(f"{spec} {name} {d:+.2f} in {unit}")
-    verdict, unit = by_unit(holds)
+    verdict = by_unit(holds)
     reason = f"against every tuned agent that tests more than EFE: {', '.join(parts)}"
-    return told(quote, cell, verdict, reason, exact="; ".join(parts), unit=unit)
+    return told(quote, cell, verdict, reason, exact="; ".join(parts))
 
 
 def _discounted(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -207,12 +208,12 @@ def _discounted(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     ours = rows(context, wanted)
     scale = 100.0 if cell.column == "success" else 1.0
     values = {u: {key: scale * one.mean(cell.column, u) for key, one in ours.items()} for u in UNITS}
-    verdict, unit = by_unit({u: all(_holds(cell, value) for value in found.values()) for u, found in values.items()})
+    verdict = by_unit({u: all(_holds(cell, value) for value in found.values()) for u, found in values.items()})
     shown = "; ".join(f"{min(found.values()):.2f} to {max(found.values()):.2f} ({u})" for u, found in values.items())
     worst = {u: min(found, key=found.__getitem__) for u, found in values.items()}
     least = ", ".join(f"{agent} at {discount:g} in {u}" for u, (agent, discount) in worst.items())
     reason = f"exact, over the discounts it is said of: {shown}; least {least}"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _rule_reward(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -235,8 +236,8 @@ def _rule_reward(quote: Quote, cell: Cell, context: Context) -> Finding | None:
         judged = mean(quote, cell, {"": Number(float(score["reward"]), sd)}, episodes)
         fits[unit] |= judged.verdict == CONFIRMED
         texts.append(f"{score['reward']:+.2f} at w={weight:g} in {unit} ({judged.reason})")
-    verdict, unit = by_unit(fits)
-    return told(quote, cell, verdict, f"exact {', '.join(texts)}", exact="; ".join(texts), unit=unit)
+    verdict = by_unit(fits)
+    return told(quote, cell, verdict, f"exact {', '.join(texts)}", exact="; ".join(texts))
 
 
 CHECKS: dict[str, Check] = {

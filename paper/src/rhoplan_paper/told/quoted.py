@@ -11,7 +11,7 @@ from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
 from rhoplan_paper.registry import add_study, claims
-from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
+from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study, Verdict
 from rhoplan_paper.told.checks import computed
 from rhoplan_paper.told.findings import told
 from rhoplan_paper.told.repeats import disagreement
@@ -77,7 +77,7 @@ def _claim_on(quote: Quote) -> Claim | None:
 def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Finding:
     found = claims()[claim.id](context)
     reason = f"stands or falls with the claim '{claim.id}': {found.reason}"
-    return told(quote, cell, found.verdict, reason, exact=found.exact, unit=found.unit)
+    return told(quote, cell, Verdict(found.verdict, found.unit), reason, exact=found.exact)
 
 
 add_study(

@@ -165,11 +165,11 @@ def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -
     outside = ", ".join(
         f"{means[u]:.3f}{f' in {u}' if len(means) > 1 else ''}" for u, fits in inside.items() if not fits
     )
-    verdict, unit = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
+    verdict = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
     reason = (
         f"the exact mean, {outside}, lies outside the printed interval, {low.text} to {high.text}; {finding.reason}"
     )
-    return replace(finding, verdict=verdict, unit=unit, reason=reason)
+    return replace(finding, verdict=verdict.word, unit=verdict.unit, reason=reason)
 
 
 def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:
