@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
-from rhoplan_paper.registry import add_study, claims
-from rhoplan_paper.study import Finding, Headline, Outcome, Sheet, Study, Verdict
+from rhoplan_paper.registry import claims, study
+from rhoplan_paper.study import Finding, Headline, Outcome, Sheet, Verdict
 
 
 def build_claims(context: Context) -> Outcome:
@@ -47,6 +47,4 @@ def found(
     )
 
 
-add_study(
-    Study("claims", "claims", "What the paper says in words", "", "throughout", build_claims, None, (60.0, 120.0))
-)
+study("claims", build_claims)

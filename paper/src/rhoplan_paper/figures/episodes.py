@@ -22,7 +22,7 @@ from rhoplan.report.plots import (
 from rhoplan_paper.context import Context
 from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, rows_job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting
 
@@ -267,31 +267,6 @@ def _test_look(place: int) -> tuple[str, str]:
     return (COLOURS[3], COLOURS[4], COLOURS[5])[place % 3], MARKERS[(place + 2) % len(MARKERS)]
 
 
-add_figure(
-    "trajectory",
-    "What committing and observing are worth within Tiger episodes",
-    "Figure 7, G EFE trajectory decomposition",
-    build_trajectory,
-    draw_trajectory,
-    2,
-)
-
-
-add_figure(
-    "belief-heatmap",
-    "Belief over time in single Diagnosis episodes",
-    "Figure 8, L Epistemic foraging dynamics",
-    build_heatmap,
-    draw_heatmap,
-    3,
-)
-
-
-add_figure(
-    "extended-decomposition",
-    "Values and information per test over one Diagnosis episode",
-    "Figure 10, M Extended EFE decomposition",
-    build_extended,
-    draw_extended,
-    3,
-)
+study("trajectory", build_trajectory, draw_trajectory)
+study("belief-heatmap", build_heatmap, draw_heatmap)
+study("extended-decomposition", build_extended, draw_extended)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import UNITS, Context
 from rhoplan_paper.published import select
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Outcome, Sheet
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
@@ -139,11 +139,4 @@ def _hundreds(shares: Sequence[float]) -> list[float]:
     return [100 * share for share in shares]
 
 
-add_figure(
-    "near-optimality-figure",
-    "Where a weight of 1 is nearly the best, by horizon and stakes",
-    "Figure 12, P Near-optimality across planning horizons",
-    build_shares,
-    draw_shares,
-    15,
-)
+study("near-optimality-figure", build_shares, draw_shares)

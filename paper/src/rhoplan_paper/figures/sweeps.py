@@ -22,7 +22,7 @@ from rhoplan_paper.figures.lines import (
 )
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import each_quoted, setting
 
@@ -180,21 +180,5 @@ def draw_tests(outcome: Outcome) -> Figure:
     return drawing
 
 
-add_figure(
-    "asymmetry-sweep",
-    "Tiger with penalties from mild to extreme",
-    "Figure 4, D Tiger reward asymmetry sweep",
-    build_penalties,
-    draw_penalties,
-    8,
-)
-
-
-add_figure(
-    "observation-scaling",
-    "Diagnosis with one to three tests",
-    "Figure 5, E Observation action scaling",
-    build_tests,
-    draw_tests,
-    3,
-)
+study("asymmetry-sweep", build_penalties, draw_penalties)
+study("observation-scaling", build_tests, draw_tests)

@@ -17,7 +17,7 @@ from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
@@ -270,16 +270,5 @@ def _violin(axis: Any, place: int, column: Mapping[str, Any], top: int) -> None:
     axis.text(place, kept[-1][0] + 0.9, label, fontsize=8, ha="center", va="bottom", linespacing=1.1)
 
 
-add_figure(
-    "efficiency",
-    "Entropy, observing and reward over an episode",
-    "Figure 9, L Epistemic foraging dynamics",
-    build_efficiency,
-    draw_efficiency,
-    4,
-)
-
-
-add_figure(
-    "stopping-times", "When agents stop", "Figure 11, N Stopping time analysis", build_stopping, draw_stopping, 4
-)
+study("efficiency", build_efficiency, draw_efficiency)
+study("stopping-times", build_stopping, draw_stopping)

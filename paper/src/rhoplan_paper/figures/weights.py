@@ -14,7 +14,7 @@ from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
@@ -264,11 +264,4 @@ def _short(weight: float) -> str:
     return f"{weight:.0f}" if weight >= 10 or weight == 0 else f"{weight:.2g}"
 
 
-add_figure(
-    "pareto",
-    "Success against reward, for every weight",
-    "Figure 1, 5.2 Pareto analysis: the canonical w=1",
-    build_pareto,
-    draw_pareto,
-    40,
-)
+study("pareto", build_pareto, draw_pareto)

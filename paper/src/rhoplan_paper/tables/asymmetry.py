@@ -18,7 +18,7 @@ from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
-from rhoplan_paper.registry import add_table
+from rhoplan_paper.registry import study
 from rhoplan_paper.statistics import effect_label
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet, Verdict
 from rhoplan_paper.tables.rows import plan_row
@@ -347,5 +347,5 @@ def _finding(
     return Finding(name, table.place, claim, cell.text, simulated, exact, verdict.unit, verdict.word, reason)
 
 
-add_table("alpha-eta", "Stakes, informativeness and threshold weights", build_alpha_eta, (45, 45))
-add_table("effect-sizes", "Effect sizes", build_effect_sizes, (2, 5))
+study("alpha-eta", build_alpha_eta)
+study("effect-sizes", build_effect_sizes)

@@ -16,7 +16,7 @@ from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import Cell, Table, published
-from rhoplan_paper.registry import add_table
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet
 
 UTILITIES: dict[str, Callable[[AgentKind], bool]] = {
@@ -123,5 +123,5 @@ def _shown(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-add_table("agents", "The six agents", build_agents, (1, 1))
-add_table("environments", "What the problems are made of", build_environments, (1, 1))
+study("agents", build_agents)
+study("environments", build_environments)

@@ -16,7 +16,7 @@ from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.measures.told import ACCURACY, ALPHA, COST
 from rhoplan_paper.published import Cell, Quote, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.asymmetry import asymmetry
 from rhoplan_paper.tables.rows import number
@@ -124,4 +124,4 @@ def _drawn(cell: Cell) -> tuple[float, str]:
     return float(ENVIRONMENTS), "how many problems are drawn"
 
 
-add_text("near-optimality", "How often a weight of 1 is nearly the best", build_near_optimality, (15, 15))
+study("near-optimality", build_near_optimality)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
-from rhoplan_paper.registry import add_study, claims
-from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study, Verdict
+from rhoplan_paper.registry import claims, study
+from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Verdict
 from rhoplan_paper.told.checks import computed
 from rhoplan_paper.told.findings import told
 from rhoplan_paper.told.repeats import disagreement
@@ -80,15 +80,4 @@ def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Fin
     return told(quote, cell, Verdict(found.verdict, found.unit), reason, exact=found.exact)
 
 
-add_study(
-    Study(
-        "quoted",
-        "text",
-        "Numbers in the running text",
-        "Numbers that the running text gives beside its tables",
-        "throughout",
-        build_quoted,
-        None,
-        (5, 5),
-    )
-)
+study("quoted", build_quoted)

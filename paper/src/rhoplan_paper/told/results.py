@@ -14,7 +14,7 @@ from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, exact_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import each_quoted, mean, setting, told
@@ -297,6 +297,6 @@ def _pymdp_findings(spec: str, result: Mapping[str, Any]) -> Iterable[Finding]:
     ]  # fmt: skip
 
 
-add_text("bootstrap", "Bootstrap intervals of reward", build_bootstrap, (2, 2))
-add_text("partition", "Three kinds of scans in Tileworld", build_partition, (20, 20))
-add_text("pymdp", "Beside pymdp", build_pymdp, (8, 8), published().claims["pymdp-agrees"].place)
+study("bootstrap", build_bootstrap)
+study("partition", build_partition)
+study("pymdp", build_pymdp)

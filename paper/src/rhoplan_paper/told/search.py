@@ -16,7 +16,7 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import UNITS, Context, exact_job, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, Row, published, quotes_of, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean, setting, told
@@ -324,5 +324,5 @@ def _limit(quote: Quote, cell: Cell, reached: list[tuple[str, int]]) -> Finding:
     return told(quote, cell, CONTRADICTED if beyond else CONFIRMED, reason, exact="; ".join(parts))
 
 
-add_text("pomcp-compute", "POMCP with a larger budget", build_pomcp_compute, (12, 40))
-add_text("mcts-efe", "Sampled search for EFE", build_mcts_efe, (25, 60))
+study("pomcp-compute", build_pomcp_compute)
+study("mcts-efe", build_mcts_efe)
