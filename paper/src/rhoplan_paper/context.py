@@ -93,6 +93,15 @@ def efe_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str,
     return {unit: exact_job(problem, "efe", horizon=horizon, unit=unit, **more) for unit in UNITS}
 
 
+def search_job(problem: str, planner: str, simulations: int, horizon: int, unit: str, episodes: int) -> Job:
+    """Episodes with a search that samples: POMCP plans for reward alone, MCTS for EFE."""
+    agent, weight = ("planning", None) if planner == "pomcp" else ("efe", 1.0)
+    return simulate_job(
+        problem, agent, episodes=episodes, planner=planner, simulations=simulations, horizon=horizon, weight=weight,
+        unit=unit,
+    )  # fmt: skip
+
+
 def ask(context: Context, jobs: Mapping[Key, Job]) -> dict[Key, dict[str, Any]]:
     """The results of `jobs` under the same keys, asked for together."""
     return dict(zip(jobs, context.results(jobs.values()), strict=True))

@@ -39,6 +39,13 @@ class Cell:
         return float(self._match["number"].replace(",", "")) if self._match else None
 
     @property
+    def number(self) -> float:
+        """The value of a cell that has one; an error where it does not."""
+        if self.value is None:
+            raise ValueError(f"'{self.text}' is no number")
+        return self.value
+
+    @property
     def error(self) -> float | None:
         """What follows the ±; the table says what it is (`Table.error`)."""
         return float(self._match["error"]) if self._match and self._match["error"] else None

@@ -96,7 +96,7 @@ def strongest_on_navigation(context: Context) -> Finding:
     fixed = {size: tour_reward(size) for size in GRIDS}
     theirs = {(size, a): cell("navigation", "reward", problem=f"navigation:n={size}", agent=a)
                for size in GRIDS for a in WALKERS}  # fmt: skip
-    below = [size for size in GRIDS if all((theirs[size, a].value or 0.0) < fixed[size] for a in WALKERS)]
+    below = [size for size in GRIDS if all(theirs[size, a].number < fixed[size] for a in WALKERS)]
     behind = []
     for size in GRIDS:
         mine = ours[size, "nav-myopic"].number("reward")
@@ -146,8 +146,8 @@ def pomcp_worth_beating(context: Context) -> Finding:
     cells = {str(one.row["problem"]): one for one in select("pomcp reward agent=pomcp")}
     ours = rows(context, {p: ("pomcp", {"problem": p, "agent": "pomcp"}) for p in cells})
     once = {p: at_once_reward(p) for p in cells}
-    below = [p for p, one in cells.items() if (one.value or 0.0) + one.rounding < once[p]]
-    clear = [p for p in below if _errors_below(once[p], ours[p].number("reward").sd or 0.0, cells[p].value or 0.0,
+    below = [p for p, one in cells.items() if one.number + one.rounding < once[p]]
+    clear = [p for p in below if _errors_below(once[p], ours[p].number("reward").sd or 0.0, cells[p].number,
                                                ours[p].line.episodes) > CLEAR]  # fmt: skip
     told = [f"{p} {one.text} for {signed(once[p])}" for p, one in cells.items()]
     correct = [f"{p} {with_error(one.number('reward'))} at {percent(one.mean('success'))}" for p, one in ours.items()]

@@ -118,7 +118,7 @@ def success_effects_small(context: Context) -> Finding:
     effects = {u: {x.problem: effect(x.planning, x.efe[u], "success") for x in compared} for u in UNITS}
     # The standard error of a small d is about that of a difference of two means whose spread is 1.
     error = math.sqrt(2 / MAIN_EPISODES)
-    off = {x.problem: (cell("effect-sizes", "d", metric="success", problem=x.problem).value or 0.0) for x in compared}
+    off = {x.problem: (cell("effect-sizes", "d", metric="success", problem=x.problem).number) for x in compared}
     apart = ", ".join(f"{name} {abs(d - effects['bits'][name]) / error:.1f} SE" for name, d in off.items())
     return found(
         by_unit({u: all(NEGLIGIBLE <= d < MEDIUM_UP_TO for d in ds.values()) for u, ds in effects.items()}),
@@ -143,7 +143,7 @@ def tileworld_effect(context: Context) -> Finding:
 @claim("reward-weight-near-one")
 def reward_weight_near_one(context: Context) -> Finding:
     swept = sweeps(context)
-    low, high = (one.value or 0.0 for one in select("success-weights"))
+    low, high = (one.number for one in select("success-weights"))
     near, inside = {}, {}
     for unit in UNITS:
         near[unit] = [s for s in swept if s.factor(unit) <= CLOSE]

@@ -82,9 +82,7 @@ def summary_matches_or_improves(context: Context) -> Finding:
 
 
 def _printed_gap(table: str, problem: str) -> float:
-    efe, planning = (cell(table, "reward", problem=problem, agent=agent).value for agent in ("efe", "planning"))
-    assert efe is not None
-    assert planning is not None
+    efe, planning = (cell(table, "reward", problem=problem, agent=agent).number for agent in ("efe", "planning"))
     return efe - planning
 
 
@@ -206,7 +204,7 @@ def depth_amplifies_weight(context: Context) -> Finding:
     tests = {key: float(result["tests"]) for key, result in ask(context, jobs).items()}
     more = {(p, u): tests[p, u, "deep"] - tests[p, u, "w=100"] for p in AT_DEPTH for u in UNITS}
     shown = cell("depth-amplifies", "tests", agent="info-gain")
-    nearest = min(("w=100", "w=50"), key=lambda name: abs(tests["bandit", "bits", name] - (shown.value or 0.0)))
+    nearest = min(("w=100", "w=50"), key=lambda name: abs(tests["bandit", "bits", name] - shown.number))
     elsewhere = listed(
         f"{p} {signed(more[p, 'bits'])} bits, {signed(more[p, 'nats'])} nats" for p in list(AT_DEPTH)[1:]
     )
@@ -222,8 +220,7 @@ def depth_amplifies_weight(context: Context) -> Finding:
 @claim("bits-weight")
 def bits_weight(context: Context) -> Finding:
     problem, horizon = "diagnosis:n=8", 3
-    said = cell("weight-in-bits", "weight").value
-    assert said is not None
+    said = cell("weight-in-bits", "weight").number
     jobs = {w: exact_job(problem, "planning-ig", horizon=horizon, weight=w, unit="bits") for w in (said, NATS_PER_BIT)}
     jobs[1.0] = efe_jobs(problem, horizon)["nats"]
     tests = {weight: float(result["tests"]) for weight, result in ask(context, jobs).items()}

@@ -30,14 +30,14 @@ PRINTED_CAP = 200
 @claim("rocksample-greedy-row")
 def rocksample_greedy_row(context: Context) -> Finding:
     problems = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
-    sample, leave = (_value("rocksample-setting", "correct", action=name) for name in ("sample", "exit"))
-    cost = -_value("rocksample-setting", "cost")
+    sample, leave = (cell("rocksample-setting", "correct", action=name).number for name in ("sample", "exit"))
+    cost = -cell("rocksample-setting", "cost").number
     least = ask(context, {problem: job("shortest_walk", problem=problem) for problem in problems})
     impossible, told = [], []
     for problem in problems:
         good, bad, reward = (cell("rocksample", n, problem=problem, agent="greedy") for n in ("good", "bad", "reward"))
-        sampled = (good.value or 0.0) + (bad.value or 0.0)
-        net = sample * ((good.value or 0.0) - (bad.value or 0.0)) + leave - (reward.value or 0.0)
+        sampled = good.number + bad.number
+        net = sample * (good.number - bad.number) + leave - reward.number
         rounding = (sample * (good.rounding + bad.rounding) + reward.rounding) / cost
         rocks, moves = least[problem]["rocks"], least[problem]["moves"]
         needed = moves + rocks + 1
@@ -56,12 +56,6 @@ def rocksample_greedy_row(context: Context) -> Finding:
         published="RS[7,8] Greedy: good {}, bad {}, reward {}".format(*row),
         exact=listed(told[2:3]),
     )
-
-
-def _value(where: str, column: str, **row: str) -> float:
-    value = cell(where, column, **row).value
-    assert value is not None
-    return value
 
 
 @claim("rocksample-11-11-tie")

@@ -46,8 +46,7 @@ def _discounted(
 
 @claim("discount-needed-for-lead")
 def discount_needed_for_lead(context: Context) -> Finding:
-    needed = cell("discount-needed", "discount").value
-    assert needed is not None
+    needed = cell("discount-needed", "discount").number
     ours = _discounted(context, SEVERAL_TESTS, DISCOUNTS)
     keys = [(problem, unit, discount) for problem in SEVERAL_TESTS for unit in UNITS for discount in DISCOUNTS]
     lead = {(p, u, g): ours[p, g, u]["success"] - ours[p, g, "planning"]["success"] for p, u, g in keys}
@@ -139,9 +138,8 @@ def _misbelieved(context: Context, extra: tuple[float, ...] = ()) -> Scores:
 @claim("misspecification-tiger-robust")
 def misspecification_tiger_robust(context: Context) -> Finding:
     floor = cell("misspecification-tiger-floor", "success")
-    assert floor.value is not None
     ours = _misbelieved(context, (ALMOST_CERTAIN,))
-    least = (floor.value - floor.rounding) / 100
+    least = (floor.number - floor.rounding) / 100
     tried = {u: min(ours["tiger", p, u]["success"] for p in BELIEVED["tiger"]) for u in UNITS}
     beyond = {u: ours["tiger", ALMOST_CERTAIN, u]["success"] for u in UNITS}
     low, high, most = (p - TIGER[2] for p in (BELIEVED["tiger"][0], BELIEVED["tiger"][-1], ALMOST_CERTAIN))

@@ -11,7 +11,7 @@ from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Row, published
-from rhoplan_paper.tables.rows import Line, number, plan_row
+from rhoplan_paper.tables.rows import Line, measured, plan_row
 
 Key = TypeVar("Key")
 
@@ -29,20 +29,14 @@ class Ours:
     def number(self, column: str, unit: str = "nats") -> Number:
         """Mean, spread and error of a printed column, with the weight in `unit` where the row has one."""
         chosen = self.line.exact.get(unit) or self.line.exact.get("nats") or self.line.simulated
-        value = number(self.results[chosen], column, self.line.problem)
-        if value is None:
-            raise LookupError(f"{chosen} has no column '{column}'")
-        return value
+        return measured(self.results[chosen], column, self.line.problem)
 
     def mean(self, column: str, unit: str = "nats") -> float:
         return self.number(column, unit).mean
 
     def simulated(self, column: str) -> Number:
         """The number from episodes; only where `rows` was asked for them."""
-        value = number(self.results[self.line.simulated], column, self.line.problem)
-        if value is None:
-            raise LookupError(f"{self.line.simulated} has no column '{column}'")
-        return value
+        return measured(self.results[self.line.simulated], column, self.line.problem)
 
 
 def rows(

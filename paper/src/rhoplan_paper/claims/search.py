@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.rows import CLEAR, apart, rows, with_error
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, search_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Verdict
-from rhoplan_paper.tables.rows import number
+from rhoplan_paper.tables.rows import measured
 from rhoplan_paper.verdicts import by_parts, by_unit
 from rhoplan_paper.words import listed, percent, points, signed
 
@@ -63,38 +61,16 @@ def search_cost(context: Context) -> Finding:
     )
 
 
-def _search(
-    context: Context,
-    problem: str,
-    planner: str,
-    simulations: int,
-    horizon: int,
-    unit: str = "nats",
-    episodes: int = EPISODES,
-) -> Job:
-    """Episodes with a search that samples, by the settings of the studies of these searches."""
-    agent, weight = ("efe", 1.0) if planner == "mcts" else ("planning", None)
-    return simulate_job(
-        problem, agent, episodes=context.episodes(episodes), planner=planner, simulations=simulations, horizon=horizon,
-        weight=weight, unit=unit,
-    )  # fmt: skip
-
-
-def _column(result: Mapping[str, Any], column: str, problem: str) -> Number:
-    value = number(result, column, problem)
-    assert value is not None
-    return value
-
-
 @claim("mcts-beats-pomcp")
 def mcts_beats_pomcp(context: Context) -> Finding:
+    per_seed = context.episodes(EPISODES)
     jobs: dict[tuple[str, str], Job] = {}
     for problem, (horizon, simulations) in SEARCHES.items():
-        jobs[problem, "pomcp"] = _search(context, problem, "pomcp", simulations, horizon)
+        jobs[problem, "pomcp"] = search_job(problem, "pomcp", simulations, horizon, "nats", per_seed)
         for unit in UNITS:
-            jobs[problem, unit] = _search(context, problem, "mcts", simulations, horizon, unit)
+            jobs[problem, unit] = search_job(problem, "mcts", simulations, horizon, unit, per_seed)
     results = ask(context, jobs)
-    success = {(p, who): _column(result, "success", p) for (p, who), result in results.items()}
+    success = {(p, who): measured(result, "success", p) for (p, who), result in results.items()}
     errors = {(p, u): apart(success[p, u], success[p, "pomcp"]) for p in SEARCHES for u in UNITS}
     texts = [
         f"{p} ({simulations} simulations, H={horizon}): {percent(success[p, 'bits'].mean)} in bits, "
@@ -112,17 +88,17 @@ def mcts_beats_pomcp(context: Context) -> Finding:
 
 @claim("mcts-beats-exact")
 def mcts_beats_exact(context: Context) -> Finding:
-    horizon, simulations = SEARCHES[GRID]
-    jobs: dict[str, Job] = {u: _search(context, GRID, "mcts", simulations, horizon, u) for u in UNITS}
-    jobs["enough"] = _search(context, GRID, "mcts", ENOUGH, horizon, "bits")
+    (horizon, simulations), per_seed = SEARCHES[GRID], context.episodes(EPISODES)
+    jobs: dict[str, Job] = {u: search_job(GRID, "mcts", simulations, horizon, u, per_seed) for u in UNITS}
+    jobs["enough"] = search_job(GRID, "mcts", ENOUGH, horizon, "bits", per_seed)
     sampled, exact = at_once(lambda: ask(context, jobs), lambda: ask(context, efe_jobs(GRID, horizon)))
-    success = {name: _column(result, "success", GRID) for name, result in sampled.items()}
+    success = {name: measured(result, "success", GRID) for name, result in sampled.items()}
     errors = {u: apart(success[u], Number(exact[u]["success"], None)) for u in UNITS}
     if all(abs(far) <= CLEAR for far in errors.values()):
         verdict = Verdict(NO_DIFFERENCE, "either")
     else:
         verdict = by_unit({u: far > CLEAR for u, far in errors.items()})
-    texts = [f"{u}: {_share(success[u])}, reward {with_error(_column(sampled[u], 'reward', GRID))}" for u in UNITS]
+    texts = [f"{u}: {_share(success[u])}, reward {with_error(measured(sampled[u], 'reward', GRID))}" for u in UNITS]
     return found(
         verdict,
         f"With {simulations} simulations and the horizon of the exact agent, H={horizon}, the sampled search is "
@@ -185,14 +161,15 @@ def pomcp_underperforms(context: Context) -> Finding:
 
 @claim("pomcp-budget-no-help")
 def pomcp_budget_no_help(context: Context) -> Finding:
+    per_seed = context.episodes(POMCP_EPISODES)
     sampled_jobs = {
-        (problem, budget): _search(context, problem, "pomcp", budget, horizon, episodes=POMCP_EPISODES)
+        (problem, budget): search_job(problem, "pomcp", budget, horizon, "nats", per_seed)
         for problem, horizon in TRIED_LONGER.items()
         for budget in BUDGETS
     }
     exact_jobs = {problem: efe_jobs(problem, horizon)["bits"] for problem, horizon in TRIED_LONGER.items()}
     sampled, exact = at_once(lambda: ask(context, sampled_jobs), lambda: ask(context, exact_jobs))
-    success = {key: _column(result, "success", key[0]) for key, result in sampled.items()}
+    success = {key: measured(result, "success", key[0]) for key, result in sampled.items()}
     rises, texts = {}, []
     for problem in TRIED_LONGER:
         before, after = (success[problem, budget] for budget in BUDGETS)

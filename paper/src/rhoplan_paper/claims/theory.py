@@ -204,12 +204,11 @@ def table_follows_formula(context: Context) -> Finding:
     for problem in problems:
         for name in names:
             printed_cell = cell("alpha-eta", name, problem=problem)
-            assert printed_cell.value is not None
             for unit in UNITS:
                 value = _in_unit(ours[problem], name, unit)
-                if abs(printed_cell.value - value) > printed_cell.rounding * (1 + EQUAL):
+                if abs(printed_cell.number - value) > printed_cell.rounding * (1 + EQUAL):
                     off[unit].append(f"{problem} {name} {printed_cell.text} for {value:.2f}")
-    rewards = {p: cell("environments", "incorrect", problem=p).value or 0.0 for p in problems}
+    rewards = {p: cell("environments", "incorrect", problem=p).number for p in problems}
     outside = [p for p, wrong in rewards.items() if wrong >= 0]
     return found(
         by_unit({unit: not ones for unit, ones in off.items()}),
@@ -268,7 +267,7 @@ def testbed_over_explores(context: Context) -> Finding:
 def _numbers(problem: str) -> list[float]:
     """Accuracy, cost, reward if right and if wrong, as the paper's table of problems has them."""
     columns = ("test_accuracy", "test_cost", "correct", "incorrect")
-    accuracy, cost, right, wrong = (cell("environments", column, problem=problem).value or 0.0 for column in columns)
+    accuracy, cost, right, wrong = (cell("environments", column, problem=problem).number for column in columns)
     return [accuracy, abs(cost), right, wrong]
 
 

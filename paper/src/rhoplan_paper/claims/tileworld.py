@@ -67,7 +67,7 @@ def tileworld_6_best(context: Context) -> Finding:
         core=[most],
     )
     episodes = int(published().tables["tileworld-6"].protocol[0]["episodes"])
-    lead = _value("tileworld-6", "reward", agent="efe") - _value("tileworld-6", "reward", agent="planning")
+    lead = cell("tileworld-6", "reward", agent="efe").number - cell("tileworld-6", "reward", agent="planning").number
     error = math.hypot(*(scores[key]["reward_sd"] for key in (("planning", ""), ("efe", "bits")))) / math.sqrt(episodes)
     return found(
         verdict,
@@ -264,14 +264,7 @@ def _rest(short: Cell, long: Cell) -> tuple[int, int]:
     """Fewest and most successes in the episodes that only the longer run has, as far as printed shares tell."""
     ends = []
     for sign in (-1, 1):
-        counts = [((one.value or 0.0) + way * one.rounding) / 100 * n for one, n, way in
+        counts = [(one.number + way * one.rounding) / 100 * n for one, n, way in
                   ((long, LONG, sign), (short, SHORT, -sign))]  # fmt: skip
         ends.append(min(max(round(counts[0] - counts[1]), 0), LONG - SHORT))
     return ends[0], ends[1]
-
-
-def _value(where: str, column: str, **row: str | float) -> float:
-    """A printed number that must be there."""
-    value = cell(where, column, **row).value
-    assert value is not None
-    return value

@@ -117,7 +117,7 @@ def near_optimality_asymmetric(context: Context) -> Finding:
         )
     verdict = Verdict(NO_DIFFERENCE, "either") if all(within.values()) else by_unit(steeper)
     every, some = (
-        [one.value or 0.0 for one in select(f"{name} near_optimal")]
+        [one.number for one in select(f"{name} near_optimal")]
         for name in ("near-optimality-rates", "near-optimality-rates-asymmetric")
     )
     return found(

@@ -162,7 +162,7 @@ def commits_at_crossover(context: Context) -> Finding:
 
 @claim("commits-earlier")
 def commits_earlier(context: Context) -> Finding:
-    first, last = (int(cell("efficiency-drop", "tests", bound=bound).value or 0) for bound in ("low", "high"))
+    first, last = (int(cell("efficiency-drop", "tests", bound=bound).number) for bound in ("low", "high"))
     jobs: dict[tuple[str, str, str], Job] = {("planning", "nats", "score"): exact_job(FORAGING, "planning", horizon=3)}
     for unit in UNITS:
         for agent, weight in (("efe", 1.0), ("planning-ig", TUNED)):

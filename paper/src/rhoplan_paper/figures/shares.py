@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.context import UNITS, Context
+from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Outcome, Sheet
@@ -36,7 +36,7 @@ def build_shares(context: Context) -> Outcome:
     """Shares by horizon: exact in both units, from 50 episodes per weight, and as published."""
     jobs = {unit: near_optimality_job(unit) for unit in UNITS}
     jobs["simulated"] = near_optimality_job("nats", episodes=PUBLISHED_EPISODES, paired=False)
-    found = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    found = ask(context, jobs)
     groups: list[dict[str, Any]] = [
         {"title": title, "count": _shares(found["nats"], least)[1],
          "published": [one.value for one in select(f"{quote} near_optimal")],

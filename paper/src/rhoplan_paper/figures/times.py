@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.context import Context, exact_job
+from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
@@ -122,7 +122,7 @@ def _check(
         return setting(quote, cell, float(make(FORAGING).flat.tests[0].likelihood.max()), "accuracy of the tests")
     if cell.column == "episodes":
         return setting(quote, cell, EPISODES, "simulated episodes; the lines are exact")
-    ends = {str(one.row["bound"]): int(one.value or 0) for one in quote.cells if one.column == "tests"}
+    ends = {str(one.row["bound"]): int(one.number) for one in quote.cells if one.column == "tests"}
     low, high = ends["low"], ends["high"]
     inside = {key: _share(mine, low, high) for key, mine in shares.items()}
     efe = {unit: shares[FORAGING, unit] for unit in ("bits", "nats")}
@@ -202,7 +202,7 @@ def build_stopping(context: Context) -> Outcome:
         for problem, horizon, _ in PLACES
         for agent, weight, unit in SPREAD
     }
-    found = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    found = ask(context, jobs)
     data: dict[str, Any] = {problem: [] for problem, _, _ in PLACES}
     rows = []
     for problem, _, title in PLACES:

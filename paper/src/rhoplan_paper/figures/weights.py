@@ -138,10 +138,9 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
     low = cell.row["bound"] == "low"
     if cell.column == "weight":
         return setting(quote, cell, WEIGHTS[0] if low else WEIGHTS[-1], "an end of the range of weights")
-    assert cell.value is not None
     begins = {unit: {name: _safest(found["points"], unit) for name, found in data.items()} for unit in UNITS}
     ends = {unit: (min if low else max)(found.values()) for unit, found in begins.items()}
-    holds = {unit: end >= cell.value if low else end <= cell.value for unit, end in ends.items()}
+    holds = {unit: end >= cell.number if low else end <= cell.number for unit, end in ends.items()}
     verdict = by_unit(holds)
     # Where success still grows at the end of the sweep, the sweep, not the problem, says which weight is greatest.
     growing = {

@@ -14,7 +14,7 @@ from rhoplan.belief.information import NATS_PER_BIT, entropy
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.compare import Number, judge
-from rhoplan_paper.context import UNITS, Context, exact_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job
 from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
@@ -113,8 +113,7 @@ def _formula_finding(table: Table, cell: Cell, spec: str, itself: float | None =
     if cell.column == "alpha" and min(make(spec).flat.commits[0].reward) >= 0:
         reason += "; a wrong commit costs nothing here, so the proposition does not cover this problem"
     if itself is not None:
-        assert cell.value is not None
-        sign = "" if (itself > SAME) == (cell.value > 0) else ", of the other sign than printed"
+        sign = "" if (itself > SAME) == (cell.number > 0) else ", of the other sign than printed"
         reason += f"; an agent of horizon 1 begins with a test from w = {itself:.2f} per nat on{sign}"
     return _finding(table, cell, spec, "", exact, Verdict(judged.verdict, judged.unit), reason)
 
@@ -157,8 +156,7 @@ def best_steps(steps: Steps) -> list[tuple[float, float]]:
 
 
 def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]) -> Finding:
-    assert cell.value is not None
-    printed = {unit: reward_at(steps[unit], cell.value) for unit in UNITS}
+    printed = {unit: reward_at(steps[unit], cell.number) for unit in UNITS}
     top = {unit: max(step["reward"] for step in steps[unit]) for unit in UNITS}
     tried = {unit: {weight: reward_at(steps[unit], weight) for weight in WEIGHTS} for unit in UNITS}
     best = {unit: max(rewards.values()) for unit, rewards in tried.items()}
@@ -251,12 +249,11 @@ def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _size_finding(
     table: Table, cell: Cell, d: Mapping[str, float], alike: Mapping[str, bool], simulated: str
 ) -> Finding:
-    assert cell.value is not None
     numbers = {unit: Number(value, None, error_of_d(value, 5 * PER_SEED)) for unit, value in d.items()}
     judged = judge(cell, numbers, 5 * PER_SEED)
     verdict, reason = Verdict(judged.verdict, judged.unit), judged.reason
     near = [unit for unit in UNITS if judged.unit in (unit, "either")]
-    if verdict.word != CONTRADICTED and cell.value and all(alike[unit] for unit in near):
+    if verdict.word != CONTRADICTED and cell.number and all(alike[unit] for unit in near):
         verdict = replace(verdict, word=NO_DIFFERENCE)
         reason = f"the two agents are one policy (in {' and '.join(near)}): d is 0, and what is printed is noise"
     elif any(alike.values()):
@@ -308,7 +305,7 @@ def scores_by_agent(spec: str, context: Context) -> dict[str, dict[str, Mapping[
         for name, row in _rows_by_agent(spec).items()
         for unit, one in _exact_jobs(spec, row, context).items()
     }
-    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    results = ask(context, jobs)
     return {name: {unit: results[name, unit] for unit in UNITS} for name in _rows_by_agent(spec)}
 
 

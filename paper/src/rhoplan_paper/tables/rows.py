@@ -192,6 +192,14 @@ def number(result: Mapping[str, Any], column: str, problem: str) -> Number | Non
     return Number(mean, result.get(f"{column}_sd"))
 
 
+def measured(result: Mapping[str, Any], column: str, problem: str) -> Number:
+    """As `number`, of a result that has the column."""
+    found = number(result, column, problem)
+    if found is None:
+        raise LookupError(f"there is no column '{column}' among {', '.join(result.get('columns', result))}")
+    return found
+
+
 def _accuracy(result: Mapping[str, Any], problem: str) -> Number | None:
     """Share of components that were declared right."""
     components = len(make(problem).factors)

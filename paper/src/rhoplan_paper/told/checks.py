@@ -62,14 +62,13 @@ def _alpha(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     place = (*model.details["places"][0], 0)
     declared = {a.name: a.reward for a in model.menu(place) if a.name.startswith("declare")}
     ratios = {name: asymmetry(float(reward.max()), float(reward.min())) for name, reward in declared.items()}
-    fits = [name for name, ratio in ratios.items() if math.isclose(ratio, cell.value or 0.0)]
+    fits = [name for name, ratio in ratios.items() if math.isclose(ratio, cell.number)]
     shown = ", ".join(f"{ratio:g} for {name}" for name, ratio in ratios.items())
     return told(quote, cell, CONFIRMED if fits else CONTRADICTED, f"penalty by reward: {shown}", exact=shown)
 
 
 def _threshold(quote: Quote, cell: Cell, context: Context) -> Finding:
     values = formulas(str(cell.row["problem"]))["threshold"]
-    assert cell.value is not None
     verdict = by_unit({u: _holds(cell, values[u]) for u in UNITS})
     shown = "; ".join(f"{values[u]:+.2f} ({u})" for u in UNITS)
     return told(quote, cell, verdict, f"Proposition 2's own formula gives {shown}", exact=shown)
@@ -77,11 +76,10 @@ def _threshold(quote: Quote, cell: Cell, context: Context) -> Finding:
 
 def _mismatch(quote: Quote, cell: Cell, context: Context) -> Finding:
     """±x: the printed rows must go so far both ways."""
-    assert cell.value is not None
-    tried = [one.value or 0.0 for one in select("misspecification-tiger mismatch")]
-    tried += [one.value or 0.0 for one in select("misspecification-diagnosis mismatch")]
+    tried = [one.number for one in select("misspecification-tiger mismatch")]
+    tried += [one.number for one in select("misspecification-diagnosis mismatch")]
     low, high = min(tried), max(tried)
-    reached = math.isclose(-low, cell.value) and math.isclose(high, cell.value)
+    reached = math.isclose(-low, cell.number) and math.isclose(high, cell.number)
     reason = f"the two tables go from {low:+.2f} to {high:+.2f}"
     return told(quote, cell, CONFIRMED if reached else CONTRADICTED, reason, exact=f"{low:+.2f} to {high:+.2f}")
 
@@ -113,7 +111,7 @@ def _spread(quote: Quote, cell: Cell, context: Context) -> Finding:
     specs = [str(one.row["problem"]) for one in quote.cells if one.column == "weight"]
     success = {spec: tuned_success(spec, "planning-ig", context) for spec in specs}
     best = {u: [first_best(success[spec][u]) for spec in specs] for u in UNITS}
-    verdict = by_unit({u: math.isclose(max(ends) / min(ends), cell.value or 0.0) for u, ends in best.items()})
+    verdict = by_unit({u: math.isclose(max(ends) / min(ends), cell.number) for u, ends in best.items()})
     shown = "; ".join(f"{max(ends) / min(ends):g} ({u})" for u, ends in best.items())
     weights = "; ".join(f"{' and '.join(f'{w:g}' for w in ends)} in {u}" for u, ends in best.items())
     reason = f"exact success on {' and '.join(specs)} is highest from weights of {weights} on"
@@ -147,9 +145,8 @@ def chance_of_choice(success: list[float], place: int) -> float:
 
 def _holds(cell: Cell, value: float) -> bool:
     """Whether `value` is what the printed relation says of it."""
-    assert cell.value is not None
-    outcomes = {">": value > cell.value, "<": value < cell.value, "≥": value >= cell.value - SAME}
-    return outcomes.get(cell.relation, abs(value - cell.value) <= cell.rounding * (1 + 1e-9))
+    outcomes = {">": value > cell.number, "<": value < cell.number, "≥": value >= cell.number - SAME}
+    return outcomes.get(cell.relation, abs(value - cell.number) <= cell.rounding * (1 + 1e-9))
 
 
 def _p_value(quote: Quote, cell: Cell, context: Context) -> Finding | None:

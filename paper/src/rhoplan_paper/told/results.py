@@ -11,12 +11,12 @@ from typing import Any
 
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import UNITS, Context, exact_job, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet
-from rhoplan_paper.tables.rows import number
+from rhoplan_paper.tables.rows import measured, number
 from rhoplan_paper.told.findings import each_quoted, mean, setting, told
 from rhoplan_paper.told.repeats import disagreement
 from rhoplan_paper.verdicts import SAME
@@ -69,9 +69,8 @@ def difference(one: Number, other: Number) -> Number:
 def lead(quote: Quote, cell: Cell, by_unit: Numbers, episodes: int, simulated: str, scale: float = 1.0) -> Finding:
     """A printed lead: confirmed only where the exact one has its sign."""
     found = mean(quote, cell, by_unit, episodes, simulated, scale)
-    assert cell.value is not None
     near = [unit for unit in by_unit if found.unit in (unit, "either")]
-    missing = all(by_unit[unit].mean * math.copysign(1, cell.value) <= SAME for unit in near)
+    missing = all(by_unit[unit].mean * math.copysign(1, cell.number) <= SAME for unit in near)
     errors = {unit: math.hypot((one.sd or 0) / math.sqrt(episodes), one.se) for unit, one in by_unit.items()}
     reason = f"{found.reason}; the error of such a difference is {max(errors.values()) / scale:.2g}"
     if found.verdict != CONTRADICTED and missing:
@@ -97,7 +96,7 @@ def build_bootstrap(context: Context) -> Outcome:
         )  # fmt: skip
         for unit in UNITS if agent == "efe" else ("nats",):
             jobs[spec, agent, unit] = exact_job(spec, agent, horizon=HORIZONS[spec], unit=unit)
-    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    results = ask(context, jobs)
     data = {
         (spec, agent): _intervals({kind: result for (s, a, kind), result in results.items() if (s, a) == (spec, agent)})
         for spec, agent in places
@@ -157,9 +156,7 @@ def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -
     """
     row = " ".join(f"{name}={cell.row[name]}" for name in ("problem", "agent"))
     low, high = (select(f"bootstrap {row} {end}")[0] for end in ("reward_low", "reward_high"))
-    assert low.value is not None
-    assert high.value is not None
-    inside = {u: low.value - low.rounding <= mean <= high.value + high.rounding for u, mean in means.items()}
+    inside = {u: low.number - low.rounding <= mean <= high.number + high.rounding for u, mean in means.items()}
     if all(inside.values()) or finding.verdict == CONTRADICTED:
         return finding
     outside = ", ".join(
@@ -174,18 +171,15 @@ def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -
 
 def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:
     """How many episodes the widths of the printed intervals speak for, given the exact spread."""
-    assert cell.value is not None
     z, holds, parts = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), [], []
     for (spec, agent), kinds in data.items():
         row = f"bootstrap problem={spec} agent={agent}"
         low, high = (select(f"{row} {end}")[0] for end in ("reward_low", "reward_high"))
-        assert low.value is not None
-        assert high.value is not None
         sd = next(kinds[unit]["reward"].sd for unit in kinds if unit != "simulated")
-        width, slack = high.value - low.value, low.rounding + high.rounding
+        width, slack = high.number - low.number, low.rounding + high.rounding
         counts = [(2 * z * sd / w) ** 2 for w in (width + slack, width - slack)]
         # The spread of 5,000 episodes is itself known to a few percent only, its square to twice that.
-        holds.append(0.9 * counts[0] <= cell.value <= 1.1 * counts[1])
+        holds.append(0.9 * counts[0] <= cell.number <= 1.1 * counts[1])
         parts.append(f"{spec} {agent} {counts[0]:,.0f} to {counts[1]:,.0f}")
     reason = f"the widths of the printed intervals speak for so many episodes: {'; '.join(parts)}"
     return told(quote, cell, CONFIRMED if all(holds) else CONTRADICTED, reason, exact="; ".join(parts))
@@ -217,8 +211,7 @@ def build_partition(context: Context) -> Outcome:
     def ours(kind: str, agent: str, column: str) -> tuple[Numbers, Number]:
         units = UNITS if agent == "efe" else ("nats",)
         found = {unit: number(context.result(exact[kind, agent, unit]), column, GRID) for unit in units}
-        sampled = number(context.result(drawn[kind, agent]), column, GRID)
-        assert sampled is not None
+        sampled = measured(context.result(drawn[kind, agent]), column, GRID)
         return {unit: one for unit, one in found.items() if one}, sampled
 
     def check(quote: Quote, cell: Cell) -> Finding:
