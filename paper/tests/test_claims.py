@@ -13,7 +13,6 @@ from rhoplan.problems.registry import make
 from rhoplan_paper import registry
 from rhoplan_paper.claims import checking as claims
 from rhoplan_paper.claims.checking import build_claims, found
-from rhoplan_paper.claims.theory import formula
 from rhoplan_paper.claims.weights import Sweep, sweep_jobs
 from rhoplan_paper.context import Context, Pending, exact_job, score_job
 from rhoplan_paper.figures.weights import build_pareto
@@ -27,6 +26,7 @@ from rhoplan_paper.measures.propositions import (
 )
 from rhoplan_paper.published import published, select
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Verdict
+from rhoplan_paper.tables.asymmetry import formula
 from rhoplan_paper.verdicts import by_unit, by_unit_more
 from strategies import Limits, cases, laws
 
@@ -50,7 +50,7 @@ def by_agent(efe: Callable[[str, str], dict[str, Any]], **others: dict[str, Any]
 
     def answer(job: Job) -> dict[str, Any]:
         settings = job.settings
-        if job.measure in ("steps", "broad_steps"):
+        if job.measure == "steps":
             return {"steps": [{"lower": 0.0, "upper": settings["high"], **score()}]}
         if job.measure == "simulated":
             column = {"mean": 0.0, "sd": 1.0, "seed_means": [0.0] * 5}
@@ -246,8 +246,8 @@ def test_the_threshold_formula_falls_with_the_bisected_thresholds() -> None:
     def answer(threshold: float) -> Callable[[Job], dict[str, Any]]:
         return lambda job: {"cases": [case], "threshold": [threshold]}
 
-    assert verdict("proposition-2", answer(formula(*case)["threshold"])) == CONFIRMED
-    assert verdict("proposition-2", answer(formula(*case)["threshold"] + 0.1)) == CONTRADICTED
+    assert verdict("proposition-2", answer(formula(*case)["threshold"]["nats"])) == CONFIRMED
+    assert verdict("proposition-2", answer(formula(*case)["threshold"]["nats"] + 0.1)) == CONTRADICTED
 
 
 def test_cheap_claims_come_out_as_computed() -> None:
@@ -300,7 +300,7 @@ def test_least_free_energy_is_not_planning_with_another_weight() -> None:
 def test_the_threshold_formula_is_where_the_decision_turns(p: float, cost: float, right: float, alpha: float) -> None:
     case = [p, cost, right, -right * alpha]
     bisected = one_test_thresholds(cases=[case])["threshold"][0]
-    assert bisected == pytest.approx(formula(*case)["threshold"], rel=1e-6, abs=1e-6)
+    assert bisected == pytest.approx(formula(*case)["threshold"]["nats"], rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("problem", ["rocksample:n=5,k=3", "inspection:n=4", "navigation:n=3"])

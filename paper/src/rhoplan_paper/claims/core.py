@@ -12,6 +12,7 @@ from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, simula
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.tables.asymmetry import exact_d
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
 from rhoplan_paper.words import listed, percent, points, signed
 
@@ -103,7 +104,7 @@ def bootstrap_apart(context: Context) -> Finding:
 @claim("reward-effects-negligible")
 def reward_effects_negligible(context: Context) -> Finding:
     compared = leads(context, CORE)
-    effects = {u: {x.problem: effect(x.planning, x.efe[u]) for x in compared} for u in UNITS}
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="reward") for x in compared} for u in UNITS}
     alike = [x.problem for x in compared if all(same(x.planning, x.efe[u]) for u in UNITS)]
     return found(
         by_unit({u: all(abs(d) < NEGLIGIBLE for d in ds.values()) for u, ds in effects.items()}),
@@ -115,7 +116,7 @@ def reward_effects_negligible(context: Context) -> Finding:
 @claim("success-effects-small")
 def success_effects_small(context: Context) -> Finding:
     compared = leads(context, SEVERAL_TESTS)
-    effects = {u: {x.problem: effect(x.planning, x.efe[u], "success") for x in compared} for u in UNITS}
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="success") for x in compared} for u in UNITS}
     # The standard error of a small d is about that of a difference of two means whose spread is 1.
     error = math.sqrt(2 / MAIN_EPISODES)
     off = {x.problem: (cell("effect-sizes", "d", metric="success", problem=x.problem).number) for x in compared}
@@ -131,7 +132,7 @@ def success_effects_small(context: Context) -> Finding:
 @claim("tileworld-effect")
 def tileworld_effect(context: Context) -> Finding:
     compared = leads(context, [("tileworld:n=6", 2), ("tileworld:n=8", 2)])
-    effects = {u: {x.problem: effect(x.planning, x.efe[u]) for x in compared} for u in UNITS}
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="reward") for x in compared} for u in UNITS}
     return found(
         by_unit({u: max(ds.values()) > HUGE for u, ds in effects.items()}),
         f"Exact d of reward, EFE against Planning: {_effects(effects)}. The claim does not say on which grid; the "
@@ -170,20 +171,6 @@ def reward_weight_near_one(context: Context) -> Finding:
             f"{s.problem} reward {_span(*s.best('reward'))}, success {_span(*s.best('success', high))}" for s in swept
         ),
     )
-
-
-def effect(planning: Result, efe: Result, column: str = "reward") -> float:
-    """Cohen's d with the exact means and spreads; positive favours EFE. 0 where the scores are the same."""
-    difference = float(efe[column]) - float(planning[column])
-    if abs(difference) <= SAME:
-        return 0.0
-    return difference / math.sqrt((_variance(planning, column) + _variance(efe, column)) / 2)
-
-
-def _variance(score: Result, column: str) -> float:
-    if column == "success":
-        return float(score["success"]) * (1 - float(score["success"]))
-    return float(score[f"{column}_sd"]) ** 2
 
 
 def _between(lead: Lead, unit: str) -> tuple[float, float]:

@@ -6,7 +6,6 @@ They are computed, not quoted: free energy by a recursion of its own, thresholds
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.tables.asymmetry import formula
 from rhoplan_paper.verdicts import by_parts, by_unit
 from rhoplan_paper.words import listed, percent, signed
 
@@ -38,17 +38,6 @@ ASYMMETRIC = (
     ("tiger", 2), ("tiger", 4), ("tiger", 6), ("diagnosis", 2), ("diagnosis", 3), ("tileworld:n=6", 2),
 )  # fmt: skip
 """Problems of the table with an asymmetry of five or more, at horizons beyond one."""
-
-
-def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, float]:
-    """Asymmetry, informativeness (per nat) and threshold as Proposition 2 has them."""
-    post = -(accuracy * math.log(accuracy) + (1 - accuracy) * math.log(1 - accuracy))
-    gain = math.log(2) - post
-    return {
-        "alpha": abs(wrong) / right,
-        "eta": gain / cost,
-        "threshold": (cost - (accuracy - 0.5) * (right - wrong)) / gain,
-    }
 
 
 def recursions(context: Context, discount: float | None = None, weight: float | None = None) -> dict[str, Job]:
@@ -128,7 +117,7 @@ def _cases(results: Sequence[Result], *names: str) -> list[tuple[list[float], li
 @claim("proposition-2")
 def proposition_2(context: Context) -> Finding:
     cases = _cases(context.results(_drawn_jobs(context)), "threshold")
-    apart = [_relative(bisected, formula(*case)["threshold"]) for case, (bisected,) in cases]
+    apart = [_relative(bisected, formula(*case)["threshold"]["nats"]) for case, (bisected,) in cases]
     return found(
         by_unit({"nats": max(apart) <= CLOSE_ENOUGH}),
         f"The formula against bisection of the exact decision at horizon 1 on {len(cases)} random problems: "
@@ -199,13 +188,13 @@ def threshold_limit(context: Context) -> Finding:
 def table_follows_formula(context: Context) -> Finding:
     problems = [str(one.row["problem"]) for one in select("alpha-eta alpha")]
     names = ("alpha", "eta", "threshold")
-    ours = {problem: _formula_of(problem) for problem in problems}
+    ours = {problem: formula(*_numbers(problem)) for problem in problems}
     off: dict[str, list[str]] = {unit: [] for unit in UNITS}
     for problem in problems:
         for name in names:
             printed_cell = cell("alpha-eta", name, problem=problem)
             for unit in UNITS:
-                value = _in_unit(ours[problem], name, unit)
+                value = ours[problem][name].get(unit, ours[problem][name].get("", 0.0))
                 if abs(printed_cell.number - value) > printed_cell.rounding * (1 + EQUAL):
                     off[unit].append(f"{problem} {name} {printed_cell.text} for {value:.2f}")
     rewards = {p: cell("environments", "incorrect", problem=p).number for p in problems}
@@ -215,7 +204,7 @@ def table_follows_formula(context: Context) -> Finding:
         f"Of {len(problems) * len(names)} numbers {len(off['nats'])} differ in nats, {len(off['bits'])} in bits. "
         f"In nats: {', '.join(off['nats']) or 'none'}."
         + (f" The formula asks for a penalty below zero; {', '.join(outside)} has none." if outside else ""),
-        exact=listed(f"{p} {ours[p]['threshold']:+.2f}" for p in problems),
+        exact=listed(f"{p} {ours[p]['threshold']['nats']:+.2f}" for p in problems),
         headline=(
             f"{len(off['nats'])} of {len(problems) * len(names)}",
             "printed asymmetries, informativenesses and thresholds are not what the formula of Proposition 2 gives.",
@@ -269,16 +258,6 @@ def _numbers(problem: str) -> list[float]:
     columns = ("test_accuracy", "test_cost", "correct", "incorrect")
     accuracy, cost, right, wrong = (cell("environments", column, problem=problem).number for column in columns)
     return [accuracy, abs(cost), right, wrong]
-
-
-def _formula_of(problem: str) -> dict[str, float]:
-    return formula(*_numbers(problem))
-
-
-def _in_unit(values: dict[str, float], name: str, unit: str) -> float:
-    """eta counts information, the threshold is a price of it; the asymmetry has no unit."""
-    factor = {"alpha": 1.0, "eta": 1 / NATS_PER_BIT, "threshold": NATS_PER_BIT}[name]
-    return values[name] * (factor if unit == "bits" else 1.0)
 
 
 def _relative(one: float, other: float) -> float:

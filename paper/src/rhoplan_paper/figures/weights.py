@@ -48,7 +48,10 @@ Points = list[dict[str, float]]
 
 def build_pareto(context: Context) -> Outcome:
     """Points by problem, from weight 0 to 200 per bit (289 per nat), so that both units are covered to 200."""
-    jobs = {problem: _jobs(problem, horizon) for problem, (_, horizon, _) in PANELS.items()}
+    jobs = {
+        problem: (curve_job(problem, horizon), job("optimum", problem=problem))
+        for problem, (_, horizon, _) in PANELS.items()
+    }
     context.results([one for wanted in jobs.values() for one in wanted])
     data: dict[str, Any] = {}
     for problem, (curve, best) in jobs.items():
@@ -71,11 +74,9 @@ def build_pareto(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(rows), notes), findings, remarks, data)
 
 
-def _jobs(problem: str, horizon: int) -> tuple[Job, Job]:
-    common = {"problem": problem, "horizon": horizon, "high": HIGH, "unit": "nats"}
-    broad = BROAD.get(problem)
-    steps = job("broad_steps", **common, resolution=broad) if broad else job("steps", **common)
-    return steps, job("optimum", problem=problem)
+def curve_job(problem: str, horizon: int) -> Job:
+    """Every policy by weight per nat, with its exact score."""
+    return job("steps", problem=problem, horizon=horizon, high=HIGH, unit="nats", resolution=BROAD.get(problem))
 
 
 def _add(points: Points, step: dict[str, float]) -> None:

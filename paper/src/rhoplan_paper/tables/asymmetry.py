@@ -15,14 +15,14 @@ from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import UNITS, Context, ask, exact_job
-from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
+from rhoplan_paper.figures.weights import BROAD, WEIGHTS, curve_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
 from rhoplan_paper.registry import study
 from rhoplan_paper.statistics import effect_label
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet, Verdict
 from rhoplan_paper.tables.rows import plan_row
-from rhoplan_paper.verdicts import SAME, by_unit
+from rhoplan_paper.verdicts import SAME, by_unit, same
 
 PER = {"bits": NATS_PER_BIT, "nats": 1.0}
 """What a weight of 1 per nat is in each unit; informativeness goes the other way."""
@@ -35,21 +35,32 @@ def asymmetry(right: float, wrong: float) -> float:
     return abs(wrong) / right
 
 
-def most_information(accuracy: float) -> float:
-    """I_max of Proposition 2, in nats: what one test tells about two equally likely states."""
-    return math.log(2.0) - float(entropy(np.array([accuracy, 1 - accuracy])))
+def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, dict[str, float]]:
+    """Asymmetry, informativeness and threshold as Proposition 2 has them, by unit of information where it matters.
+
+    The threshold is the least weight at which one test of two equally likely states beats committing at once.
+    """
+    most = math.log(2.0) - float(entropy(np.array([accuracy, 1 - accuracy])))
+    least = (cost - (accuracy - 0.5) * (right - wrong)) / most
+    return {
+        "alpha": {"": asymmetry(right, wrong)},
+        "eta": {unit: most / cost / PER[unit] for unit in UNITS},
+        "threshold": {unit: least * PER[unit] for unit in UNITS},
+    }
 
 
-def threshold(accuracy: float, cost: float, right: float, wrong: float) -> float:
-    """The least weight per nat of Proposition 2 at which one test beats committing at once."""
-    return (cost - (accuracy - 0.5) * (right - wrong)) / most_information(accuracy)
+def formulas(spec: str) -> dict[str, dict[str, float]]:
+    """The same of a problem, as if it had two states and one test."""
+    flat = make(spec).flat
+    accuracy, cost = float(flat.tests[0].likelihood.max()), float(flat.tests[0].cost)
+    return formula(accuracy, cost, float(flat.commits[0].reward.max()), float(flat.commits[0].reward.min()))
 
 
 def build_alpha_eta(context: Context) -> Outcome:
     """Each number by the paper's own formula, the threshold also by the decision, the best weights by exact steps."""
     table = published().tables["alpha-eta"]
     rows = {spec: list(cells) for spec, cells in groupby(table.cells, key=lambda cell: str(cell.row["problem"]))}
-    curves = {spec: curve_job(spec) for spec in rows}
+    curves = {spec: curve_job(spec, make(spec).horizon) for spec in rows}
     firsts = {spec: job("first_test_weight", problem=spec) for spec in rows}
     context.results([*curves.values(), *firsts.values()])
     shown: list[tuple[str, ...]] = []
@@ -92,19 +103,6 @@ def build_alpha_eta(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(shown), notes), tuple(findings))
 
 
-def formulas(spec: str) -> dict[str, dict[str, float]]:
-    """alpha, eta and threshold by the paper's formulas, by unit of information where it matters."""
-    flat = make(spec).flat
-    accuracy, cost = float(flat.tests[0].likelihood.max()), float(flat.tests[0].cost)
-    right, wrong = float(flat.commits[0].reward.max()), float(flat.commits[0].reward.min())
-    eta, least = most_information(accuracy) / cost, threshold(accuracy, cost, right, wrong)
-    return {
-        "alpha": {"": asymmetry(right, wrong)},
-        "eta": {unit: eta / PER[unit] for unit in UNITS},
-        "threshold": {unit: least * PER[unit] for unit in UNITS},
-    }
-
-
 def _formula_finding(table: Table, cell: Cell, spec: str, itself: float | None = None) -> Finding:
     values = formulas(spec)[cell.column]
     judged = judge(cell, {unit: Number(value, None) for unit, value in values.items()}, 1)
@@ -125,12 +123,6 @@ def _sufficient(table: Table, cell: Cell, spec: str, tests: Mapping[str, bool]) 
     exact = "; ".join(f"{words[tests[unit]]} ({unit})" for unit in UNITS)
     reason = f"an agent of horizon 1 and weight 1 begins with a test: {exact}"
     return _finding(table, cell, spec, "", exact, verdict, reason)
-
-
-def curve_job(spec: str) -> Job:
-    """Reward by weight, up to 200 in either unit: the job of the figure that shows it."""
-    common = {"problem": spec, "horizon": make(spec).horizon, "high": HIGH, "unit": "nats"}
-    return job("broad_steps", **common, resolution=BROAD[spec]) if spec in BROAD else job("steps", **common)
 
 
 def in_unit(steps: Steps, unit: str) -> Steps:
@@ -202,7 +194,7 @@ def build_effect_sizes(context: Context) -> Outcome:
         spec, versus, metric = (str(size.row[key]) for key in ("problem", "versus", "metric"))
         scores = {unit: [context.result(exact[spec][name][unit]) for name in ("efe", versus)] for unit in UNITS}
         d = {unit: exact_d(*pair, metric=metric) for unit, pair in scores.items()}
-        alike = {unit: _alike(*pair) for unit, pair in scores.items()}
+        alike = {unit: same(*pair) for unit, pair in scores.items()}
         drawn = context.result(sampled[spec])
         place = [name for name in agents[spec] if name != "efe"].index(versus)
         simulated = _with_error(drawn["d"][place][metric], drawn["episodes"])
@@ -242,10 +234,6 @@ def _spread(score: Mapping[str, Any], metric: str) -> float:
     return float(score["reward_sd"])
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(abs(one[name] - other[name]) <= SAME for name in ("reward", "tests", "success"))
-
-
 def _size_finding(
     table: Table, cell: Cell, d: Mapping[str, float], alike: Mapping[str, bool], simulated: str
 ) -> Finding:
@@ -267,9 +255,7 @@ def _at_other_weights(cell: Cell, found: Finding, row: Row, efe: Mapping[str, An
     spec, name, metric = str(cell.row["problem"]), str(cell.row["versus"]), str(cell.row["metric"])
     horizon = None if name == "info-gain" else int(float(row["horizon"]))
     jobs = {w: exact_job(spec, name, horizon=horizon, weight=w, unit="bits") for w in TUNING}
-    sizes = {
-        w: exact_d(efe, score, metric=metric) for w, score in zip(jobs, context.results(jobs.values()), strict=True)
-    }
+    sizes = {w: exact_d(efe, score, metric=metric) for w, score in ask(context, jobs).items()}
     numbers = {w: Number(value, None, error_of_d(value, 5 * PER_SEED)) for w, value in sizes.items()}
     fitting = [w for w, number in numbers.items() if judge(cell, {"": number}, 1).verdict == CONFIRMED]
     told = ", ".join(f"w = {w:g} would ({sizes[w]:+.3f})" for w in fitting) or "no weight of the tuning grid would"
