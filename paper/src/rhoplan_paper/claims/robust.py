@@ -50,15 +50,17 @@ def discount_needed_for_lead(context: Context) -> Finding:
     ours = _discounted(context, SEVERAL_TESTS, DISCOUNTS)
     keys = [(problem, unit, discount) for problem in SEVERAL_TESTS for unit in UNITS for discount in DISCOUNTS]
     lead = {(p, u, g): ours[p, g, u]["success"] - ours[p, g, "planning"]["success"] for p, u, g in keys}
-    below = f"no lead below {needed:g}"
+    ends = {u: {g: [lead[p, u, g] for p in SEVERAL_TESTS] for g in DISCOUNTS} for u in UNITS}
+    heavy = f"no lead at {HEAVY[-1]:g} and below, where the paper looks"
     verdict = by_parts(
         {
-            f"a lead from {needed:g} on": {
-                u: all(lead[k] > LEAD for k in keys if k[1] == u and k[2] >= needed) for u in UNITS
+            f"a lead from {needed:g} on": {u: all(min(e[g]) > LEAD for g in e if g >= needed) for u, e in ends.items()},
+            heavy: {u: all(max(e[g]) <= LEAD for g in HEAVY) for u, e in ends.items()},
+            f"none between {HEAVY[-1]:g} and {needed:g}": {
+                u: all(max(e[g]) <= LEAD for g in e if HEAVY[-1] < g < needed) for u, e in ends.items()
             },
-            below: {u: all(lead[k] <= LEAD for k in keys if k[1] == u and k[2] < needed) for u in UNITS},
         },
-        core=[below],
+        core=[heavy],
     )
     gone = all(lead[p, u, g] <= LEAD for p, u, g in keys if g in HEAVY)
     there = all(lead[p, u, g] > LEAD for p, u, g in keys if g >= needed)
