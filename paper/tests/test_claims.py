@@ -240,6 +240,12 @@ def test_a_proposition_falls_with_its_numbers(id: str, result: dict[str, Any], c
     assert verdict(id, lambda job: {**result, **changed}) == CONTRADICTED
 
 
+@pytest.mark.parametrize(("bitwise", "expected"), [(1.0, CONFIRMED), (-1.0, IN_PART)])
+def test_a_lead_with_some_kinds_of_scans_is_part_of_the_claim(bitwise: float, expected: str) -> None:
+    answer = by_agent(lambda problem, unit: score(1.0 if "partition" in problem else bitwise))
+    assert verdict("partition-independent", answer) == expected
+
+
 def test_the_threshold_formula_falls_with_the_bisected_thresholds() -> None:
     case = [0.8, 1.0, 10.0, -50.0]
 

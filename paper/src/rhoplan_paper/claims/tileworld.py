@@ -209,17 +209,21 @@ def partition_independent(context: Context) -> Finding:
     columns = {key: results[key]["columns"]["reward"] for key in drawn}
     spread = {name: math.hypot(columns[name, "planning"]["sd"], columns[name, "bits"]["sd"]) for name in PARTITIONS}
     gaps: dict[str, dict[str, float]] = {unit: {} for unit in UNITS}
-    ahead: dict[str, list[bool]] = {unit: [] for unit in UNITS}
+    words = {
+        n: f"EFE earns more with {n} scans" if n in exact else f"with {n} scans a lead is not ruled out"
+        for n in PARTITIONS
+    }
+    ahead: dict[str, dict[str, bool]] = {each: {} for each in words.values()}
     for unit in UNITS:
         for name in PARTITIONS:
             sampled = columns[name, unit]["mean"] - columns[name, "planning"]["mean"]
             gaps[unit][name] = exact[name].gap(unit) if name in exact else sampled
             # Of episodes one can only say whether they rule a lead out.
             noise = spread[name] / math.sqrt(5 * per_seed[name])
-            ahead[unit].append(gaps[unit][name] > (0.0 if name in exact else -FAR * noise))
+            ahead[words[name]][unit] = gaps[unit][name] > (0.0 if name in exact else -FAR * noise)
     alike = [f"{n} in {u}" for n, x in exact.items() for u in UNITS if same(x.planning, x.efe[u])]
     return found(
-        by_unit({u: all(each) for u, each in ahead.items()}),
+        by_parts(ahead),
         "EFE minus Planning: "
         + listed(", ".join(f"{n} {signed(g, 3)}" for n, g in values.items()) + f" in {u}" for u, values in gaps.items())
         + f" (exact; random from {5 * per_seed['random']:,} episodes); one and the same score on "
