@@ -58,7 +58,7 @@ class Context:
 
 
 def score_job(problem: str, agent: str, **settings: Any) -> Job:
-    """Exact score: horizon, weight, unit, discount, world, planner, cap may be given; see `measures.score`."""
+    """Exact score: horizon, weight, unit, discount, world, planner, cap may be given; see `measures.scores`."""
     return job("score", problem=problem, agent=agent, **settings)
 
 
@@ -91,6 +91,11 @@ def exact_job(
 def efe_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str, Job]:
     """The exact score of EFE by unit: in bits and in nats."""
     return {unit: exact_job(problem, "efe", horizon=horizon, unit=unit, **more) for unit in UNITS}
+
+
+def rival_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str, Job]:
+    """The exact score of Planning, under `planning`, and those of EFE by unit."""
+    return {"planning": exact_job(problem, "planning", horizon=horizon, **more), **efe_jobs(problem, horizon, **more)}
 
 
 def search_job(problem: str, planner: str, simulations: int, horizon: int, unit: str, episodes: int) -> Job:

@@ -15,6 +15,11 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
+def rates(shares: Iterable[float]) -> str:
+    """Shares in whole percent."""
+    return ", ".join(percent(share, 0) for share in shares)
+
+
 def points(share: float, digits: int = 1) -> str:
     """A difference of shares in percentage points."""
     return f"{100 * share:+.{digits}f} pp"

@@ -7,25 +7,18 @@ numbers whether the claim holds, by unit of information where a weight matters (
 
 from __future__ import annotations
 
-from rhoplan_paper.context import Context, Pending
-from rhoplan_paper.jobs import Job
+from functools import partial
+
+from rhoplan_paper.context import Context, at_once
 from rhoplan_paper.registry import claims, study
 from rhoplan_paper.study import Finding, Headline, Outcome, Sheet, Verdict
 
 
 def build_claims(context: Context) -> Outcome:
     """A finding for every registered claim; Pending with the jobs that all of them miss together."""
-    findings: list[Finding] = []
-    missing: dict[Job, None] = {}
-    for check in claims().values():
-        try:
-            findings.append(check(context))
-        except Pending as pending:
-            missing.update(dict.fromkeys(pending.jobs))
-    if missing:
-        raise Pending(missing)
+    findings: tuple[Finding, ...] = at_once(*(partial(check, context) for check in claims().values()))
     rows = tuple((f.place, f.claim, f.published, f.exact or f.simulated, f.verdict, f.reason) for f in findings)
-    return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), tuple(findings))
+    return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), findings)
 
 
 def found(

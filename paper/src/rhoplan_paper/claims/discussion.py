@@ -8,6 +8,7 @@ from rhoplan.belief.information import NATS_PER_BIT, per_nat
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, walkers
 from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.robust import misbelieved
 from rhoplan_paper.claims.rows import CLEAR, apart
 from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
@@ -157,13 +158,8 @@ def when_to_use(context: Context) -> Finding:
 
 @claim("when-not-to-use")
 def when_not_to_use(context: Context) -> Finding:
-    jobs: dict[tuple[str, float, str], Job] = {}
-    for problem, horizon, believed in FAR_OFF:
-        model = f"{problem}:accuracy={believed:g}"
-        jobs[problem, believed, "planning"] = exact_job(model, "planning", horizon=horizon, world=problem)
-        jobs |= {(problem, believed, unit): one for unit, one in efe_jobs(model, horizon, world=problem).items()}
     ours, walked, symmetric = at_once(
-        lambda: ask(context, jobs), lambda: walkers(context), lambda: leads(context, [("testbed", 4)])[0]
+        lambda: misbelieved(context, FAR_OFF), lambda: walkers(context), lambda: leads(context, [("testbed", 4)])[0]
     )
     ahead = {n: apart(walked[n, "efe"].number("reward"), walked[n, "nav-myopic"].number("reward")) for n in GRIDS}
     better = [f"{n}x{n} ({far:.1f} SE)" for n, far in ahead.items() if far > CLEAR]

@@ -1,24 +1,24 @@
 """The extensions of the equivalence: discounting, and Proposition 3 on factored problems.
 
-Couplings are worked out on the joint of all hidden factors (`measures_claims`).
+Couplings are worked out on the joint of all hidden factors (`measures.propositions`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.robust import PRINTED_DISCOUNTS as DISCOUNTS
+from rhoplan_paper.claims.robust import discounted
 from rhoplan_paper.claims.theory import EQUAL, equivalent, recursions
 from rhoplan_paper.compare import FAR
-from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs
+from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.jobs import job
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
 from rhoplan_paper.verdicts import by_unit
 from rhoplan_paper.words import listed, percent, printed, signed
 
-DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DISCOUNTED = ("tiger", "diagnosis", "bandit")
 DISCOUNT_EPISODES = 500
 
@@ -40,19 +40,9 @@ def discounting_keeps_equivalence(context: Context) -> Finding:
     )
 
 
-def _discounted(context: Context) -> Mapping[tuple[str, float, str], Result]:
-    jobs = {
-        (problem, discount, unit): one
-        for problem in DISCOUNTED
-        for discount in DISCOUNTS
-        for unit, one in efe_jobs(problem, discount=discount).items()
-    }
-    return ask(context, jobs)
-
-
 @claim("discounting-explores-more")
 def discounting_explores_more(context: Context) -> Finding:
-    results = _discounted(context)
+    results = discounted(context, DISCOUNTED, DISCOUNTS)
 
     def still_testing(problem: str, discount: float, unit: str) -> list[float]:
         """Probability of more than 0, 1, 2, 3 tests: whether it tests more at first."""
@@ -84,7 +74,7 @@ def discounting_explores_more(context: Context) -> Finding:
 
 @claim("discounting-harmless")
 def discounting_harmless(context: Context) -> Finding:
-    results = _discounted(context)
+    results = discounted(context, DISCOUNTED, DISCOUNTS)
     harmed: dict[str, list[str]] = {unit: [] for unit in UNITS}
     for problem in DISCOUNTED:
         for unit in UNITS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs, exact_job
+from rhoplan_paper.context import UNITS, Context, Result, ask, rival_jobs
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.verdicts import SAME
 
@@ -31,11 +31,7 @@ class Lead:
 
 def lead_jobs(places: Iterable[tuple[str, int | None]]) -> dict[tuple[str, int | None, str], Job]:
     """Jobs behind `leads`, to be asked for together with others."""
-    jobs: dict[tuple[str, int | None, str], Job] = {}
-    for problem, horizon in places:
-        jobs[problem, horizon, "planning"] = exact_job(problem, "planning", horizon=horizon)
-        jobs |= {(problem, horizon, unit): one for unit, one in efe_jobs(problem, horizon).items()}
-    return jobs
+    return {(p, horizon, name): one for p, horizon in places for name, one in rival_jobs(p, horizon).items()}
 
 
 def leads(context: Context, places: Iterable[tuple[str, int | None]]) -> list[Lead]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import product
+
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.context import UNITS, Context, ask, efe_jobs, exact_job
-from rhoplan_paper.jobs import Job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, rival_jobs
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
@@ -23,6 +25,7 @@ LEAD = 0.01
 TIGER, DIAGNOSIS = ("tiger", 4, 0.85), ("diagnosis", 3, 0.8)
 """Problem, horizon and true accuracy of the misspecification studies."""
 BELIEVED = {"tiger": (0.7, 0.75, 0.8, 0.85, 0.9, 0.95), "diagnosis": (0.65, 0.7, 0.75, 0.8, 0.85, 0.9)}
+TRIED = [(name, horizon, p) for name, horizon, _ in (TIGER, DIAGNOSIS) for p in BELIEVED[name]]
 ALMOST_CERTAIN = 0.999
 """Tiger's accuracy overestimated by just less than 0.15: with 0.15 the sensor would be certain, and a second, contrary
 outcome impossible."""
@@ -30,24 +33,17 @@ outcome impossible."""
 Scores = dict[tuple[str, float, str], dict[str, float]]
 
 
-def _discounted(
-    context: Context, problems: tuple[str, ...], discounts: tuple[float, ...], *, myopic: bool = False
-) -> Scores:
+def discounted(context: Context, problems: Iterable[str], discounts: Iterable[float]) -> Scores:
     """Exact scores by problem, discount, and planning, myopic or the unit of EFE's weight."""
-    jobs: dict[tuple[str, float, str], Job] = {}
-    for problem in problems:
-        for discount in discounts:
-            jobs[problem, discount, "planning"] = exact_job(problem, "planning", discount=discount)
-            jobs |= {(problem, discount, unit): one for unit, one in efe_jobs(problem, discount=discount).items()}
-            if myopic:
-                jobs[problem, discount, "myopic"] = exact_job(problem, "myopic", discount=discount)
-    return ask(context, jobs)
+    places = list(product(problems, discounts))
+    jobs = {(p, g, name): one for p, g in places for name, one in rival_jobs(p, discount=g).items()}
+    return ask(context, jobs | {(p, g, "myopic"): exact_job(p, "myopic", discount=g) for p, g in places})
 
 
 @claim("discount-needed-for-lead")
 def discount_needed_for_lead(context: Context) -> Finding:
     needed = cell("discount-needed", "discount").number
-    ours = _discounted(context, SEVERAL_TESTS, DISCOUNTS)
+    ours = discounted(context, SEVERAL_TESTS, DISCOUNTS)
     keys = [(problem, unit, discount) for problem in SEVERAL_TESTS for unit in UNITS for discount in DISCOUNTS]
     lead = {(p, u, g): ours[p, g, u]["success"] - ours[p, g, "planning"]["success"] for p, u, g in keys}
     ends = {u: {g: [lead[p, u, g] for p in SEVERAL_TESTS] for g in DISCOUNTS} for u in UNITS}
@@ -80,7 +76,7 @@ def discount_needed_for_lead(context: Context) -> Finding:
 
 @claim("tiger-ignores-discount")
 def tiger_ignores_discount(context: Context) -> Finding:
-    ours = _discounted(context, ("tiger",), PRINTED_DISCOUNTS)
+    ours = discounted(context, ("tiger",), PRINTED_DISCOUNTS)
     holds = {u: all(same(ours["tiger", g, u], ours["tiger", 1.0, u]) for g in PRINTED_DISCOUNTS) for u in UNITS}
     texts = {
         u: ", ".join(
@@ -101,7 +97,7 @@ def tiger_ignores_discount(context: Context) -> Finding:
 
 @claim("discounting-erases-lead")
 def discounting_erases_lead(context: Context) -> Finding:
-    ours = _discounted(context, SEVERAL_TESTS, HEAVY, myopic=True)
+    ours = discounted(context, SEVERAL_TESTS, HEAVY)
     pairs = [(p, g) for p in SEVERAL_TESTS for g in HEAVY]
     alike = {u: all(same(ours[p, g, u], ours[p, g, "planning"]) for p, g in pairs) for u in UNITS}
     unlike = {u: [p for p, g in pairs if not same(ours[p, g, u], ours[p, g, "myopic"])] for u in UNITS}
@@ -126,21 +122,23 @@ def discounting_erases_lead(context: Context) -> Finding:
     )
 
 
-def _misbelieved(context: Context, extra: tuple[float, ...] = ()) -> Scores:
-    """Exact scores in the true world by problem, believed accuracy, and planning or the unit of EFE's weight."""
-    jobs: dict[tuple[str, float, str], Job] = {}
-    for problem, horizon, _ in (TIGER, DIAGNOSIS):
-        for believed in (*BELIEVED[problem], *(extra if problem == "tiger" else ())):
-            model = f"{problem}:accuracy={believed:g}"
-            jobs[problem, believed, "planning"] = exact_job(model, "planning", horizon=horizon, world=problem)
-            jobs |= {(problem, believed, unit): one for unit, one in efe_jobs(model, horizon, world=problem).items()}
+def misbelieved(context: Context, beliefs: Iterable[tuple[str, int, float]] = TRIED) -> Scores:
+    """Exact scores in the true world by problem, believed accuracy, and planning or the unit of EFE's weight.
+
+    beliefs: problem, horizon and believed accuracy.
+    """
+    jobs = {
+        (problem, believed, name): one
+        for problem, horizon, believed in beliefs
+        for name, one in rival_jobs(f"{problem}:accuracy={believed:g}", horizon, world=problem).items()
+    }
     return ask(context, jobs)
 
 
 @claim("misspecification-tiger-robust")
 def misspecification_tiger_robust(context: Context) -> Finding:
     floor = cell("misspecification-tiger-floor", "success")
-    ours = _misbelieved(context, (ALMOST_CERTAIN,))
+    ours = misbelieved(context, [*TRIED, (*TIGER[:2], ALMOST_CERTAIN)])
     least = (floor.number - floor.rounding) / 100
     tried = {u: min(ours["tiger", p, u]["success"] for p in BELIEVED["tiger"]) for u in UNITS}
     beyond = {u: ours["tiger", ALMOST_CERTAIN, u]["success"] for u in UNITS}
@@ -163,7 +161,7 @@ def misspecification_tiger_robust(context: Context) -> Finding:
 
 @claim("misspecification-asymmetric")
 def misspecification_asymmetric(context: Context) -> Finding:
-    ours = _misbelieved(context)
+    ours = misbelieved(context)
     harms, safe = {}, {}
     for unit in UNITS:
         over, under = [], []
@@ -201,7 +199,7 @@ def _by_belief(ours: Scores, problem: str, true: float) -> str:
 
 @claim("information-buffers")
 def information_buffers(context: Context) -> Finding:
-    ours = _misbelieved(context)
+    ours = misbelieved(context)
     over = [(problem, p) for problem, _, true in (TIGER, DIAGNOSIS) for p in BELIEVED[problem] if p > true]
     gaps = {
         unit: [_no_noise(ours[name, p, unit]["success"] - ours[name, p, "planning"]["success"]) for name, p in over]

@@ -1,7 +1,7 @@
 """Propositions 1 and 2, and what is said to follow from them.
 
 They are computed, not quoted: free energy by a recursion of its own, thresholds by bisection of decisions
-(`measures_claims`).
+(`measures.propositions`).
 """
 
 from __future__ import annotations

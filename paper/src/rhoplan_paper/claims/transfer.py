@@ -21,7 +21,7 @@ from rhoplan_paper.told.near_optimality import (
     near_optimality_job,
 )
 from rhoplan_paper.verdicts import SAME, by_unit
-from rhoplan_paper.words import listed, percent, points, signed
+from rhoplan_paper.words import listed, percent, points, rates, signed
 
 TUNED = {20.0: ("tiger",), 50.0: ("testbed",), 100.0: ("diagnosis", "bandit")}
 """Weights that the paper tuned for success, and the problems that they were tuned on."""
@@ -92,13 +92,13 @@ def near_optimality_grows(context: Context) -> Finding:
     jobs["fresh"] = near_optimality_job("nats", episodes=PUBLISHED_EPISODES, paired=False)
     shares = {name: near_optimal_shares(result)[0] for name, result in ask(context, jobs).items()}
     shown = [one.text for one in select("near-optimality-rates near_optimal")]
-    exact = listed(f"{u}: {_rates(shares[u])}" for u in UNITS)
+    exact = listed(f"{u}: {rates(shares[u])}" for u in UNITS)
     return found(
         by_unit({u: all(a < b for a, b in pairwise(shares[u])) for u in UNITS}),
         f"With exact rewards the share at H=1, 2, 3 is, {exact}; printed {', '.join(shown)}. {PUBLISHED_EPISODES} "
-        f"episodes of its own for each weight give {_rates(shares['fresh'])}: the best of several noisy means looks "
+        f"episodes of its own for each weight give {rates(shares['fresh'])}: the best of several noisy means looks "
         "better than weight 1 by chance, so the printed level measures noise.",
-        simulated=_rates(shares["fresh"]),
+        simulated=rates(shares["fresh"]),
         exact=exact,
     )
 
@@ -133,7 +133,3 @@ def _rise(result: Result, *, asymmetric: bool) -> tuple[float, int]:
     judged = zip(near_optimal(result), result["alpha"], strict=True)
     group = [row for row, alpha in judged if (alpha >= ASYMMETRIC) == asymmetric]
     return sum(row[-1] - row[0] for row in group) / len(group), len(group)
-
-
-def _rates(shares: list[float]) -> str:
-    return ", ".join(percent(share, 0) for share in shares)

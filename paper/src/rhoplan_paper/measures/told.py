@@ -1,6 +1,6 @@
 """What jobs measure for results that the paper tells in its text, and for its tables of statistics.
 
-`near_optimality` serves the text, a figure and claims; `told_random.near_optimality_job` makes the job they share. Its
+`near_optimality` serves the text, a figure and claims; `told.near_optimality` makes the job they share. Its
 settings: environments and seed (how many problems are drawn, from which RandomState), horizons, weights and unit (what
 is tried on each), and for the simulated version episodes, paired and stream (how many episodes, whether every weight
 meets the same ones, and the seed they come from).

@@ -1,6 +1,6 @@
 """The studies that are not rows of agents and scores; here the two tables of definitions, agents and environments.
 
-The other two tables are in `special_tables`, the results told in the text in `told`, `told_random` and `told_search`.
+The other two tables are in `asymmetry`, the results told in the text in the folder `told`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from rhoplan.problems.registry import make
@@ -45,9 +46,9 @@ def near_optimal(result: Mapping[str, Any], weight: float = 1.0) -> list[list[bo
     return [[max(row) - row[place] <= near_margin(max(row)) for row in rows] for rows in result["rewards"]]
 
 
-def near_optimal_shares(result: Mapping[str, Any], *, alpha: float = 0.0) -> tuple[list[float], int]:
-    """By horizon, the share of problems of asymmetry at least `alpha` where weight 1 is near-optimal; how many."""
-    chosen = [row for row, a in zip(near_optimal(result), result["alpha"], strict=True) if a >= alpha]
+def near_optimal_shares(result: Mapping[str, Any], alpha: float = 0.0, below: float = inf) -> tuple[list[float], int]:
+    """By horizon, the share of problems of asymmetry from `alpha` on where weight 1 is near-optimal; how many."""
+    chosen = [row for row, a in zip(near_optimal(result), result["alpha"], strict=True) if alpha <= a < below]
     return [sum(column) / len(chosen) for column in zip(*chosen, strict=True)], len(chosen)
 
 

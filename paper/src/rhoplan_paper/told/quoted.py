@@ -1,14 +1,15 @@
 """Every number of the running text that belongs to no study of its own, judged in the first way that fits it.
 
-It repeats a number that stands elsewhere (`repeats`); it can be computed (`quoted_checks`); it bounds what a claim
-says, and stands or falls with it; or it sets something, and the computation here uses the same (`quoted_settings`).
+It repeats a number that stands elsewhere (`repeats`); it can be computed (`checks`); it bounds what a claim
+says, and stands or falls with it; or it sets something, and the computation here uses the same (`settings`).
 What is left over was announced and never used.
 """
 
 from __future__ import annotations
 
-from rhoplan_paper.context import Context, Pending
-from rhoplan_paper.jobs import Job
+from functools import partial
+
+from rhoplan_paper.context import Context, at_once
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
 from rhoplan_paper.registry import claims, study
 from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Verdict
@@ -33,17 +34,8 @@ def quotes_here() -> list[Quote]:
 
 def build_quoted(context: Context) -> Outcome:
     """A finding for every number; Pending with the jobs that all of them miss together."""
-    findings: list[Finding] = []
-    missing: dict[Job, None] = {}
-    for quote in quotes_here():
-        for cell in quote.cells:
-            try:
-                findings.append(judged(quote, cell, context))
-            except Pending as pending:
-                missing.update(dict.fromkeys(pending.jobs))
-    if missing:
-        raise Pending(missing)
-    return Outcome(findings=numbered(findings))
+    cells = [(quote, cell) for quote in quotes_here() for cell in quote.cells]
+    return Outcome(findings=numbered(at_once(*(partial(judged, quote, cell, context) for quote, cell in cells))))
 
 
 def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
