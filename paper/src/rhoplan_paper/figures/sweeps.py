@@ -10,16 +10,7 @@ import numpy as np
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, exact_job
-from rhoplan_paper.figures.lines import (
-    COLUMNS,
-    OPTIMUM,
-    Score,
-    as_line,
-    as_score,
-    as_texts,
-    draw_lines,
-    key_below,
-)
+from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, Score, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import study
