@@ -175,7 +175,7 @@ def fixed_conditions(context: Context) -> Finding:
         for k in problems
     ]
     return found(
-        by_unit({"": not len(set(groups.values())) > 1}),
+        by_unit({"": len(set(groups.values())) == 1}),
         f"With the tests varies what can be known at all. {listed(told)}. So the figure varies the problem, not only "
         "the choice among tests.",
         published=f"N = {states:g} fixed, K from {low:g} to {high:g}",

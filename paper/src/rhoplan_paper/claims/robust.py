@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from typing import Any
 
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.context import UNITS, Context, ask, exact_job, rival_jobs
@@ -30,7 +31,7 @@ ALMOST_CERTAIN = 0.999
 """Tiger's accuracy overestimated by just less than 0.15: with 0.15 the sensor would be certain, and a second, contrary
 outcome impossible."""
 
-Scores = dict[tuple[str, float, str], dict[str, float]]
+Scores = dict[tuple[str, float, str], dict[str, Any]]
 
 
 def discounted(context: Context, problems: Iterable[str], discounts: Iterable[float]) -> Scores:

@@ -158,7 +158,7 @@ def negative_threshold(context: Context) -> Finding:
     wrong_sign = sum(threshold >= 0 for threshold, _ in over)
     idle = sum(not tests for _, tests in over)
     return found(
-        by_unit({"nats": over and not wrong_sign and not idle}),
+        by_unit({"nats": bool(over) and not wrong_sign and not idle}),
         f"{len(over)} of {len(rows)} random problems exceed the bound: the bisected threshold is not negative on "
         f"{wrong_sign} of them, and weight 1 does not test on {idle}.",
         exact=f"{len(over) - wrong_sign} of {len(over)} negative",
