@@ -52,9 +52,15 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layo
     begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
     answer = _together(problem, agent, layout) if plans_versions(problem, agent) else _one_by_one(problem, agent)
 
+    known: dict[float, tuple[str, bool]] = {}
+
     def ask(odds: Array) -> list[tuple[str, bool]]:
-        chances = 1 / (1 + np.exp(-odds))
-        return answer(np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1))
+        fresh = np.array([place for place in odds.tolist() if place not in known])
+        if fresh.size:
+            chances = 1 / (1 + np.exp(-fresh))
+            beliefs = np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1)
+            known.update(zip(fresh.tolist(), answer(beliefs), strict=True))
+        return [known[place] for place in odds.tolist()]
 
     odds = np.linspace(-FURTHEST, FURTHEST, POINTS)
     answers = ask(odds)

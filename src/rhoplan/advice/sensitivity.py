@@ -24,7 +24,6 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
 
 FIRST_STEP = 0.02
@@ -150,7 +149,7 @@ class First:
 def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> First:
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
     copies = layout.copies(problems)
-    plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+    plan = layout.plan(copies, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
     ending, going, _ = plan.action_values(copies.start, agent.horizon)
     slots = plan.chosen(copies.start, agent.horizon, ending, going)
     menu = layout.graph.menus[layout.graph.visible[layout.node]]
