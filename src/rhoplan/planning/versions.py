@@ -181,7 +181,8 @@ class Layout:
         probability = np.zeros((count, *layout.probability[:size].shape))
         information = np.zeros((count, *layout.information[:size].shape))
         slots = layout.known.shape[1]
-        by_arc, told = probability.reshape(count, size * slots, -1), information.reshape(count, -1)
+        by_arc = probability.reshape(count, size * slots, layout.probability.shape[2])
+        told = information.reshape(count, size * slots)
         for test, (nodes, slot, after, _) in enumerate(self._arcs):
             if not nodes.size:
                 continue
@@ -233,7 +234,7 @@ class Layout:
         cost = np.array([[test.cost for test in menu.tests] for menu in menus])
         first = np.array([[menu.first_prices.get(group, 0.0) for group in self._groups] for menu in menus])
         reward = np.full((len(problems), *self.graph.reward[: self.graph.size].shape), -np.inf)
-        by_arc = reward.reshape(len(problems), -1)
+        by_arc = reward.reshape(len(problems), self.graph.size * reward.shape[2])
         for test, (nodes, slots, _, opens) in enumerate(self._arcs):
             by_arc[:, nodes * reward.shape[2] + slots] = -(cost[:, test, None] + first[:, test, None] * opens)
         if self._bars:
