@@ -55,6 +55,9 @@ class Search:
                 self.graph.alpha[at : at + problem.sizes[home]] = values[self.model.class_state[home] : self.model.class_state[home + 1]]
         belief = np.zeros(largest)
         belief[: len(problem.start)] = problem.start
+        self.kept = int(self.graph.used[VECTORS])
+        self.pruned_at = 400
+        self.left = self.kept
         self.root = find_node(self.model, self.graph, problem.start_class, belief, weight)
 
     def grow(self, *names):
@@ -77,6 +80,13 @@ class Search:
         if u[NUMBERS] + 2 * s.most_numbers >= len(g.alpha): self.grow("alpha")
         if u[ENTRIES] + 2 >= len(g.entry): self.grow("entry", "fall")
 
+    def prune(self):
+        from rhoplan.planning.certified.pointbased.prune import prune
+        useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
+        self.left = prune(self.model, self.graph, self.root, self.kept, useful, 0.0)
+        self.pruned_at = self.graph.used[BACKUPS] * 1.3 + 100
+        raise_lower(self.model, self.graph, self.root, self.weight)
+
     @property
     def bounds(self):
         return float(self.graph.bound[self.root, LOWER]), float(self.graph.bound[self.root, UPPER])
@@ -86,6 +96,7 @@ class Search:
         while True:
             code = run_trials(self.model, self.graph, self.root, self.settings)
             if progress: progress(time.process_time() - begin, *self.bounds, self.graph.used)
+            if self.graph.used[BACKUPS] > self.pruned_at: self.prune()
             if code == DONE: return "gap"
             if code == FULL: self.make_room()
             if time.process_time() - begin > seconds: return "time"

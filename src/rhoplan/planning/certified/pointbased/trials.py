@@ -160,8 +160,8 @@ def look_down(model: Model, graph: Graph, pair: int, slot: int, settings: Settin
         if child >= 0:
             raise_lower(model, graph, child, settings.weight)
             total += settings.discount * graph.chance[place] * graph.bound[child, LOWER]
-    graph.slot[slot, BELOW] = max(graph.slot[slot, BELOW], total)
-    return graph.slot[slot, BELOW]
+    graph.slot[slot, BELOW] = total
+    return total
 
 
 @compiled
@@ -207,7 +207,8 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
             other = action
     if other != best:
         look_down(model, graph, model.class_pair[home] + other, first + other, settings)
-        best = other
+        if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
+            best = other
     if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.tolerance:
         make_vector(model, graph, node, model.class_pair[home] + best, settings)
         raise_lower(model, graph, node, settings.weight)
