@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,16 @@ class Model(NamedTuple):
     chance: Array
     reward: Array
     symbol: Ids
+
+
+class Entries(NamedTuple):
+    """P(target, outcome | source, action), one number per row."""
+
+    source: Ids
+    action: Ids
+    outcome: Ids
+    target: Ids
+    chance: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +95,38 @@ class Compiled:
         """Number of states of each class."""
         return np.diff(self.model.class_state)
 
+    @cached_property
+    def entries(self) -> Entries:
+        """Every number of `Model.chance` once more: its place in `Model.reward`, its pair, branch, and target slot."""
+        model = self.model
+        branch_pair = np.repeat(np.arange(self.pairs), np.diff(model.pair_branch))
+        height = self.sizes[model.pair_class[branch_pair]]
+        branch = np.repeat(np.arange(len(height)), height)
+        state = np.arange(len(branch)) - np.repeat(np.cumsum(height) - height, height)
+        count = model.row[model.branch_row[branch] + state + 1] - model.row[model.branch_row[branch] + state]
+        branch, state = np.repeat(branch, count), np.repeat(state, count)
+        pair = branch_pair[branch]
+        slot = model.class_state[model.branch_target[branch]] + model.column
+        return Entries(model.pair_reward[pair] + state, pair, branch, slot, model.chance)
+
+    @cached_property
+    def row_slot(self) -> Ids:
+        """The slot that each number of `Model.reward` is about."""
+        model = self.model
+        pair = np.repeat(np.arange(self.pairs), np.diff(model.pair_reward))
+        result: Ids = np.arange(len(pair)) - model.pair_reward[pair] + model.class_state[model.pair_class[pair]]
+        return result
+
+    def expected(self, values: Array) -> Array:
+        """What `values` (N,) are worth one step later, in expectation, as `Model.reward`."""
+        where = self.entries
+        result: Array = np.bincount(where.source, where.chance * values[where.target], len(self.model.reward))
+        return result
+
     @property
     def ended(self) -> Ids:
         """Whether (per class) the episode is over."""
         return np.diff(self.model.class_pair) == 0
-
-
-class Entries(NamedTuple):
-    """P(target, outcome | source, action), one number per row."""
-
-    source: Ids
-    action: Ids
-    outcome: Ids
-    target: Ids
-    chance: Array
 
 
 Sparse = tuple[Ids, Ids, Array]

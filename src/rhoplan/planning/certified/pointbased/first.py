@@ -36,6 +36,13 @@ HAIR = 1e-7
 """By how much each reward is raised or lowered where there is no discount, as a share of the largest one."""
 
 
+ANY = -2
+"""In place of a pair: all actions of the class, equally likely."""
+
+MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
+"""Rounds of policy iteration, steps in which visits are counted, and sweeps to find the value of one policy."""
+
+
 class First(NamedTuple):
     """corner (N,): upper bound on the value at each state seen. action (as `Model.reward`): upper bound on W of each
     pair, linear in the belief. vectors: lower bounds (N,), each the value of a policy on classes; taken: its pairs."""
@@ -136,45 +143,27 @@ def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline:
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
     corner = _seen(problem, reward, discount, scale, weight)
-    action = np.empty(len(model.reward))
-    work = np.empty(int(problem.sizes.max()))
-    for pair in range(problem.pairs):
-        back_project(model, pair, corner, action, model.pair_reward[pair])
-    action = reward + discount * action
-    action = _informed(problem, reward, discount, action, deadline)
-    _ = work
-    corner = np.zeros(problem.slots)
-    for home in range(problem.classes):
-        pairs = range(model.class_pair[home], model.class_pair[home + 1])
-        size = int(problem.sizes[home])
-        if len(pairs):
-            rows = action[model.pair_reward[pairs[0]] : model.pair_reward[pairs[-1] + 1]].reshape(-1, size)
-            corner[model.class_state[home] : model.class_state[home + 1]] = rows.max(axis=0)
+    action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
+    corner = np.where(np.repeat(problem.ended, problem.sizes), 0.0, -np.inf)
+    np.maximum.at(corner, problem.row_slot, action)
     vectors, taken = _policies(problem, action, discount, scale)
     return First(corner, action, vectors, taken)
 
 
 def corner_information(problem: Compiled, discount: float) -> Array:
     """H(T_a(. | s)) - (1 - g) E_o H(b'_o | s) for each state of each pair, in nats."""
-    model = problem.model
-    result = np.zeros(len(model.reward))
-    for pair in range(problem.pairs):
-        size, at = int(problem.sizes[model.pair_class[pair]]), model.pair_reward[pair]
-        for s in range(size):
-            mass: dict[int, float] = {}
-            later = 0.0
-            for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-                low, high = model.row[model.branch_row[branch] + s], model.row[model.branch_row[branch] + s + 1]
-                chances = model.chance[low:high]
-                if not len(chances):
-                    continue
-                total = chances.sum()
-                later -= float((chances * np.log(chances / total)).sum())
-                base = model.class_state[model.branch_target[branch]]
-                for symbol, chance in zip(model.symbol[base + model.column[low:high]], chances, strict=True):
-                    mass[symbol] = mass.get(symbol, 0.0) + chance
-            ahead = -sum(chance * np.log(chance) for chance in mass.values())
-            result[at + s] = ahead - (1 - discount) * later
+    where, rows = problem.entries, len(problem.model.reward)
+    symbol = problem.model.symbol[where.target]
+    key, place = np.unique(where.source * problem.symbols + symbol, return_inverse=True)
+    mass = np.bincount(place, where.chance)
+    ahead = -np.bincount(key // problem.symbols, mass * np.log(mass), rows)
+    if discount == 1:
+        return ahead
+    branches = len(problem.model.branch_target)
+    key, place = np.unique(where.source * branches + where.outcome, return_inverse=True)
+    total = np.bincount(place, where.chance)
+    later = -np.bincount(where.source, where.chance * np.log(where.chance / total[place]), rows)
+    result: Array = ahead - (1 - discount) * later
     return result
 
 
@@ -191,7 +180,7 @@ def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weigh
     while change > goal * (1 - discount if discount < 1 else 1.0) and sweeps < 20000:
         change = best_actions(model, raised, discount, values, out, chosen, 5, work)
         sweeps += 5
-        if discount < 1 and sweeps % 10 == 0 and problem.slots <= MOST_DENSE:
+        if discount < 1 and problem.slots <= MOST_DENSE and change > goal * (1 - discount):
             values = _evaluate(problem, raised, discount, chosen)
         if discount == 1 and (values.max() > 1e7 * size or not np.isfinite(values).all()):
             break
@@ -213,18 +202,17 @@ def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weigh
 
 def _evaluate(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
     """The value (N,) of taking the pair chosen (N,) in each state, from one linear system."""
-    model = problem.model
     matrix, paid = np.eye(problem.slots), np.zeros(problem.slots)
-    for pair in np.unique(chosen[chosen >= 0]):
-        home = model.pair_class[pair]
-        first = model.class_state[home]
-        mine = np.flatnonzero(chosen[first : model.class_state[home + 1]] == pair)
-        paid[first + mine] = reward[model.pair_reward[pair] + mine]
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            base, begin = model.class_state[model.branch_target[branch]], model.branch_row[branch]
-            for s in mine:
-                places = slice(model.row[begin + s], model.row[begin + s + 1])
-                matrix[first + s, base + model.column[places]] -= discount * model.chance[places]
+    slots = np.flatnonzero(chosen >= 0)
+    model = problem.model
+    rows = model.pair_reward[chosen[slots]] + slots - model.class_state[model.pair_class[chosen[slots]]]
+    paid[slots] = reward[rows]
+    slot_of = np.full(len(reward), -1)
+    slot_of[rows] = slots
+    where = problem.entries
+    mine = slot_of[where.source] >= 0
+    place = slot_of[where.source[mine]] * problem.slots + where.target[mine]
+    matrix -= discount * np.bincount(place, where.chance[mine], problem.slots**2).reshape(matrix.shape)
     return np.linalg.solve(matrix, paid)
 
 
@@ -235,7 +223,8 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     begin = time.monotonic()
     most = 0.05 * (deadline - begin)
     size = float(np.abs(action).max(initial=0.0))
-    if len(action) <= MOST_DENSE and discount < 1:
+    sweeps = 14 / max(1 - discount, 1e-9) * len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
+    if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < sweeps:
         guess = action.copy()
         for _ in range(20):
             informed(model, reward, discount, guess, chosen, 1, 1.0, work)
@@ -259,50 +248,16 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
 
 def _solve_informed(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
     """The fixed point of the fast informed bound where each follower is the one `chosen`."""
-    model = problem.model
-    matrix = np.eye(len(reward))
-    for pair in range(problem.pairs):
-        at, size = model.pair_reward[pair], int(problem.sizes[model.pair_class[pair]])
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            begin = model.branch_row[branch]
-            if problem.ended[model.branch_target[branch]]:
-                continue
-            rows = np.repeat(np.arange(size), np.diff(model.row[begin : begin + size + 1]))
-            places = slice(model.row[begin], model.row[begin + size])
-            followers = model.pair_reward[chosen[begin + rows]] + model.column[places]
-            np.subtract.at(matrix, (at + rows, followers), discount * model.chance[places])
+    model, where, rows = problem.model, problem.entries, len(reward)
+    going = ~problem.ended[model.branch_target[where.outcome]]
+    state = where.source - model.pair_reward[where.action]
+    follower = chosen[model.branch_row[where.outcome] + state][going]
+    place = where.source[going] * rows + model.pair_reward[follower] + model.column[going]
+    matrix = np.eye(rows) - discount * np.bincount(place, where.chance[going], rows**2).reshape(rows, rows)
     return np.linalg.solve(matrix, reward)
 
 
 # -- from below -------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def follow(model: Model, reward: Array, discount: float, taken: Ids, values: Array, sweeps: int, work: Array) -> float:
-    """Sweeps of the value of taking taken[c] in class c (-1: ended; -2: any action, equally likely), in place.
-
-    The largest fall of any number in the last one.
-    """
-    fall = 0.0
-    for _ in range(sweeps):
-        fall = 0.0
-        for home in range(len(taken)):
-            if taken[home] == -1:
-                continue
-            first, size = model.class_state[home], model.class_state[home + 1] - model.class_state[home]
-            low, high = taken[home], taken[home] + 1
-            if low < 0:
-                low, high = model.class_pair[home], model.class_pair[home + 1]
-            for s in range(size):
-                work[s] = 0.0
-            for pair in range(low, high):
-                back_project(model, pair, values, work, size)
-                for s in range(size):
-                    work[s] += (reward[model.pair_reward[pair] + s] + discount * work[size + s]) / (high - low)
-            for s in range(size):
-                fall = max(fall, values[first + s] - work[s])
-                values[first + s] = work[s]
-    return fall
 
 
 def _policies(problem: Compiled, action: Array, discount: float, scale: float) -> tuple[list[Array], list[Ids]]:
@@ -320,22 +275,21 @@ def _policies(problem: Compiled, action: Array, discount: float, scale: float) -
             taken.append(policy)
         return values
 
-    start = _start_policy(problem, action)
+    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
     policy = start
-    best, root = -np.inf, slice(model.class_state[problem.start_class], model.class_state[problem.start_class + 1])
-    for _ in range(12):
+    for _ in range(MOST_IMPROVEMENTS):
         values = add(policy)
         if values is None:
             break
-        best = max(best, float(values[root] @ problem.start))
-        policy = _improved(problem, policy, values, discount)
+        visits = _visits(problem, policy, min(discount, 0.98))
+        policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
     for number in range(len(problem.actions)):
         blind = start.copy()
         mine = np.flatnonzero(problem.pair_action == number)
         blind[model.pair_class[mine]] = mine
         add(blind)
     if not vectors:
-        add(np.where(problem.ended, -1, -2))
+        add(np.where(problem.ended, -1, ANY))
     if not vectors:
         raise ProblemError(
             "with discount 1 some plan must end for sure; none of those tried here does: take a discount below 1, or "
@@ -345,112 +299,85 @@ def _policies(problem: Compiled, action: Array, discount: float, scale: float) -
     return vectors, taken
 
 
-def _start_policy(problem: Compiled, action: Array) -> Ids:
-    """The pair of each class that is best by the upper bound, all states equally likely."""
+def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> Ids:
+    """For each class the pair that is worth most, the states as likely as `belief` (N,); on ties that of `policy`."""
     model = problem.model
-    mean = np.add.reduceat(action, model.pair_reward[:-1]) if len(action) else action
-    policy = np.full(problem.classes, -1)
+    scores = np.bincount(
+        np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
+    )
+    better = policy.copy()
     for home in np.flatnonzero(~problem.ended):
-        pairs = slice(model.class_pair[home], model.class_pair[home + 1])
-        policy[home] = model.class_pair[home] + int(np.argmax(mean[pairs]))
-    return policy
-
-
-def _improved(problem: Compiled, policy: Ids, values: Array, discount: float) -> Ids:
-    """For each class the pair that is best for one step, where the policy's own visits say how likely the states are."""
-    model = problem.model
-    visits = np.zeros(problem.slots)
-    at_root = slice(model.class_state[problem.start_class], model.class_state[problem.start_class + 1])
-    mass = np.zeros(problem.slots)
-    mass[at_root] = problem.start
-    for _ in range(60):
-        visits += mass
-        mass = min(discount, 0.98) * _pushed(problem, policy, mass)
-    visits += 1e-6 / problem.slots
-    out, better = np.empty(len(model.reward)), policy.copy()
-    for pair in range(problem.pairs):
-        back_project(model, pair, values, out, model.pair_reward[pair])
-    worth = model.reward + discount * out
-    for home in np.flatnonzero(~problem.ended):
-        pairs = range(model.class_pair[home], model.class_pair[home + 1])
-        belief = visits[model.class_state[home] : model.class_state[home + 1]]
-        rows = worth[model.pair_reward[pairs[0]] : model.pair_reward[pairs[-1] + 1]].reshape(len(pairs), -1)
-        scores = rows @ belief
-        now = scores[policy[home] - pairs[0]] if policy[home] >= 0 else -np.inf
-        if scores.max() > now + 1e-9 * abs(now):
-            better[home] = pairs[0] + int(np.argmax(scores))
+        pairs = scores[model.class_pair[home] : model.class_pair[home + 1]]
+        now = scores[policy[home]]
+        if policy[home] < 0 or pairs.max() > now + 1e-9 * abs(now):
+            better[home] = model.class_pair[home] + int(np.argmax(pairs))
     return better
 
 
-def _pushed(problem: Compiled, policy: Ids, mass: Array) -> Array:
-    """Where `mass` (N,) is one step later."""
+def _weights(problem: Compiled, policy: Ids) -> Array:
+    """How likely each pair is to be taken in its class."""
     model = problem.model
-    after = np.zeros_like(mass)
-    for home in np.flatnonzero(policy >= 0):
-        size, first = int(problem.sizes[home]), model.class_state[home]
-        if not mass[first : first + size].any():
-            continue
-        for branch in range(model.pair_branch[policy[home]], model.pair_branch[policy[home] + 1]):
-            begin, base = model.branch_row[branch], model.class_state[model.branch_target[branch]]
-            places = slice(model.row[begin], model.row[begin + size])
-            rows = np.repeat(np.arange(size), np.diff(model.row[begin : begin + size + 1]))
-            np.add.at(after, base + model.column[places], mass[first + rows] * model.chance[places])
-    return after
+    taken = policy[model.pair_class]
+    menu = np.diff(model.class_pair)[model.pair_class]
+    result: Array = np.where(taken == ANY, 1.0 / menu, taken == np.arange(problem.pairs))
+    return result
+
+
+def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
+    where = problem.entries
+    flow = where.chance * _weights(problem, policy)[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    mass, visits = np.zeros(problem.slots), np.full(problem.slots, 1e-6 / problem.slots)
+    first = problem.model.class_state[problem.start_class]
+    mass[first : first + len(problem.start)] = problem.start
+    for _ in range(MOST_VISITS):
+        visits += mass
+        mass = discount * np.bincount(target, flow * mass[source], problem.slots)
+    return visits
 
 
 def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> Array | None:
     """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
-    model = problem.model
-    if discount == 1 and not _ends(problem, policy):
+    model, where = problem.model, problem.entries
+    weights = _weights(problem, policy)
+    flow = where.chance * weights[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    over = np.repeat(problem.ended, problem.sizes)
+    if discount == 1 and not _ends(over, source, target):
         return None
     lowered = model.reward - (HAIR * scale if discount == 1 else 0.0)
-    work = np.empty(2 * int(problem.sizes.max()))
-    values = np.zeros(problem.slots)
-    if problem.slots <= MOST_DENSE and (policy != -2).all():
-        chosen = np.repeat(policy, problem.sizes)
-        values = _evaluate(problem, lowered, discount, chosen)
+    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
+    paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
+
+    def step(values: Array) -> Array:
+        result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
+        return result
+
+    if problem.slots <= MOST_DENSE:
+        matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
+        values = np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid)
     else:
-        before = np.inf
-        for _ in range(400):
-            before = values.copy()
-            follow(model, lowered, discount, policy, values, 10, work)
-            if np.abs(values - before).max() <= 1e-7 * scale * (max(1 - discount, 1e-3) if discount < 1 else HAIR):
+        values = np.zeros(problem.slots)
+        for _ in range(MOST_STEPS):
+            before, values = values, step(values)
+            if np.abs(values - before).max() <= 1e-4 * scale * (max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR):
                 break
-    check = values.copy()
-    fall = max(_fall(problem, lowered, discount, policy, check, work), 0.0)
+    fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:
         fall += ROUNDING * float(np.abs(values).max(initial=0.0))
-        ended = np.repeat(problem.ended, problem.sizes)
-        return np.where(ended, 0.0, values - fall / (1 - discount))
+        return np.where(over, 0.0, values - fall / (1 - discount))
     return values if fall <= 0.5 * HAIR * scale else None
 
 
-def _fall(problem: Compiled, reward: Array, discount: float, policy: Ids, values: Array, work: Array) -> float:
-    """By how much one step of `policy` from `values` gives less than `values`, at most."""
-    model, worst = problem.model, 0.0
-    for home in np.flatnonzero(policy != -1):
-        first, size = model.class_state[home], int(problem.sizes[home])
-        pairs = range(policy[home], policy[home] + 1) if policy[home] >= 0 else range(model.class_pair[home], model.class_pair[home + 1])
-        total = np.zeros(size)
-        for pair in pairs:
-            back_project(model, pair, values, work, 0)
-            total += (reward[model.pair_reward[pair] : model.pair_reward[pair] + size] + discount * work[:size]) / len(pairs)
-        worst = max(worst, float((values[first : first + size] - total).max()))
-    return worst
-
-
-def _ends(problem: Compiled, policy: Ids) -> bool:
-    """Whether an end can be reached from every state under `policy`; then it is reached for sure."""
-    model = problem.model
-    ending = np.repeat(problem.ended, problem.sizes).astype(float)
-    work = np.empty(int(problem.sizes.max()))
+def _ends(over: Ids, source: Ids, target: Ids) -> bool:
+    """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
+    ending = over.copy()
     while True:
-        before = ending.copy()
-        for home in np.flatnonzero(policy != -1):
-            first, size = model.class_state[home], int(problem.sizes[home])
-            pairs = range(policy[home], policy[home] + 1) if policy[home] >= 0 else range(model.class_pair[home], model.class_pair[home + 1])
-            for pair in pairs:
-                back_project(model, pair, ending, work, 0)
-                ending[first : first + size] = np.maximum(ending[first : first + size], work[:size] > 0)
-        if np.array_equal(before, ending):
+        more = ending.copy()
+        more[source[ending[target]]] = True
+        if np.array_equal(more, ending):
             return bool(ending.all())
+        ending = more

@@ -24,8 +24,9 @@ HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, C
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next node
 in the same place of the table, and how often the corners had moved when the upper bound was last worked out."""
 
-LOWER, UPPER, ENTROPY, BASE, OWN = range(5)
-"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, and W of the node's own point."""
+LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
+"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
+root) how far the bounds were apart when the last trial began."""
 
 ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
@@ -40,6 +41,9 @@ DENSE_SHARE = 3
 SAME = 1e-14
 """Beliefs whose probabilities all differ by less are one node."""
 
+PROBES = 4
+"""How many states of a point are looked at before the point itself."""
+
 GRID = 1e9
 """Probabilities are rounded to this many steps for the table: neighbours across a border are two nodes, no harm."""
 
@@ -48,8 +52,8 @@ class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
-    per branch. vector: (next, class, action, alive), alpha: its numbers at vector_at, share: c. entry: (next, node) and
-    fall: W_q - u . q. chain: (first vector, last vector, first entry, last entry, corner moves, free vector) per class.
+    per branch. vector: (next, class, action, alive), alpha: its numbers at vector_at, share: c. entry: (next, node,
+    likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: (first vector, last vector, first entry, last entry, corner moves, free vector) per class.
     corner, action: the bounds of `First`. dense, after, spread: scratch.
     """
 
@@ -66,6 +70,7 @@ class Graph(NamedTuple):
     alpha: Array
     entry: Ids
     fall: Array
+    inverse: Array
     chain: Ids
     corner: Array
     action: Array
@@ -75,6 +80,7 @@ class Graph(NamedTuple):
     after: Array
     spread: Array
     path: Ids
+    aims: Array
 
 
 FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
@@ -199,12 +205,39 @@ def lower_upper(model: Model, graph: Graph, node: int, weight: float) -> None:
     best = min(bound[UPPER] - weight * bound[ENTROPY] - bound[BASE], 0.0)
     while entry >= 0:
         other = graph.entry[entry, 1]
-        if graph.node[other, ENTRY] == entry and other != node and graph.fall[entry] < best:
+        if graph.fall[entry] < best and passes(graph, entry, best) and graph.node[other, ENTRY] == entry:
             ratio = share_of(graph, other, graph.dense, best / graph.fall[entry])
             best = min(best, graph.fall[entry] * ratio)
         row[POINT_READ] = entry
         entry = graph.entry[entry, NEXT]
     bound[UPPER] = min(bound[UPPER], bound[BASE] + best + weight * bound[ENTROPY])
+
+
+@compiled
+def passes(graph: Graph, entry: int, best: float) -> bool:
+    """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense."""
+    for probe in range(PROBES):
+        if graph.fall[entry] * graph.dense[graph.entry[entry, 2 + probe]] * graph.inverse[entry, probe] >= best:
+            return False
+    return True
+
+
+@compiled
+def set_probes(graph: Graph, node: int, entry: int) -> None:
+    """Note the likeliest states of the belief of `node`, and one over their probabilities, beside its entry."""
+    row = graph.node[node]
+    limit = np.inf
+    last = -1
+    for probe in range(PROBES):
+        best, chosen = 0.0, last
+        for place in range(row[COUNT]):
+            value = graph.value[row[AT] + place]
+            if value > best and (value < limit or (value == limit and place > last)):
+                best, chosen = value, place
+        if best > 0.0:
+            limit, last = best, chosen
+        graph.entry[entry, 2 + probe] = graph.index[row[INDEX] + last] if row[INDEX] >= 0 else last
+        graph.inverse[entry, probe] = 1.0 / limit
 
 
 @compiled
@@ -253,6 +286,7 @@ def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
     entry = graph.used[ENTRIES]
     graph.used[ENTRIES] += 1
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
+    set_probes(graph, node, entry)
     row[ENTRY] = entry
     if graph.chain[home, LAST_ENTRY] >= 0:
         graph.entry[graph.chain[home, LAST_ENTRY], NEXT] = entry

@@ -107,7 +107,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float) -> No
                     graph.node[node, ENTRY] = -1
                 else:
                     unfold(graph, node, graph.dense, size)
-                    if implied(graph, home, entry, node, graph.fall[entry] - tolerance):
+                    if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
                         graph.node[node, ENTRY] = -1
             if graph.node[node, ENTRY] == entry or after < 0:
                 if before >= 0:
@@ -124,7 +124,7 @@ def implied(graph: Graph, home: int, own: int, node: int, fall: float) -> bool:
     entry = graph.chain[home, FIRST_ENTRY]
     while entry >= 0:
         other = graph.entry[entry, 1]
-        if entry != own and graph.node[other, ENTRY] == entry and graph.fall[entry] <= fall:
+        if entry != own and graph.fall[entry] <= fall and graph.node[other, ENTRY] == entry:
             if graph.fall[entry] * share_of(graph, other, graph.dense, fall / graph.fall[entry]) <= fall:
                 return True
         entry = graph.entry[entry, NEXT]

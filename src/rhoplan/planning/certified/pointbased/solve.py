@@ -31,19 +31,19 @@ class Search:
         largest = int(problem.sizes.max())
         size = max(float(np.abs(first.corner).max(initial=0)), max(float(np.abs(v).max(initial=0)) for v in first.vectors))
         self.settings = Settings(
-            weight=weight, discount=discount, gap=gap, aim=0.5, outward=ROUNDING * size, tolerance=1e-3 * gap, mix=1e-7,
+            weight=weight, discount=discount, gap=gap, outward=ROUNDING * size, coarse=1e-3, fine=1e-4, root=0, mix=1e-7,
             work=200_000, most_children=most_children, most_numbers=max(largest * most_children, largest) + largest,
             symbols=problem.symbols,
         )
         s = self.settings
         self.graph = Graph(
-            node=np.full((4 * most_children, 11), -1), bound=np.zeros((4 * most_children, 5)), value=np.empty(4 * s.most_numbers),
+            node=np.full((4 * most_children, 11), -1), bound=np.zeros((4 * most_children, 6)), value=np.empty(4 * s.most_numbers),
             index=np.empty(4 * s.most_numbers, dtype=np.int64), slot=np.empty((4 * most_children, 3)), slot_child=np.empty(4 * most_children, dtype=np.int64),
             child=np.empty(4 * most_children, dtype=np.int64), chance=np.empty(4 * most_children),
             vector=np.empty((1024, 5), dtype=np.int64), share=np.zeros(1024), alpha=np.empty(max(4 * s.most_numbers, problem.slots * (len(first.vectors) + 1))),
-            entry=np.empty((1024, 2), dtype=np.int64), fall=np.empty(1024), chain=np.full((problem.classes, 6), -1),
+            entry=np.empty((1024, 2 + PROBES), dtype=np.int64), fall=np.empty(1024), inverse=np.empty((1024, PROBES)), chain=np.full((problem.classes, 6), -1),
             corner=first.corner.copy(), action=first.action, table=np.full(1 << 16, -1), used=np.zeros(11, dtype=np.int64),
-            dense=np.zeros(largest), after=np.zeros(s.most_numbers + problem.symbols), spread=np.zeros(largest), path=np.zeros(MOST_STEPS, dtype=np.int64),
+            dense=np.zeros(largest), after=np.zeros(s.most_numbers + problem.symbols), spread=np.zeros(largest), path=np.zeros(MOST_STEPS, dtype=np.int64), aims=np.array([0.9, 0.3]),
         )
         while len(self.graph.vector) < 2 * problem.classes * len(first.vectors):
             self.grow("vector", "share")
@@ -78,12 +78,12 @@ class Search:
         if u[CHILDREN] + s.most_children >= len(g.child): self.grow("child", "chance")
         if u[VECTORS] + 2 >= len(g.vector): self.grow("vector", "share")
         if u[NUMBERS] + 2 * s.most_numbers >= len(g.alpha): self.grow("alpha")
-        if u[ENTRIES] + 2 >= len(g.entry): self.grow("entry", "fall")
+        if u[ENTRIES] + 2 >= len(g.entry): self.grow("entry", "fall", "inverse")
 
     def prune(self):
         from rhoplan.planning.certified.pointbased.prune import prune
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
-        self.left = prune(self.model, self.graph, self.root, self.kept, useful, 0.0)
+        self.left = prune(self.model, self.graph, self.root, self.kept, useful, 1e-4 * (self.bounds[1] - self.bounds[0]))
         self.pruned_at = self.graph.used[BACKUPS] * 1.3 + 100
         raise_lower(self.model, self.graph, self.root, self.weight)
 

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
-    ABOVE, AT, BACKUPS, BELOW, BEST, CHILDREN, COUNT, ENTRIES, ENTROPY, ENTRY, FIRST_VECTOR, HOME, INDEX, INDICES, LOWER, NODES,
+    ABOVE, AT, BACKUPS, BELOW, BEST, CHILDREN, COUNT, ENTRIES, ENTROPY, ENTRY, FIRST_VECTOR, GAP, HOME, INDEX, INDICES, LOWER, NODES,
     NUMBERS, OWN, PAID, SLOT, SLOTS, TRIALS, UPPER, VALUES, VECTOR_AT, VECTORS, WORK, Graph,
     add_point, find_node, lower_upper, new_vector, raise_lower, unfold, weigh,
 )
@@ -33,14 +33,15 @@ class Settings(NamedTuple):
     weight: float
     discount: float
     gap: float
-    aim: float
     outward: float
-    tolerance: float
+    coarse: float
+    fine: float
     mix: float
     work: int
     most_children: int
     most_numbers: int
     symbols: int
+    root: int
 
 
 @compiled
@@ -188,7 +189,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
-        if fall > settings.tolerance:
+        if fall > settings.coarse * graph.bound[settings.root, GAP]:
             add_point(model, graph, node, settings.weight)
     return model.class_pair[home] + best
 
@@ -209,7 +210,7 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
         look_down(model, graph, model.class_pair[home] + other, first + other, settings)
         if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
             best = other
-    if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.tolerance:
+    if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[settings.root, GAP]:
         make_vector(model, graph, node, model.class_pair[home] + best, settings)
         raise_lower(model, graph, node, settings.weight)
 
@@ -288,7 +289,8 @@ def run_trials(model: Model, graph: Graph, root: int, settings: Settings) -> int
         open_gap = graph.bound[root, UPPER] - graph.bound[root, LOWER]
         if open_gap <= settings.gap:
             return DONE
-        bear = max(settings.gap, settings.aim * open_gap)
+        graph.bound[root, GAP] = open_gap
+        bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
         node, depth = root, 0
         while depth < len(graph.path) - 1:
             if not has_room(graph, settings):
