@@ -24,7 +24,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
-from rhoplan.planning.certified.pointbased.machine import compiled, dot
+from rhoplan.planning.certified.pointbased.machine import compiled
 
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
@@ -71,7 +71,9 @@ def back_project(model: Model, pair: int, values: Array, out: Array, at: int) ->
 
 
 @compiled
-def best_actions(model: Model, reward: Array, discount: float, values: Array, out: Array, chosen: Ids, sweeps: int, work: Array) -> float:
+def best_actions(
+    model: Model, reward: Array, discount: float, values: Array, out: Array, chosen: Ids, sweeps: int, work: Array
+) -> float:
     """Sweeps of value iteration with the state seen, `values` in place; the largest change of the last.
 
     out: as `Model.reward`. chosen (N,): the best pair.
@@ -99,7 +101,9 @@ def best_actions(model: Model, reward: Array, discount: float, values: Array, ou
 
 
 @compiled
-def informed(model: Model, reward: Array, discount: float, action: Array, chosen: Ids, sweeps: int, lift: float, work: Array) -> float:
+def informed(
+    model: Model, reward: Array, discount: float, action: Array, chosen: Ids, sweeps: int, lift: float, work: Array
+) -> float:
     """Sweeps of the fast informed bound, `action` in place; the largest rise of any number in the last.
 
     With `lift` = 0 a number is only ever lowered. chosen: the follower picked, per row of each branch.
@@ -142,11 +146,11 @@ def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline:
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
-    corner = _seen(problem, reward, discount, scale, weight)
+    corner = _seen(problem, reward, discount, scale, weight, deadline)
     action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
     corner = np.where(np.repeat(problem.ended, problem.sizes), 0.0, -np.inf)
     np.maximum.at(corner, problem.row_slot, action)
-    vectors, taken = _policies(problem, action, discount, scale)
+    vectors, taken = _policies(problem, action, discount, scale, deadline)
     return First(corner, action, vectors, taken)
 
 
@@ -167,23 +171,24 @@ def corner_information(problem: Compiled, discount: float) -> Array:
     return result
 
 
-def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weight: float) -> Array:
+def _seen(
+    problem: Compiled, reward: Array, discount: float, scale: float, weight: float, deadline: float
+) -> Array:
     """An upper bound (N,) on the value where the state is seen at every step."""
     model = problem.model
     raised = reward + (HAIR * scale if discount == 1 else 0.0)
     values, out = np.zeros(problem.slots), np.empty(len(reward))
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
-    sweeps = 0
-    goal = size * (1e-9 if discount < 1 else 0.25 * HAIR * scale / size)
-    change = np.inf
-    while change > goal * (1 - discount if discount < 1 else 1.0) and sweeps < 20000:
+    goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
+    change, begin = np.inf, time.monotonic()
+    for _ in range(MOST_STEPS):
         change = best_actions(model, raised, discount, values, out, chosen, 5, work)
-        sweeps += 5
-        if discount < 1 and problem.slots <= MOST_DENSE and change > goal * (1 - discount):
-            values = _evaluate(problem, raised, discount, chosen)
-        if discount == 1 and (values.max() > 1e7 * size or not np.isfinite(values).all()):
+        late = discount < 1 and time.monotonic() - begin > 0.1 * (deadline - begin)
+        if change <= goal or late or (discount == 1 and values.max() > 1e7 * size):
             break
+        if discount < 1 and problem.slots <= MOST_DENSE:
+            values = _evaluate(problem, raised, discount, chosen)
     if discount == 1:
         if change > 0.5 * HAIR * scale:
             what = "information can be made" if weight > 0 else "a reward can be collected"
@@ -260,14 +265,18 @@ def _solve_informed(problem: Compiled, reward: Array, discount: float, chosen: I
 # -- from below -------------------------------------------------------------------------------------------------------
 
 
-def _policies(problem: Compiled, action: Array, discount: float, scale: float) -> tuple[list[Array], list[Ids]]:
+def _policies(
+    problem: Compiled, action: Array, discount: float, scale: float, deadline: float
+) -> tuple[list[Array], list[Ids]]:
     """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over)."""
     model = problem.model
     vectors: list[Array] = []
     taken: list[Ids] = []
+    now = time.monotonic()
+    late = now + 0.1 * (deadline - now)
 
     def add(policy: Ids) -> Array | None:
-        if any(np.array_equal(policy, other) for other in taken):
+        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
             return None
         values = _value_of(problem, policy, discount, scale)
         if values is not None:
@@ -305,12 +314,15 @@ def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> 
     scores = np.bincount(
         np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
     )
+    going = np.flatnonzero(~problem.ended)
+    first = model.class_pair[going]
+    top = np.maximum.reduceat(scores, first)
+    now = scores[policy[going]]
+    home_of = np.repeat(np.arange(len(going)), np.diff(model.class_pair)[going])
+    best = np.full(len(going), problem.pairs)
+    np.minimum.at(best, home_of, np.where(scores >= top[home_of], np.arange(problem.pairs), problem.pairs))
     better = policy.copy()
-    for home in np.flatnonzero(~problem.ended):
-        pairs = scores[model.class_pair[home] : model.class_pair[home + 1]]
-        now = scores[policy[home]]
-        if policy[home] < 0 or pairs.max() > now + 1e-9 * abs(now):
-            better[home] = model.class_pair[home] + int(np.argmax(pairs))
+    better[going] = np.where((policy[going] < 0) | (top > now + 1e-9 * np.abs(now)), best, policy[going])
     return better
 
 

@@ -32,7 +32,7 @@ ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
 reward plus information."""
 
-NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, ENTRIES, TRIALS, WORK, BACKUPS = range(11)
+NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, TRIALS, WORK, BACKUPS = range(12)
 """Places in Graph.used: how much of each array is filled, trials, work done since the last return, and backups."""
 
 DENSE_SHARE = 3
@@ -52,8 +52,8 @@ class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
-    per branch. vector: (next, class, action, alive), alpha: its numbers at vector_at, share: c. entry: (next, node,
-    likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: (first vector, last vector, first entry, last entry, corner moves, free vector) per class.
+    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next, node,
+    likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per class.
     corner, action: the bounds of `First`. dense, after, spread: scratch.
     """
 
@@ -68,6 +68,7 @@ class Graph(NamedTuple):
     vector: Ids
     share: Array
     alpha: Array
+    follower: Ids
     entry: Ids
     fall: Array
     inverse: Array
@@ -86,8 +87,11 @@ class Graph(NamedTuple):
 FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
 """Columns of Graph.chain."""
 
-NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE = range(5)
-"""Columns of Graph.vector; NEXT is also the first column of Graph.entry, the node the second."""
+NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW = range(6)
+"""Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts, and
+first place in `follower`. NEXT is also the first column of Graph.entry; the node is the second."""
+
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = CORNERS + 1, GAP + 1, PAID + 1, FOLLOW + 1
 
 
 @compiled
@@ -115,16 +119,35 @@ def unfold(graph: Graph, node: int, dense: Array, size: int) -> None:
 
 
 @compiled
-def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: float) -> int:
-    """The node of class `home` with this dense belief, made if there is none. There must be room."""
-    size = model.class_state[home + 1] - model.class_state[home]
-    mixed, count = np.uint64(home + 1), 0
+def place_of(home: int, belief: Array, size: int, places: int) -> int:
+    """Where in a table of so many places (a power of two) this dense belief belongs."""
+    mixed = np.uint64(home + 1)
     for s in range(size):
         if belief[s] > 0.0:
-            count += 1
             mixed ^= np.uint64(np.int64(belief[s] * GRID + 0.5)) + np.uint64(s) * np.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    place = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(len(graph.table) - 1))
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(places - 1))
+
+
+@compiled
+def rehash(model: Model, graph: Graph) -> None:
+    """Fill the table, which is empty, with all nodes."""
+    for node in range(graph.used[NODES]):
+        home = graph.node[node, HOME]
+        size = model.class_state[home + 1] - model.class_state[home]
+        unfold(graph, node, graph.dense, size)
+        place = place_of(home, graph.dense, size, len(graph.table))
+        graph.node[node, SAME_HASH] = graph.table[place]
+        graph.table[place] = node
+
+
+@compiled
+def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: float) -> int:
+    """The node of class `home` with this dense belief, made if there is none. There must be room."""
+    size, count = model.class_state[home + 1] - model.class_state[home], 0
+    for s in range(size):
+        count += belief[s] > 0.0
+    place = place_of(home, belief, size, len(graph.table))
     node = graph.table[place]
     while node >= 0:
         if graph.node[node, HOME] == home and is_same(graph, node, belief, size, count):
@@ -302,7 +325,9 @@ def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -
     graph.used[VECTORS] += 1
     row = graph.vector[vector]
     row[NEXT], row[VECTOR_HOME], row[VECTOR_PAIR], row[VECTOR_AT], row[ALIVE] = -1, home, pair, graph.used[NUMBERS], 1
+    row[FOLLOW] = graph.used[FOLLOWERS]
     graph.used[NUMBERS] += size
+    graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
     graph.share[vector] = share
     if graph.chain[home, LAST_VECTOR] >= 0:
         graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector

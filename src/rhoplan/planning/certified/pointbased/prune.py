@@ -2,7 +2,8 @@
 
 A node counts while it can be reached from the root by actions that the bounds have not ruled out. Of the vectors those
 stay that are the best at such a node which has been opened, of the points those at such a node which lie below what the
-others say. Nothing that is dropped was needed for a bound that is kept: a bound is a number at a node.
+others say. A bound is a number at a node and stays what it was; dropped vectors keep their numbers, for plans that
+follow them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 
 
 @compiled
-def prune(model: Model, graph: Graph, root: int, kept: int, useful: Ids, tolerance: float) -> int:
+def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float) -> int:
     """Drop what no longer helps; how many vectors are left. kept: vectors that always stay. useful: room for the nodes."""
     nodes = graph.used[NODES]
     for node in range(nodes):
         useful[node] = 0
-    count = reach(model, graph, root, useful, nodes)
+    count = reach(model, graph, useful, nodes)
     for vector in range(kept, graph.used[VECTORS]):
         graph.vector[vector, ALIVE] = 0
     for place in range(count):
@@ -35,15 +36,15 @@ def prune(model: Model, graph: Graph, root: int, kept: int, useful: Ids, toleran
         best = graph.node[node, BEST]
         if best >= 0 and graph.vector[best, ALIVE] == 0:
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
-    left = relink_vectors(model, graph)
+    left = relink_vectors(graph)
     drop_points(model, graph, useful, tolerance)
     return left
 
 
 @compiled
-def reach(model: Model, graph: Graph, root: int, useful: Ids, nodes: int) -> int:
+def reach(model: Model, graph: Graph, useful: Ids, nodes: int) -> int:
     """Mark the nodes that actions not ruled out lead to, and list them from useful[nodes] on; how many."""
-    useful[root], useful[nodes], count, place = 1, root, 1, 0
+    useful[0], useful[nodes], count, place = 1, 0, 1, 0
     while place < count:
         node = useful[nodes + place]
         place += 1
@@ -64,12 +65,12 @@ def reach(model: Model, graph: Graph, root: int, useful: Ids, nodes: int) -> int
 
 
 @compiled
-def relink_vectors(model: Model, graph: Graph) -> int:
-    """Take dropped vectors out of their chains and move the numbers of the others together; how many are left.
+def relink_vectors(graph: Graph) -> int:
+    """Take dropped vectors out of their chains; how many are left. Their numbers stay: plans may still follow them.
 
     The last of a chain stays in it, alive or not: nodes that have read it go on from there.
     """
-    left, free = 0, 0
+    left = 0
     for home in range(len(graph.chain)):
         before, vector = -1, graph.chain[home, FIRST_VECTOR]
         while vector >= 0:
@@ -82,15 +83,7 @@ def relink_vectors(model: Model, graph: Graph) -> int:
                 before = vector
             vector = after
     for vector in range(graph.used[VECTORS]):
-        if graph.vector[vector, ALIVE] == 1:
-            home = graph.vector[vector, VECTOR_HOME]
-            size, at = model.class_state[home + 1] - model.class_state[home], graph.vector[vector, VECTOR_AT]
-            graph.vector[vector, VECTOR_AT] = free
-            for s in range(size):
-                graph.alpha[free + s] = graph.alpha[at + s]
-            free += size
-            left += 1
-    graph.used[NUMBERS] = free
+        left += graph.vector[vector, ALIVE]
     return left
 
 

@@ -1,102 +1,184 @@
-"""Bounds on the best value of any finite problem, closing until they meet or time or memory runs out."""
+"""Bounds on the best value of any finite problem, closing until they meet or until time or memory runs out.
+
+The step reward is r(s, a) + w I(S'; O | b, a), w >= 0. `first` gives bounds that hold everywhere, `trials` improve them
+where it matters for the start, `prune` forgets. Both bounds hold at every moment, so the work can be stopped at any.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rhoplan.errors import AgentError
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.first import ROUNDING, first_bounds
-from rhoplan.planning.certified.pointbased.graph import *
-from rhoplan.planning.certified.pointbased.trials import *
+from rhoplan.planning.certified.pointbased.first import first_bounds
+from rhoplan.planning.certified.pointbased.graph import (
+    BACKUPS,
+    ENTRY,
+    LOWER,
+    NODES,
+    TRIALS,
+    UPPER,
+    VECTORS,
+    find_node,
+    lower_upper,
+    raise_lower,
+    rehash,
+)
+from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes
+from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.prune import prune
+from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
-MOST_STEPS = 1000
-SLICE = 0.03
+PRUNE_GROWTH, FIRST_PRUNE = 1.3, 400
+"""Backups after which to forget: the first time, and then whenever there are this many times as many."""
+
+Progress = Callable[[float, float, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralSolution:
+    """Certified bounds on the best value, and the plan that reaches the lower one.
+
+    stopped_by: `gap` where they are within the gap asked for, else `time`, `memory` or `interrupted`. first: the name
+    of the plan's first action. nodes, vectors, points: what there is at the end.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    stopped_by: str
+    first: str
+    seconds: float
+    trials: int
+    nodes: int
+    vectors: int
+    points: int
+    plan: Plan = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        return self.upper - self.lower <= self.gap
+
+
+def solve_general(
+    problem: Compiled,
+    *,
+    weight: float = 0.0,
+    discount: float,
+    gap: float = 1e-3,
+    seconds: float = 600.0,
+    memory: float = 4e9,
+    progress: Progress | None = None,
+) -> GeneralSolution:
+    """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
+
+    Stops early, with the bounds it has, after `seconds`, when its arrays would take more than `memory` bytes, or when
+    interrupted from the keyboard. `progress` is told lower, upper and number of nodes every few milliseconds.
+    Not covered: weights below 0, and with discount 1 problems where one can go on for ever without losing.
+    """
+    check_settings(weight, discount, gap)
+    search = Search(problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory)
+    return search.solution(search.run(progress))
+
+
+def check_settings(weight: float, discount: float, gap: float) -> None:
+    """Refuse what no bound can be certified for."""
+    if not weight >= 0 or not np.isfinite(weight):
+        raise AgentError(
+            f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
+            field=("weight",),
+        )
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+    if not gap > 0:
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
 
 
 class Search:
-    def __init__(self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float = 4e9) -> None:
+    """A search under way: both bounds hold after every call."""
+
+    def __init__(
+        self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float
+    ) -> None:
+        self.begin = time.monotonic()
+        self.deadline, self.memory = self.begin + seconds, memory
         self.problem, self.model = problem, problem.model
-        self.first = first = first_bounds(problem, weight=weight, discount=discount, deadline=time.monotonic() + seconds)
-        self.weight, self.discount = weight, discount
-        branches = np.diff(self.model.pair_branch)
-        widest = int(branches.max(initial=1))
-        per_class = np.diff(self.model.class_pair)
-        most_children = int(max(per_class.max(initial=1) * widest, 1)) + 1
-        largest = int(problem.sizes.max())
-        size = max(float(np.abs(first.corner).max(initial=0)), max(float(np.abs(v).max(initial=0)) for v in first.vectors))
-        self.settings = Settings(
-            weight=weight, discount=discount, gap=gap, outward=ROUNDING * size, coarse=1e-3, fine=1e-4, root=0, mix=1e-7,
-            work=200_000, most_children=most_children, most_numbers=max(largest * most_children, largest) + largest,
-            symbols=problem.symbols,
-        )
-        s = self.settings
-        self.graph = Graph(
-            node=np.full((4 * most_children, 11), -1), bound=np.zeros((4 * most_children, 6)), value=np.empty(4 * s.most_numbers),
-            index=np.empty(4 * s.most_numbers, dtype=np.int64), slot=np.empty((4 * most_children, 3)), slot_child=np.empty(4 * most_children, dtype=np.int64),
-            child=np.empty(4 * most_children, dtype=np.int64), chance=np.empty(4 * most_children),
-            vector=np.empty((1024, 5), dtype=np.int64), share=np.zeros(1024), alpha=np.empty(max(4 * s.most_numbers, problem.slots * (len(first.vectors) + 1))),
-            entry=np.empty((1024, 2 + PROBES), dtype=np.int64), fall=np.empty(1024), inverse=np.empty((1024, PROBES)), chain=np.full((problem.classes, 6), -1),
-            corner=first.corner.copy(), action=first.action, table=np.full(1 << 16, -1), used=np.zeros(11, dtype=np.int64),
-            dense=np.zeros(largest), after=np.zeros(s.most_numbers + problem.symbols), spread=np.zeros(largest), path=np.zeros(MOST_STEPS, dtype=np.int64), aims=np.array([0.9, 0.3]),
-        )
-        while len(self.graph.vector) < 2 * problem.classes * len(first.vectors):
-            self.grow("vector", "share")
-        self.graph.chain[:, MOVES] = 0
-        for values, taken in zip(first.vectors, first.taken):
-            for home in range(problem.classes):
-                v = new_vector(self.model, self.graph, home, taken[home], 0.0)
-                at = self.graph.vector[v, VECTOR_AT]
-                self.graph.alpha[at : at + problem.sizes[home]] = values[self.model.class_state[home] : self.model.class_state[home + 1]]
-        belief = np.zeros(largest)
+        self.first = first_bounds(problem, weight=weight, discount=discount, deadline=self.deadline)
+        self.settings = make_settings(problem, self.first, weight=weight, discount=discount, gap=gap)
+        self.graph = make_graph(problem, self.first, self.settings)
+        self.kept = self.vectors = int(self.graph.used[VECTORS])
+        self.next_prune: float = FIRST_PRUNE
+        belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
-        self.kept = int(self.graph.used[VECTORS])
-        self.pruned_at = 400
-        self.left = self.kept
-        self.root = find_node(self.model, self.graph, problem.start_class, belief, weight)
-
-    def grow(self, *names):
-        new = {}
-        for name in names:
-            old = getattr(self.graph, name)
-            fill = np.empty((2 * len(old), *old.shape[1:]), dtype=old.dtype)
-            fill[: len(old)] = old
-            new[name] = fill
-        self.graph = self.graph._replace(**new)
-
-    def make_room(self):
-        g, s, u = self.graph, self.settings, self.graph.used
-        if u[NODES] + s.most_children >= len(g.node): self.grow("node", "bound")
-        if u[VALUES] + s.most_numbers >= len(g.value): self.grow("value")
-        if u[INDICES] + s.most_numbers >= len(g.index): self.grow("index")
-        if u[SLOTS] + s.most_children >= len(g.slot): self.grow("slot", "slot_child")
-        if u[CHILDREN] + s.most_children >= len(g.child): self.grow("child", "chance")
-        if u[VECTORS] + 2 >= len(g.vector): self.grow("vector", "share")
-        if u[NUMBERS] + 2 * s.most_numbers >= len(g.alpha): self.grow("alpha")
-        if u[ENTRIES] + 2 >= len(g.entry): self.grow("entry", "fall", "inverse")
-
-    def prune(self):
-        from rhoplan.planning.certified.pointbased.prune import prune
-        useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
-        self.left = prune(self.model, self.graph, self.root, self.kept, useful, 1e-4 * (self.bounds[1] - self.bounds[0]))
-        self.pruned_at = self.graph.used[BACKUPS] * 1.3 + 100
-        raise_lower(self.model, self.graph, self.root, self.weight)
+        find_node(self.model, self.graph, problem.start_class, belief, weight)
+        raise_lower(self.model, self.graph, ROOT, weight)
 
     @property
-    def bounds(self):
-        return float(self.graph.bound[self.root, LOWER]), float(self.graph.bound[self.root, UPPER])
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound on the value of the start."""
+        return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
 
-    def run(self, seconds, progress=None):
-        begin = time.process_time()
-        while True:
-            code = run_trials(self.model, self.graph, self.root, self.settings)
-            if progress: progress(time.process_time() - begin, *self.bounds, self.graph.used)
-            if self.graph.used[BACKUPS] > self.pruned_at: self.prune()
-            if code == DONE: return "gap"
-            if code == FULL: self.make_room()
-            if time.process_time() - begin > seconds: return "time"
+    def run(self, progress: Progress | None = None) -> str:
+        """Trials until something stops them; what did."""
+        if self.problem.ended[self.problem.start_class]:
+            return "gap"
+        try:
+            while True:
+                code = run_trials(self.model, self.graph, self.settings)
+                if self.graph.used[BACKUPS] > self.next_prune:
+                    self.forget()
+                if progress:
+                    progress(*self.bounds, int(self.graph.used[NODES]))
+                if code == DONE:
+                    return "gap"
+                if time.monotonic() > self.deadline:
+                    return "time"
+                if code == FULL and not self.make_room():
+                    return "memory"
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def make_room(self) -> bool:
+        """Enlarge what is full; whether the memory allows it. Doubling copies: old and new are there at once."""
+        bigger = enlarged(self.graph, self.settings)
+        if size_in_bytes(bigger) > 0.7 * self.memory:
+            return False
+        self.graph = bigger
+        if self.graph.used[NODES] > len(self.graph.table):
+            self.graph = self.graph._replace(table=np.full(8 * len(self.graph.table), -1))
+            rehash(self.model, self.graph)
+        return True
+
+    def forget(self) -> None:
+        """Drop vectors and points that no longer help."""
+        lower, upper = self.bounds
+        useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
+        slack = 0.1 * self.settings.coarse * (upper - lower)
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack)
+        self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
+        raise_lower(self.model, self.graph, ROOT, self.settings.weight)
+        lower_upper(self.model, self.graph, ROOT, self.settings.weight)
+
+    def solution(self, stopped_by: str) -> GeneralSolution:
+        """What has been found so far."""
+        lower, upper = self.bounds
+        nodes = int(self.graph.used[NODES])
+        plan = plan_of(self.problem, self.graph, self.first, self.settings)
+        return GeneralSolution(
+            lower,
+            upper,
+            self.settings.gap,
+            stopped_by,
+            plan.first_action,
+            time.monotonic() - self.begin,
+            int(self.graph.used[TRIALS]),
+            nodes,
+            self.vectors,
+            int(np.count_nonzero(self.graph.node[:nodes, ENTRY] >= 0)),
+            plan,
+        )

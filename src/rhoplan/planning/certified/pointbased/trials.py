@@ -15,20 +15,22 @@ import numpy as np
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
-    ABOVE, AT, BACKUPS, BELOW, BEST, CHILDREN, COUNT, ENTRIES, ENTROPY, ENTRY, FIRST_VECTOR, GAP, HOME, INDEX, INDICES, LOWER, NODES,
+    ABOVE, AT, BACKUPS, BELOW, BEST, CHILDREN, COUNT, ENTRIES, ENTROPY, ENTRY, FIRST_VECTOR, FOLLOW, FOLLOWERS, GAP, HOME, INDEX, INDICES, LOWER, NODES,
     NUMBERS, OWN, PAID, SLOT, SLOTS, TRIALS, UPPER, VALUES, VECTOR_AT, VECTORS, WORK, Graph,
     add_point, find_node, lower_upper, new_vector, raise_lower, unfold, weigh,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
+
+ROOT = 0
+"""The first node is the root."""
 
 DONE, PAUSED, FULL = range(3)
 """What a call came to: the gap is reached, the work allowed is done, or an array is full."""
 
 
 class Settings(NamedTuple):
-    """weight, discount; target: gap at the root that trials aim at; gap: where to stop; work: when to come back;
-    outward: rounding per backup; mix: share of the uniform belief in a vector's making where weight > 0; most: what one
-    expansion can add (children, numbers)."""
+    """gap: where to stop. outward: rounding of each backup. coarse, fine, mix, work: see `growing`. most_*: what one
+    backup can add."""
 
     weight: float
     discount: float
@@ -41,7 +43,7 @@ class Settings(NamedTuple):
     most_children: int
     most_numbers: int
     symbols: int
-    root: int
+
 
 
 @compiled
@@ -49,14 +51,15 @@ def has_room(graph: Graph, settings: Settings) -> bool:
     """Whether one more backup fits into the arrays, whatever it adds."""
     used = graph.used
     fits: bool = (
-        used[NODES] + settings.most_children < len(graph.node)
+        used[NODES] + settings.most_children + 2 < len(graph.node)
         and used[VALUES] + settings.most_numbers < len(graph.value)
         and used[INDICES] + settings.most_numbers < len(graph.index)
-        and used[SLOTS] + settings.most_children < len(graph.slot)
-        and used[CHILDREN] + settings.most_children < len(graph.child)
-        and used[VECTORS] + 2 < len(graph.vector)
+        and used[SLOTS] + settings.most_children + 2 < len(graph.slot)
+        and used[CHILDREN] + settings.most_children + 2 < len(graph.child)
+        and used[VECTORS] + settings.most_children + 2 < len(graph.vector)
         and used[NUMBERS] + 2 * settings.most_numbers < len(graph.alpha)
-        and used[ENTRIES] + 2 < len(graph.entry)
+        and used[FOLLOWERS] + settings.most_children + 2 < len(graph.follower)
+        and used[ENTRIES] + settings.most_children + 2 < len(graph.entry)
     )
     return fits
 
@@ -189,7 +192,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
-        if fall > settings.coarse * graph.bound[settings.root, GAP]:
+        if fall > settings.coarse * graph.bound[ROOT, GAP]:
             add_point(model, graph, node, settings.weight)
     return model.class_pair[home] + best
 
@@ -210,7 +213,7 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
         look_down(model, graph, model.class_pair[home] + other, first + other, settings)
         if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
             best = other
-    if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[settings.root, GAP]:
+    if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
         make_vector(model, graph, node, model.class_pair[home] + best, settings)
         raise_lower(model, graph, node, settings.weight)
 
@@ -244,6 +247,7 @@ def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Sett
     for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
         target = model.branch_target[branch]
         over = model.class_pair[target] == model.class_pair[target + 1]
+        graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = -1
         if over and weight == 0.0:
             continue
         base = model.class_state[target]
@@ -252,6 +256,7 @@ def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Sett
         follower = -1
         if not over:
             follower = graph.node[child, BEST] if child >= 0 else graph.chain[target, FIRST_VECTOR]
+            graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = follower
         if weight > 0.0:
             total = project(model, graph, branch, graph.spread, size, graph.after)
             share = 1.0 if over else 1.0 - discount * graph.share[follower]
@@ -278,20 +283,20 @@ def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Sett
 
 
 @compiled
-def run_trials(model: Model, graph: Graph, root: int, settings: Settings) -> int:
-    """Trials from `root` until the gap is reached, the work allowed is done, or there is no more room."""
+def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
+    """Trials from the root until the gap is reached, the work allowed is done, or there is no more room."""
     graph.used[WORK] = 0
     while graph.used[WORK] < settings.work:
         if not has_room(graph, settings):
             return FULL
-        lower_upper(model, graph, root, settings.weight)
-        raise_lower(model, graph, root, settings.weight)
-        open_gap = graph.bound[root, UPPER] - graph.bound[root, LOWER]
+        lower_upper(model, graph, ROOT, settings.weight)
+        raise_lower(model, graph, ROOT, settings.weight)
+        open_gap = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
         if open_gap <= settings.gap:
             return DONE
-        graph.bound[root, GAP] = open_gap
+        graph.bound[ROOT, GAP] = open_gap
         bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
-        node, depth = root, 0
+        node, depth = ROOT, 0
         while depth < len(graph.path) - 1:
             if not has_room(graph, settings):
                 return FULL
