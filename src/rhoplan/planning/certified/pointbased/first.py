@@ -29,7 +29,7 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
 
-ROUNDING = 1e-13
+ROUNDING = 2e-13
 """Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
 
 HAIR = 1e-7

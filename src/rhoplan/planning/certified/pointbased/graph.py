@@ -38,8 +38,8 @@ NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, T
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""
 
-SAME = 1e-14
-"""Beliefs whose probabilities all differ by less are one node."""
+SAME = 1e-13
+"""Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
@@ -184,13 +184,14 @@ def is_same(graph: Graph, node: int, belief: Array, size: int, count: int) -> bo
     row = graph.node[node]
     if row[INDEX] < 0:
         for s in range(size):
-            if abs(graph.value[row[AT] + s] - belief[s]) > SAME:
+            if abs(graph.value[row[AT] + s] - belief[s]) > SAME * belief[s]:
                 return False
         return True
     if row[COUNT] != count:
         return False
     for place in range(count):
-        if abs(graph.value[row[AT] + place] - belief[graph.index[row[INDEX] + place]]) > SAME:
+        held = belief[graph.index[row[INDEX] + place]]
+        if abs(graph.value[row[AT] + place] - held) > SAME * held:
             return False
     return True
 
