@@ -19,10 +19,11 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
-HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS = range(11)
+HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ = range(12)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `index` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next node
-in the same place of the table, and how often the corners had moved when the upper bound was last worked out."""
+in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the last
+entry of the class when the hull was (-2: never)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
@@ -41,6 +42,9 @@ DENSE_SHARE = 3
 SAME = 1e-13
 """Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
+HULL_STATES = 20
+"""Largest class whose upper bound is the hull of its points; in larger ones the sawtooth does more per second."""
+
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
@@ -54,7 +58,7 @@ class Graph(NamedTuple):
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next, node,
     likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per class.
-    corner, action: the bounds of `First`. dense, after, spread: scratch.
+    corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
     """
 
     node: Ids
@@ -82,6 +86,9 @@ class Graph(NamedTuple):
     spread: Array
     path: Ids
     aims: Array
+    square: Array
+    line: Array
+    basis: Ids
 
 
 FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
@@ -91,7 +98,7 @@ NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW = range(6)
 """Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts, and
 first place in `follower`. NEXT is also the first column of Graph.entry; the node is the second."""
 
-NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = CORNERS + 1, GAP + 1, PAID + 1, FOLLOW + 1
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_READ + 1, GAP + 1, PAID + 1, FOLLOW + 1
 
 
 @compiled
@@ -158,6 +165,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
     row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
     row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
+    row[HULL_READ] = -2
     graph.table[place] = node
     if count * DENSE_SHARE > size:
         row[COUNT], row[INDEX] = size, -1

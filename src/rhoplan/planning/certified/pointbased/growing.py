@@ -13,6 +13,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTRIES,
     FIRST_VECTOR,
     FOLLOWERS,
+    HULL_STATES,
     INDICES,
     LAST_VECTOR,
     MOVES,
@@ -72,6 +73,7 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
         discount=discount,
         gap=gap,
         outward=ROUNDING * size,
+        penalty=2 * size,
         coarse=COARSE,
         fine=FINE,
         mix=MIX,
@@ -112,6 +114,9 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         spread=np.zeros(largest),
         path=np.zeros(LONGEST_WALK, dtype=np.int64),
         aims=np.array(AIMS),
+        square=np.zeros((HULL_STATES, HULL_STATES)),
+        line=np.zeros((4, HULL_STATES)),
+        basis=np.zeros((2, HULL_STATES), dtype=np.int64),
     )
     graph.chain[:, MOVES] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)

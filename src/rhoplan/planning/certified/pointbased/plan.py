@@ -23,6 +23,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     FOLLOW,
     FOLLOWERS,
     HOME,
+    HULL_STATES,
     INDEX,
     NODES,
     NUMBERS,
@@ -106,16 +107,12 @@ class Plan:
         pairs = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.first.action[pairs].reshape(-1, len(belief)) @ belief).max())
         corner = self.graph.corner[model.class_state[home] : model.class_state[home + 1]]
-        base = float(corner @ belief)
-        beliefs, values = self._points_of(home)
-        if len(values):
-            ratio = np.divide(belief, beliefs, out=np.full(beliefs.shape, np.inf), where=beliefs > 0).min(axis=1)
-            base = min(base, base + float((np.minimum(values - beliefs @ corner, 0.0) * np.minimum(ratio, 1.0)).min()))
+        beliefs, values = self.points(home)
+        if len(belief) <= HULL_STATES:
+            base = mixture(beliefs, values, corner, belief)
+        else:
+            base = sawtooth(beliefs, values, corner, belief)
         return min(base, informed) + potential
-
-    def points(self, home: int) -> tuple[Array, Array]:
-        """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - w H."""
-        return self._points_of(home)
 
     @cached_property
     def _vectors_of(self) -> dict[int, Ids]:
@@ -139,7 +136,8 @@ class Plan:
     def _unfolded(self) -> dict[int, tuple[Array, Array]]:
         return {}
 
-    def _points_of(self, home: int) -> tuple[Array, Array]:
+    def points(self, home: int) -> tuple[Array, Array]:
+        """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - w H."""
         if home not in self._unfolded:
             ids = self._opened.get(home, np.empty(0, dtype=np.int64))
             beliefs = np.zeros((len(ids), int(self.problem.sizes[home])))
@@ -167,6 +165,39 @@ def plan_of(problem: Compiled, graph: Graph, first: First, settings: Settings) -
         "follower": graph.follower[: graph.used[FOLLOWERS]],
     }
     return Plan(problem, first, settings, graph._replace(**cut), int(graph.node[ROOT, BEST]))
+
+
+def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from one of the points mixed with corners."""
+    base = float(corner @ belief)
+    if not len(values):
+        return base
+    with np.errstate(over="ignore"):
+        ratio = np.divide(belief, beliefs, out=np.full(beliefs.shape, np.inf), where=beliefs > 0).min(axis=1)
+    return base + min(float((np.minimum(values - beliefs @ corner, 0.0) * np.minimum(ratio, 1.0)).min()), 0.0)
+
+
+def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
+    held = belief > 0
+    inside = ~(beliefs[:, ~held] > 0).any(axis=1)
+    columns = np.vstack([np.eye(int(held.sum())), beliefs[inside][:, held]])
+    cost = np.concatenate([corner[held], values[inside]])
+    basis = np.arange(int(held.sum()))
+    for _ in range(20 * len(basis)):
+        amount = np.linalg.solve(columns[basis].T, belief[held])
+        price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
+        enters = int(np.argmin(price))
+        if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
+            break
+        change = np.linalg.solve(columns[basis].T, columns[enters])
+        ratio = np.divide(np.maximum(amount, 0.0), change, out=np.full(len(basis), np.inf), where=change > 1e-9)
+        if not np.isfinite(ratio.min()):
+            break
+        basis[int(np.argmin(ratio))] = enters
+    amount = np.maximum(np.linalg.solve(columns[basis].T, belief[held]), 0.0)
+    missing = np.abs(belief[held] - amount @ columns[basis]).sum()
+    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
 
 
 def _entropy(belief: Array) -> float:

@@ -19,6 +19,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     NUMBERS, OWN, PAID, SLOT, SLOTS, TRIALS, UPPER, VALUES, VECTOR_AT, VECTORS, WORK, Graph,
     add_point, find_node, lower_upper, new_vector, raise_lower, unfold, weigh,
 )
+from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
 
 ROOT = 0
@@ -29,13 +30,15 @@ DONE, PAUSED, FULL = range(3)
 
 
 class Settings(NamedTuple):
-    """gap: where to stop. outward: rounding of each backup. coarse, fine, mix, work: see `growing`. most_*: what one
+    """gap: where to stop. outward: rounding of each backup. penalty: price of what is left of
+    a belief. coarse, fine, mix, work: see `growing`. most_*: what one
     backup can add."""
 
     weight: float
     discount: float
     gap: float
     outward: float
+    penalty: float
     coarse: float
     fine: float
     mix: float
@@ -149,6 +152,9 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
         child = graph.child[place]
         if child >= 0:
             lower_upper(model, graph, child, settings.weight)
+            apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
+            if graph.chance[place] * apart > settings.coarse * graph.bound[ROOT, GAP]:
+                lower_by_hull(model, graph, child, settings.weight, settings.penalty)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return graph.slot[slot, ABOVE]
@@ -189,6 +195,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         settled = best
     bound = graph.bound[node]
     lower_upper(model, graph, node, settings.weight)
+    lower_by_hull(model, graph, node, settings.weight, settings.penalty)
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
