@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from rhoplan.io.model_file import parse_model, read_model, write_model
     from rhoplan.model.check import check_problem
+    from rhoplan.model.joint import seen_after
     from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
     from rhoplan.model.problem import END, Action, Factor, Problem
     from rhoplan.planning.certified.solve import Solution, solve
@@ -55,6 +56,7 @@ _NAMES = {
     "agents.planners.planner": ("Chooser", "Planner"),
     "agents.registry": ("PLANNERS", "UTILITIES", "Registered"),
     "model.check": ("check_problem",),
+    "model.joint": ("seen_after",),
     "scoring.simulate": ("Estimate", "simulate", "simulate_episodes"),
     "errors": (
         "AgentError",

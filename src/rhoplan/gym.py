@@ -36,7 +36,9 @@ from numpy.typing import NDArray
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.errors import MissingExtra
 from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.sparse import row
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:
@@ -179,14 +181,15 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         reward = float(taken.reward[state])
         outcome = draw_outcome(self.np_random, taken.likelihood[state])
         if taken.transition is not None:
-            change = taken.transition if taken.transition.ndim == 2 else taken.transition[outcome]
-            self._state[taken.factor] = draw_outcome(self.np_random, change[state])
+            self._state[taken.factor] = draw_outcome(self.np_random, row(taken.transition, outcome, state))
+        if taken.pays is not None:
+            reward = float(paid(taken.pays, *(np.array([n]) for n in (outcome, state, self._state[taken.factor])))[0])
         self._visible = taken.leads_to[outcome]
         return taken.outcomes[outcome], reward
 
     def _nothing(self) -> tuple[None, float]:
         """An action that is not on the menu: no outcome, and the least that the menu could have paid."""
-        return None, min([0.0, *(float(action.reward.min()) for action in self._menu().values())])
+        return None, min([0.0, *(float(action.worst.min()) for action in self._menu().values())])
 
     def _menu(self) -> dict[str, Action]:
         if self._visible not in self._menus:

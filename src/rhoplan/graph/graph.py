@@ -25,6 +25,7 @@ from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.sparse import key
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -190,7 +191,7 @@ class Graph:
         return result
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
-        """Whether (m,) the rewards of the actions taken at `nodes` (m,) depend on the hidden state."""
+        """Whether (m,) what actions taken at `nodes` (m,) pay depends on the hidden state, or on chance."""
         result: NDArray[np.bool_] = self._action_depends[self._menu_actions[self.visible[nodes], slots]]
         return result
 
@@ -344,15 +345,14 @@ class Graph:
         for name in ("kernel", "factor", "tests", "depends", "target"):
             fill = UNKNOWN if name == "target" else 0
             setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), number + 1, fill))
-        parts = (action.likelihood, action.reward, action.transition)
-        key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
-        if key not in self._kernel_ids:
-            self._kernel_ids[key] = len(self._kernels)
+        parts = tuple(key(part) for part in (action.likelihood, action.reward, action.transition, action.pays))
+        if parts not in self._kernel_ids:
+            self._kernel_ids[parts] = len(self._kernels)
             self._kernels.append(action)
-        self._action_kernel[number] = self._kernel_ids[key]
+        self._action_kernel[number] = self._kernel_ids[parts]
         self._action_factor[number] = action.factor
         self._action_tests[number] = action.kind == "test"
-        self._action_depends[number] = action.same_reward is None
+        self._action_depends[number] = action.same_reward is None or action.pays is not None
         return number
 
     def _allocate(self, rows: int, slots: int) -> None:
