@@ -167,6 +167,16 @@ class CachedMenu:
         self.__dict__.update(state)
 
 
+@dataclass(frozen=True, eq=False)
+class FixedMenu:
+    """The same actions everywhere."""
+
+    actions: tuple[Action, ...]
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        return self.actions
+
+
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
 Rule: TypeAlias = Callable[..., str]
 """An agent that does not plan: problem, situation and weight to the name of an action."""

@@ -217,9 +217,11 @@ def mixed(beliefs: Array, likelihood: Array, change: Change) -> Array:
     if isinstance(change, Sparse):
         if change.ndim == 2:
             return change.left(beliefs)
-        return moved(beliefs[:, None, :] * likelihood.T, change).sum(axis=1)
+        parts: Array = moved(beliefs[:, None, :] * likelihood.T, change)
+        return np.sum(parts, axis=1, dtype=np.float64)
     kernel: Array = np.einsum("so,ost->st", likelihood, _per_outcome(change, likelihood.shape[1]))
-    return beliefs @ kernel
+    result: Array = beliefs @ kernel
+    return result
 
 
 def expected(change: Change, outcome: int, values: Array) -> Array:

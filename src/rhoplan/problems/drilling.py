@@ -5,12 +5,10 @@ A part is sound or cracked. Tapping it is harmless and unsure; drilling tells al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, Action, Factor, Problem, Visible
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.problems.classics import check_probabilities
 
 
@@ -48,13 +46,3 @@ def drilling(
     problem = Problem("drilling", (factor,), here, menu, horizon=4)
     check_problem(problem)
     return problem
-
-
-@dataclass(frozen=True, eq=False)
-class FixedMenu:
-    """The same actions everywhere."""
-
-    actions: tuple[Action, ...]
-
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        return self.actions
