@@ -28,7 +28,8 @@ MOST_BRANCHES = 20_000
 DEEPEST = 3
 
 ROUNDED = 1e-5
-"""How far a row of probabilities in a file of others may be from summing to 1: twenty numbers of six digits, rounded."""
+"""How far a row of probabilities in a file of others may be from summing to 1: what rounding twenty numbers to six
+digits can do."""
 
 
 @dataclass

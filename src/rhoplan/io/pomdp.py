@@ -153,7 +153,7 @@ class _Reader:
         for offset, name in enumerate(found):
             if name in seen:
                 self._fault(f"{head} must have different names; '{name}' stands there twice", place + offset)
-            if len(found) > 1 and name == ":" or name == "*":
+            if name in (":", "*"):
                 self._fault(f"'{name}' cannot be the name of one of the {head}", place + offset)
             seen.add(name)
         self.names[head] = Names(head, tuple(found))

@@ -54,7 +54,8 @@ class _Written:
         places = [self._written[key] for key in keys if key in self._written]
         act, held = self._names[0].names[action], self._names[1].names[state]
         self._raise(
-            f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; they sum to {total:.10g}",
+            f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; they sum to "
+            f"{total:.10g}",
             max(places) if places else None,
         )
 

@@ -217,8 +217,8 @@ def mixed(beliefs: Array, likelihood: Array, change: Change) -> Array:
     if isinstance(change, Sparse):
         if change.ndim == 2:
             return change.left(beliefs)
-        parts: Array = moved(beliefs[:, None, :] * likelihood.T, change)
-        return np.sum(parts, axis=1, dtype=np.float64)
+        after: Array = moved(beliefs[:, None, :] * likelihood.T, change).sum(axis=1)
+        return after
     kernel: Array = np.einsum("so,ost->st", likelihood, _per_outcome(change, likelihood.shape[1]))
     result: Array = beliefs @ kernel
     return result
