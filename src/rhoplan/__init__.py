@@ -37,7 +37,12 @@ if TYPE_CHECKING:
         ProblemError,
         RhoplanError,
     )
+    from rhoplan.io.arrays import from_arrays, from_pymdp
+    from rhoplan.io.drn import read_drn
     from rhoplan.io.model_file import parse_model, read_model, write_model
+    from rhoplan.io.pomdp import read_pomdp
+    from rhoplan.io.pomdp_writer import write_pomdp
+    from rhoplan.io.pomdpx import read_pomdpx
     from rhoplan.model.check import check_problem
     from rhoplan.model.joint import seen_after
     from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -68,6 +73,11 @@ _NAMES = {
         "ProblemError",
         "RhoplanError",
     ),
+    "io.arrays": ("from_arrays", "from_pymdp"),
+    "io.drn": ("read_drn",),
+    "io.pomdp": ("read_pomdp",),
+    "io.pomdp_writer": ("write_pomdp",),
+    "io.pomdpx": ("read_pomdpx",),
     "io.model_file": ("parse_model", "read_model", "write_model"),
     "planning.certified.solve": ("Solution", "solve"),
     "agents.policy": ("ActionValue", "Decision", "decide"),

@@ -107,8 +107,8 @@ def from_pymdp(
         belief = np.outer(belief, part).ravel()
     return assembled(
         name,
-        states=tuple(",".join(map(str, place)) for place in np.ndindex(*sizes)),
-        outcomes=tuple(",".join(map(str, place)) for place in np.ndindex(*counts)),
+        states=tuple("/".join(map(str, place)) for place in np.ndindex(*sizes)),
+        outcomes=tuple("/".join(map(str, place)) for place in np.ndindex(*counts)),
         ways=ways,
         prior=belief,
         discount=discount,

@@ -67,7 +67,7 @@ class Network:
         return list(product(*(range(len(act.values)) for act in self.acts)))
 
     def act_name(self, choice: tuple[int, ...]) -> str:
-        return ",".join(act.values[value] for act, value in zip(self.acts, choice, strict=True))
+        return "/".join(act.values[value] for act, value in zip(self.acts, choice, strict=True))
 
 
 def _problem(network: Network, file: str) -> Problem:
@@ -81,7 +81,7 @@ def _problem(network: Network, file: str) -> Problem:
     check_size("the hidden states", size, file=file)
     place = _joined(first, tuple(state.before for state in hidden), sizes)
     prior = np.bincount(place, weights=chance, minlength=size).astype(float)
-    states = tuple(",".join(values) for values in product(*(state.values for state in hidden))) or ("known",)
+    states = tuple("/".join(values) for values in product(*(state.values for state in hidden))) or ("known",)
     late = [state for state in hidden if state.is_seen]
     told = [f"the first value of {state.name} is drawn: it is seen with the first outcome" for state in late]
     note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
@@ -161,7 +161,7 @@ class _Step:
     def outcome_name(self, code: int) -> str:
         sizes = tuple(len(one.values) for one in self.told)
         values = np.unravel_index(code, sizes) if sizes else ()
-        return ",".join(one.values[value] for one, value in zip(self.told, values, strict=True)) or NOTHING
+        return "/".join(one.values[value] for one, value in zip(self.told, values, strict=True)) or NOTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +205,8 @@ class PomdpxMenu(CachedMenu):
         labels = [self.label(place) for place in places]
         names = [step.outcome_name(code) for code in shown.tolist()]
         if len(targets) > 1:
-            where = [label if isinstance(label, str) else ",".join(cast("tuple[str, ...]", label)) for label in labels]
-            names = [w if name == NOTHING else f"{name},{w}" for name, w in zip(names, where, strict=True)]
+            where = [label if isinstance(label, str) else "/".join(cast("tuple[str, ...]", label)) for label in labels]
+            names = [w if name == NOTHING else f"{name}/{w}" for name, w in zip(names, where, strict=True)]
         over = [self._is_over(code, place) for code, place in zip(targets[number].tolist(), places, strict=True)]
         leads_to = tuple(END if ends else label for ends, label in zip(over, labels, strict=True))
         ways, name = step.ways(outcome.ravel(), len(codes)), self.network.act_name(choice)

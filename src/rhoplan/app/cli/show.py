@@ -46,7 +46,10 @@ def list_command(as_json: bool) -> None:
     for row in record["models"]:
         table.add_row(row["name"], row.get("about", ""))
     show_table(table)
-    out.print("A model file of your own (.yaml, .json, .toml) can stand wherever a problem is named.\n")
+    out.print(
+        "A model file of your own (.yaml, .json, .toml), or a problem file of others (.pomdp, .pomdpx, .drn), can stand "
+        "wherever a problem is named.\n"
+    )
     table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
     for name, kind in AGENTS.items():
         weight = "--weight (1)" if kind.weight is None else f"{kind.weight:g}"
@@ -67,11 +70,16 @@ def list_command(as_json: bool) -> None:
 @click.command("show")
 @problem_argument
 @click.option("--yaml", "as_yaml", is_flag=True, help="Print the problem as a model file.")
+@click.option("--format", "written", type=click.Choice(["yaml", "pomdp"]), help="Print the problem as such a file.")
 @json_option
-def show_command(problem: str, as_yaml: bool, as_json: bool) -> None:
+def show_command(problem: str, as_yaml: bool, written: str | None, as_json: bool) -> None:
     """Show what PROBLEM consists of: states, tests, commits and their numbers."""
     loaded = load_problem(problem)
-    if as_yaml:
+    if written == "pomdp":
+        from rhoplan.io.pomdp_writer import write_pomdp
+
+        click.echo(write_pomdp(loaded), nl=False)
+    elif as_yaml or written == "yaml":
         from rhoplan.io.model_file import write_model
 
         click.echo(write_model(loaded), nl=False)

@@ -52,7 +52,7 @@ def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     problem = _named("problem", source, shelf)
     from rhoplan.advice.variations import stake
 
-    text, language = source.text, source.language
+    text, language = source.text if problem.is_flat else None, source.language
     if text is None and problem.is_flat:
         from rhoplan.problems.registry import WORKED_MODELS
 
