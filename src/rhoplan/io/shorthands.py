@@ -74,8 +74,7 @@ def _from_ratios(fields: Fields, tree: Tree) -> Array:
         rule = "must be from 0 to below 1: a negative result speaks against it"
         raise fields.fault(f"{below.label} {rule}; it is {low:g}", below)
     # Each rate by itself: 1 - specificity would be 0 for a large LR+, and a result then a proof.
-    rows: Array = np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
-    return rows
+    return np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
 
 
 def _from_counts(fields: Fields, tree: Tree) -> Array:

@@ -38,6 +38,12 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
             _check_action(problem, action, where)
 
 
+def checked(problem: Problem) -> Problem:
+    """`problem`, if it is sound."""
+    check_problem(problem)
+    return problem
+
+
 def _menus(problem: Problem, most: int) -> Iterator[tuple[Visible, tuple[Action, ...]]]:
     """Visible states with their menus, the nearest to the start first. All menus of a flat problem are made of one."""
     everything: tuple[Action, ...] | None = getattr(problem.menu, "everything", None)

@@ -78,7 +78,7 @@ class Action:
     transition: Change | None = None
     pays: Change | None = None
 
-    @property
+    @cached_property
     def ends_episode(self) -> bool:
         return all(visible is END for visible in self.leads_to)
 
@@ -151,9 +151,10 @@ class CachedMenu:
         raise NotImplementedError
 
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            self._menus[visible] = self.build(visible)
-        return self._menus[visible]
+        known = self._menus.get(visible)
+        if known is None:
+            known = self._menus[visible] = self.build(visible)
+        return known
 
     @cached_property
     def _menus(self) -> dict[Visible, tuple[Action, ...]]:
@@ -238,8 +239,7 @@ class Problem:
 
         It can where the hidden state stays as it is and only commits gain; None elsewhere.
         """
-        found: Array | None = getattr(self.menu, "gains", None)
-        return found
+        return getattr(self.menu, "gains", None)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: everything but what planners keep on the problem."""

@@ -120,7 +120,8 @@ class Layout:
         index = np.array([believed.setdefault(_belief_numbers(problem), len(believed)) for problem in problems])
         first = [int(np.argmax(index == number)) for number in range(len(believed))]
         parts = self._believed([problems[place] for place in first])
-        beliefs, evidence, unsure, probability, information = (part[index] for part in parts)
+        spread = parts if len(believed) == count else tuple(part[index] for part in parts)
+        beliefs, evidence, unsure, probability, information = spread
         reward = self._rewards(problems, evidence)
         graph = copy(layout)
         graph.problem, graph.size = problems[0], count * size
