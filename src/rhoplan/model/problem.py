@@ -49,11 +49,27 @@ END = _End.END
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,).
+
+    joins: the quantities that it stands for, where several belong together (`blocks`): its states are the combinations
+    of theirs, the last varying fastest.
+    """
 
     name: str
     states: tuple[str, ...]
     prior: Array
+    joins: tuple[Factor, ...] = ()
+
+    def shares(self, belief: Array) -> dict[str, dict[str, float]]:
+        """For each quantity that this is, or stands for, the chance of its states by name, given a belief (S,)."""
+        if not self.joins:
+            return {self.name: dict(zip(self.states, belief.tolist(), strict=True))}
+        table = belief.reshape([len(one.states) for one in self.joins])
+        found = {}
+        for axis, one in enumerate(self.joins):
+            share = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+            found[one.name] = dict(zip(one.states, share.tolist(), strict=True))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
