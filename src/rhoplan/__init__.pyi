@@ -55,10 +55,17 @@ from rhoplan.errors import (
 from rhoplan.errors import (
     RhoplanError as RhoplanError,
 )
+from rhoplan.io.arrays import from_arrays as from_arrays
+from rhoplan.io.arrays import from_pymdp as from_pymdp
+from rhoplan.io.drn import read_drn as read_drn
 from rhoplan.io.model_file import parse_model as parse_model
 from rhoplan.io.model_file import read_model as read_model
 from rhoplan.io.model_file import write_model as write_model
+from rhoplan.io.pomdp import read_pomdp as read_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp as write_pomdp
+from rhoplan.io.pomdpx import read_pomdpx as read_pomdpx
 from rhoplan.model.check import check_problem as check_problem
+from rhoplan.model.joint import seen_after as seen_after
 from rhoplan.model.observe_then_commit import Commit as Commit
 from rhoplan.model.observe_then_commit import Test as Test
 from rhoplan.model.observe_then_commit import observe_then_commit as observe_then_commit

@@ -36,7 +36,9 @@ from numpy.typing import NDArray
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.errors import MissingExtra
 from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.sparse import row
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:
@@ -139,7 +141,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         taken = self._on_menu(action)
         outcome: str | None = None
         if taken is None:  # not on the menu: it shows nothing, and pays the least that the menu could have paid
-            reward = min([0.0, *(float(other.reward.min()) for other in self._menu().values())])
+            reward = min([0.0, *(float(other.worst.min()) for other in self._menu().values())])
         else:
             outcome, reward = self._take(taken)
         self._steps.append((self.action_names[action], outcome or "not on the menu", reward))
@@ -183,8 +185,9 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         reward = float(taken.reward[state])
         outcome = draw_outcome(self.np_random, taken.likelihood[state])
         if taken.transition is not None:
-            change = taken.transition if taken.transition.ndim == 2 else taken.transition[outcome]
-            self._state[taken.factor] = draw_outcome(self.np_random, change[state])
+            self._state[taken.factor] = draw_outcome(self.np_random, row(taken.transition, outcome, state))
+        if taken.pays is not None:
+            reward = float(paid(taken.pays, *(np.array([n]) for n in (outcome, state, self._state[taken.factor])))[0])
         self._visible = taken.leads_to[outcome]
         return taken.outcomes[outcome], reward
 

@@ -22,6 +22,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.sparse import numbers
 from rhoplan.planning.exact import Plan
 
 MOST_NODES = 40
@@ -195,7 +196,7 @@ def _numbers(problem: Problem) -> list[Array]:
         for action in problem.menu(problem.start):
             yield from (action.reward, action.likelihood)
             if action.transition is not None:
-                yield action.transition
+                yield numbers(action.transition)
 
     return [np.array(part) for part in parts()]
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Action, Array
+from rhoplan.model.sparse import log_sum, mixed, moved, moved_logs
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -52,7 +53,7 @@ def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
     probability = joint.sum(axis=-1)
     posterior = np.divide(joint, probability[..., None], out=np.zeros_like(joint), where=probability[..., None] > 0)
     if action.transition is not None:
-        posterior = np.einsum("nos,ost->not", posterior, _per_outcome(action))
+        posterior = moved(posterior, action.transition)
     return probability, posterior
 
 
@@ -63,10 +64,10 @@ def update_logs(logs: Array, action: Action) -> tuple[Array, Array]:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = logs[:, None, :] + np.log(action.likelihood.T)
-        probability = _log_sum(joint)
+        probability = log_sum(joint)
         posterior = np.where(np.isfinite(probability)[..., None], joint - probability[..., None], -np.inf)
         if action.transition is not None:
-            posterior = _log_sum(np.swapaxes(posterior[..., None] + np.log(_per_outcome(action)), -1, -2))
+            posterior = moved_logs(posterior, action.transition)
     return probability, posterior
 
 
@@ -86,8 +87,7 @@ def predict(beliefs: Array, action: Action) -> Array:
     """Belief (n, S) about the state after `action`, before its outcome is seen."""
     if action.transition is None:
         return beliefs
-    kernel: Array = np.einsum("so,ost->st", action.likelihood, _per_outcome(action))
-    return beliefs @ kernel
+    return mixed(beliefs, action.likelihood, action.transition)
 
 
 def information(beliefs: Array, action: Action) -> Array:
@@ -126,19 +126,3 @@ def per_nat(weight: float, unit: str) -> float:
     if unit == "bits":
         return weight / NATS_PER_BIT
     raise ValueError(f"unit of information must be nats or bits, not '{unit}'")
-
-
-def _log_sum(logs: Array) -> Array:
-    """ln of the sum of exp over the last axis."""
-    top = logs.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    result: Array = np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0]
-    return result
-
-
-def _per_outcome(action: Action) -> Array:
-    assert action.transition is not None
-    if action.transition.ndim == 3:
-        return action.transition
-    states = len(action.reward)
-    return np.broadcast_to(action.transition, (len(action.outcomes), states, states))

@@ -54,9 +54,9 @@ def initial(problem: Problem) -> Situation:
 
 
 def named_beliefs(problem: Problem, situation: Situation) -> dict[str, dict[str, float]]:
-    """For each hidden factor by name, the chance of each of its states by name."""
+    """For each hidden factor by name, the chance of each of its states by name; joined ones each by itself."""
     parts = zip(problem.factors, situation.beliefs, strict=True)
-    return {factor.name: dict(zip(factor.states, belief.tolist(), strict=True)) for factor, belief in parts}
+    return {name: shares for factor, belief in parts for name, shares in factor.shares(belief).items()}
 
 
 def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Branch, ...]:

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import Action, Ids
+from rhoplan.model.sparse import key
 
 
 class ActionTable:
     """Actions by id, in order of appearance (A of them), and a first action of each kernel.
 
     kernel, factor (A,): id of the kernel, and of the factor concerned. tests (A,): whether it is a test. depends (A,):
-    whether its reward depends on the hidden state. Arrays have room to grow: their length says nothing.
+    whether what it pays depends on the hidden state, or on chance. Arrays have room to grow: their length says nothing.
     """
 
     def __init__(self) -> None:
@@ -44,18 +45,19 @@ class ActionTable:
             self.kernel[number] = kernel
             self.factor[number] = action.factor
             self.tests[number] = len(action.outcomes) > 1
-            self.depends[number] = self.kernels[kernel].same_reward is None
+            self.depends[number] = self.kernels[kernel].same_reward is None or action.pays is not None
         return ids
 
     def _kernel_id(self, action: Action) -> int:
-        change = action.transition
-        key = (
+        change, pays = action.transition, action.pays
+        numbers = (
             action.likelihood.shape,
             action.likelihood.tobytes(),
             action.reward.tobytes(),
-            None if change is None else (change.shape, change.tobytes()),
+            None if change is None else key(change),
+            None if pays is None else key(pays),
         )
-        number = self._kernel_ids.setdefault(key, len(self.kernels))
+        number = self._kernel_ids.setdefault(numbers, len(self.kernels))
         if number == len(self.kernels):
             self.kernels.append(action)
         return number

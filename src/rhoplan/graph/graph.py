@@ -185,7 +185,7 @@ class Graph:
         return result
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
-        """Whether (m,) the rewards of the actions taken at `nodes` (m,) depend on the hidden state."""
+        """Whether (m,) what actions taken at `nodes` (m,) pay depends on the hidden state, or on chance."""
         if self.problem.is_flat:
             return np.zeros(len(nodes), dtype=bool)
         result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.visible[nodes], slots]]

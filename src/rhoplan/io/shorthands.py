@@ -49,7 +49,7 @@ def two_state_test(
         )
     fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
-        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
+        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; there are {len(states)}", tree)
     read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
     rows = read(fields, tree)
     silent = fields.probability(items[INCONCLUSIVE]) if INCONCLUSIVE in items else None

@@ -9,7 +9,9 @@ import numpy as np
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.payments import mean_payment
 from rhoplan.model.problem import END, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
+from rhoplan.model.sparse import Change, numbers, row_sums
 
 MOST_MENUS = 300
 """Menus that are looked at, the nearest to the start first."""
@@ -93,6 +95,8 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
         _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
     if action.transition is not None:
         _check_transition(action, action.transition, states, label, (*place, "transition"))
+    if action.pays is not None:
+        _check_pays(action, action.pays, states, label, (*place, "pays"))
 
 
 def _check_reward(problem: Problem, action: Action, states: tuple[str, ...], label: str, place: Field) -> None:
@@ -107,20 +111,48 @@ def _check_reward(problem: Problem, action: Action, states: tuple[str, ...], lab
         raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}", field=own)
 
 
-def _check_transition(action: Action, matrix: Array, states: tuple[str, ...], label: str, field: Field) -> None:
+def _check_transition(action: Action, change: Change, states: tuple[str, ...], label: str, field: Field) -> None:
     square = (len(states), len(states))
-    if matrix.shape not in (square, (len(action.outcomes), *square)):
-        shape = " x ".join(map(str, matrix.shape))
+    if change.shape not in (square, (len(action.outcomes), *square)):
+        shape = " x ".join(map(str, change.shape))
         raise ProblemError(
             f"transition of {label} must have a row and a column per state ({len(states)}), for all outcomes or "
             f"for each; it is {shape}",
             field=field,
         )
-    rows = matrix.reshape(-1, len(states))
-    sound = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE)
-    for row in np.flatnonzero(~sound)[:1]:
+    sums = row_sums(change)
+    sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
+    if change.ndim == 3:
+        sound |= (sums == 0) & (action.likelihood.T == 0)
+    if not (numbers(change) >= 0).all():
+        raise ProblemError(f"transition of {label} must hold probabilities; some are below 0", field=field)
+    for place in np.flatnonzero(~sound)[:1]:
         raise ProblemError(
-            f"transition of {label} must have rows that sum to 1", field=(*field, states[row % len(states)])
+            f"transition of {label} must have rows that sum to 1", field=(*field, states[place % len(states)])
+        )
+
+
+def _check_pays(action: Action, pays: Change, states: tuple[str, ...], label: str, field: Field) -> None:
+    by_outcome, by_change = (len(states), len(action.outcomes)), (len(action.outcomes), len(states), len(states))
+    if pays.shape not in (by_outcome, by_change):
+        raise ProblemError(
+            f"pays of {label} must be states x outcomes ({len(states)} x {len(action.outcomes)}), or outcomes x states "
+            f"x states; it is {' x '.join(map(str, pays.shape))}",
+            field=field,
+        )
+    if pays.ndim == 3 and action.transition is None:
+        raise ProblemError(f"pays of {label} must be states x outcomes: no state changes", field=field)
+    if action.ends_episode:
+        raise ProblemError(f"{label} ends the episode: it must pay by the state alone, without `pays`", field=field)
+    if not (np.abs(numbers(pays)) <= LARGEST_REWARD).all():
+        raise ProblemError(f"pays of {label} must be numbers, at most {LARGEST_REWARD:g} large", field=field)
+    mean = mean_payment(action.likelihood, action.transition, pays)
+    most = max(float(np.max(np.abs(numbers(pays)), initial=0.0)), 1.0)
+    for wrong in np.flatnonzero(np.abs(mean - action.reward) > ROW_SUM_TOLERANCE * most)[:1]:
+        raise ProblemError(
+            f"reward of {label} must be the mean of what it pays; in '{states[wrong]}' it is {action.reward[wrong]:g}, "
+            f"the mean {mean[wrong]:g}",
+            field=(*field, states[wrong]),
         )
 
 

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
+from rhoplan.model.payments import Payments, payments
+from rhoplan.model.sparse import Change, is_identity, numbers
 
 if TYPE_CHECKING:
     from rhoplan.model.observe_then_commit import FlatMenu
@@ -47,11 +49,27 @@ END = _End.END
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,).
+
+    joins: the quantities that it stands for, where several belong together (`blocks`): its states are the combinations
+    of theirs, the last varying fastest.
+    """
 
     name: str
     states: tuple[str, ...]
     prior: Array
+    joins: tuple[Factor, ...] = ()
+
+    def shares(self, belief: Array) -> dict[str, dict[str, float]]:
+        """For each quantity that this is, or stands for, the chance of its states by name, given a belief (S,)."""
+        if not self.joins:
+            return {self.name: dict(zip(self.states, belief.tolist(), strict=True))}
+        table = belief.reshape([len(one.states) for one in self.joins])
+        found = {}
+        for axis, one in enumerate(self.joins):
+            share = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+            found[one.name] = dict(zip(one.states, share.tolist(), strict=True))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +79,10 @@ class Action:
     reward: (S,) what it pays for each hidden state of its factor (a cost is a negative reward).
     likelihood: (S, O) probability of each outcome given the hidden state before the action.
     leads_to: the visible state after each outcome; END stops the episode.
-    transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome.
+    transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome,
+        dense or `Sparse`. The row of an outcome that a state cannot give may be empty.
+    pays: None where `reward` is what is paid; else what is, by state and outcome (S, O), or by outcome, state and the
+        state after it (O, S, S). Its mean given the state before is `reward`, which is all that plans ask for.
     """
 
     name: str
@@ -70,7 +91,8 @@ class Action:
     outcomes: tuple[str, ...]
     leads_to: tuple[Visible, ...]
     factor: int = 0
-    transition: Array | None = None
+    transition: Change | None = None
+    pays: Change | None = None
 
     @cached_property
     def ends_episode(self) -> bool:
@@ -86,13 +108,26 @@ class Action:
         """The smallest probability above zero of an outcome, or of a change of state."""
         least = float(np.min(self.likelihood, initial=1.0, where=self.likelihood > 0))
         if self.transition is not None:
-            least *= float(np.min(self.transition, initial=1.0, where=self.transition > 0))
+            chances = numbers(self.transition)
+            least *= float(np.min(chances, initial=1.0, where=chances > 0))
         return least
+
+    @cached_property
+    def pays_by_chance(self) -> Payments | None:
+        """How payments scatter around `reward`; None where it is what is paid."""
+        if self.pays is None:
+            return None
+        return payments(self.reward, self.likelihood, self.transition, self.pays)
+
+    @property
+    def worst(self) -> Array:
+        """The least (S,) that can be paid in each state."""
+        return self.reward if self.pays_by_chance is None else self.pays_by_chance.worst
 
     @property
     def preserves_hidden_state(self) -> bool:
         """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""
-        return self.transition is None or bool(np.all(self.transition == np.eye(len(self.reward))))
+        return self.transition is None or is_identity(self.transition)
 
     @property
     def kind(self) -> str:
@@ -147,6 +182,16 @@ class CachedMenu:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedMenu:
+    """The same actions everywhere."""
+
+    actions: tuple[Action, ...]
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        return self.actions
 
 
 Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]

@@ -5,12 +5,10 @@ A part is sound or cracked. Tapping it is harmless and unsure; drilling tells al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, Factor, Problem, Visible
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.problems.classics import check_probabilities
 
 
@@ -41,13 +39,3 @@ def drilling(
     menu = FixedMenu((*tests, commit("use", sound, cracked), commit("scrap", 0.0, 0.0)))
     factor = Factor("part", ("sound", "cracked"), np.array([1 - prior, prior]))
     return checked(Problem("drilling", (factor,), here, menu, horizon=4))
-
-
-@dataclass(frozen=True, eq=False)
-class FixedMenu:
-    """The same actions everywhere."""
-
-    actions: tuple[Action, ...]
-
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        return self.actions

@@ -1,4 +1,4 @@
-"""Problems by name: `tiger`, `diagnosis:n=16,k=4`, a worked model (`chest-pain`), or a model file's path.
+"""Problems by name: `tiger`, `diagnosis:n=16,k=4`, a worked model (`chest-pain`), or the path of a file.
 
 The parameters of a problem are the keyword arguments of the function that builds it; their types come from its
 signature, so a new problem is one function and one line in `PROBLEMS`. Worked models are the model files that ship
@@ -42,7 +42,7 @@ WORKED_MODELS: dict[str, Path] = {
     path.stem: path for path in sorted((Path(__file__).resolve().parent.parent / "models").glob("*.yaml"))
 }
 
-FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml")
+FILE_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".pomdp", ".pomdpx", ".drn")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def parameters(name: str) -> tuple[Parameter, ...]:
 
 
 def make(spec: str, **settings: object) -> Problem:
-    """The problem that `spec` names: a registered name with parameters, a worked model, or the path of a model file.
+    """The problem that `spec` names: a registered name with parameters, a worked model, or the path of a file.
 
     Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
     """
@@ -79,17 +79,15 @@ def make(spec: str, **settings: object) -> Problem:
         return replace(_read(WORKED_MODELS[name]), spec=name)
     if name not in PROBLEMS:
         known = f"{', '.join(PROBLEMS)}, the worked models {', '.join(WORKED_MODELS)}"
-        raise ProblemError(
-            f"there is no problem '{name}'; there are {known}, and model files ({', '.join(FILE_ENDINGS)})"
-        )
+        raise ProblemError(f"there is no problem '{name}'; there are {known}, and files ({', '.join(FILE_ENDINGS)})")
     problem = PROBLEMS[name](**_settings(name, text))
     return replace(problem, spec=spec)
 
 
 def _read(path: Path) -> Problem:
-    from rhoplan.io.model_file import read_model
+    from rhoplan.io.formats import read_problem
 
-    return read_model(path)
+    return read_problem(path)
 
 
 def with_parameter(spec: str, name: str, value: str) -> str:

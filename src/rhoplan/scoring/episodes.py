@@ -9,6 +9,7 @@ Shapes: n episodes, F factors, M slots, S states (the most any factor has), O ou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,9 @@ from rhoplan.belief.draws import draw_state, outcome_order
 from rhoplan.belief.situation import impossible
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
+from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.sparse import Change, Sparse
 from rhoplan.scoring.worlds import check_menu
 
 LARGEST_GRAPH = 400_000
@@ -65,7 +68,7 @@ class Walk:
         self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
         self._use(shared_graph(problem))
         places = zip(world.factors, problem.factors, strict=True)
-        self.state_places = [np.array([mine.states.index(s) for s in theirs.states]) for theirs, mine in places]
+        self.state_places = [_places(mine.states, theirs.states) for theirs, mine in places]
 
     def chunk(self, seed: int, first: int, last: int) -> Episodes:
         """Episodes `first` to `last` (not included) of `seed`."""
@@ -128,7 +131,8 @@ class Walk:
     def _commit(self, log: Log, menu: WorldMenu, walkers: Ids, commits: Ids, nodes: Ids, states: Ids) -> None:
         if walkers.size:
             held = states[walkers, menu.ending_factor[commits]]
-            self._fear(log, walkers, nodes, menu.ending_factor[commits], menu.ending_reward[commits])
+            rewards = menu.ending_reward[commits]
+            self._fear(log, walkers, nodes, menu.ending_factor[commits], rewards, np.ones_like(rewards))
             log.pay(walkers, menu.ending_reward[commits, held])
             log.count(walkers, menu.ending_tallies[:, commits, held])
             if len(self.world.factors) == 1:
@@ -151,21 +155,23 @@ class Walk:
         held = states[walkers, factors]
         row = menu.cumulative[slots, held]
         risky = np.flatnonzero(menu.is_risky[slots])
-        self._fear(log, walkers[risky], nodes, factors[risky], menu.reward[slots[risky]])
+        self._fear(log, walkers[risky], nodes, factors[risky], menu.worst[slots[risky]], menu.chance[slots[risky]])
         outcomes = menu.order[slots, held, (uniforms[:, None] >= row).sum(axis=1)]
         drawn[walkers] += row[:, 0] < 1.0
-        log.pay(walkers, menu.reward[slots, held])
+        paid_now = menu.reward[slots, held]
         log.tests[walkers] += menu.is_test[slots]
         log.count(walkers, menu.tallies[:, slots, held, outcomes])
-        for slot, (order, cumulative) in menu.changes.items():
+        for slot, change in menu.changes.items():
             taken = np.flatnonzero(slots == slot)
-            if not taken.size:
-                continue
-            chosen, place = walkers[taken], (outcomes[taken], held[taken])
-            chance = cumulative[place]
-            now = (streams.uniforms(chosen, drawn[chosen])[:, None] >= chance).sum(axis=1)
-            states[chosen, factors[taken]] = order[(*place, now)]
-            drawn[chosen] += chance[:, 0] < 1.0
+            if taken.size:
+                chosen = walkers[taken]
+                after, was_drawn = change(outcomes[taken], held[taken], streams.uniforms(chosen, drawn[chosen]))
+                states[chosen, factors[taken]] = after
+                drawn[chosen] += was_drawn
+        for slot, pays in menu.pays.items():
+            taken = np.flatnonzero(slots == slot)
+            paid_now[taken] = pays(outcomes[taken], held[taken], states[walkers[taken], factors[taken]])
+        log.pay(walkers, paid_now)
         targets = self.graph.next[nodes[walkers], slots, outcomes]
         impossibles = np.flatnonzero((targets < 0) & (self.graph.probability[nodes[walkers], slots, outcomes] <= 0))
         if impossibles.size:
@@ -176,12 +182,12 @@ class Walk:
         nodes[walkers[targets >= 0]] = targets[targets >= 0]
         return np.flatnonzero(targets < 0)
 
-    def _fear(self, log: Log, walkers: Ids, nodes: Ids, factors: Ids, rewards: Array) -> None:
-        """Tell `log` what actions that pay `rewards` (n, S) by the state of `factors` (n,) could pay at most badly."""
+    def _fear(self, log: Log, walkers: Ids, nodes: Ids, factors: Ids, rewards: Array, chance: Array) -> None:
+        """Tell `log` that actions may pay `rewards` (n, S), with `chance` (n, S), by the state of `factors` (n,)."""
         for factor in np.unique(factors):
             chosen, places = np.flatnonzero(factors == factor), self.state_places[factor]
             beliefs = self.graph.beliefs(nodes[walkers[chosen]], int(factor))[:, places]
-            log.fear(walkers[chosen], rewards[chosen, : len(places)], beliefs)
+            log.fear(walkers[chosen], rewards[chosen, : len(places)], beliefs * chance[chosen, : len(places)])
 
     def _log_scores(self, nodes: Ids, states: Ids) -> Array:
         if not self.problem.is_flat:
@@ -205,9 +211,10 @@ class WorldMenu:
     """The world's side of the agent's menu in one visible state, as arrays over slots and the world's states.
 
     factor (M,), reward (M, S), cumulative and order (M, S, O): outcomes, as the agent numbers them, in the order in
-    which `draws` takes them. is_risky (M,): whether the reward depends on the state. changes: for slots that change the
-    state, the states after it by outcome and state, in the order in which they are drawn, and the cumulative chance,
-    both (O, S, S). tallies (T, M, S, O). For ending actions:
+    which `draws` takes them. worst, chance (M, S): the least that may be paid in a state, and how probable that is.
+    is_risky (M,): whether the payment depends on the state, or on chance. changes: for slots that change the state, how
+    it is drawn (`Drawing`). pays: for slots that pay by more than the state, what they do. tallies (T, M, S, O). For
+    ending actions:
     ending_factor (E,), ending_reward and ending_best (E, S), ending_tallies (T, E, S).
     """
 
@@ -221,12 +228,14 @@ class WorldMenu:
         self.reward = np.zeros((len(going), states))
         self.cumulative = np.ones((len(going), states, outcomes))
         self.order = np.zeros((len(going), states, outcomes), dtype=np.int64)
-        self.changes: dict[int, tuple[Ids, Array]] = {}
+        self.worst, self.chance = np.zeros((len(going), states)), np.ones((len(going), states))
+        self.changes: dict[int, Drawing] = {}
+        self.pays: dict[int, Callable[[Ids, Ids, Ids], Array]] = {}
         self.is_test = np.array([action.kind == "test" for action in going], dtype=np.int64)
         self.tallies = np.zeros((len(world.tallies), len(going), states, outcomes))
         for slot, action in enumerate(going):
             self._fill(slot, action, theirs[action.name], world)
-        self.is_risky = np.array([np.ptp(theirs[action.name].reward) > 0 for action in going], dtype=bool)
+        self.is_risky = np.array([_is_risky(theirs[action.name]) for action in going], dtype=bool)
         self.ending_factor = np.array([theirs[action.name].factor for action in ending], dtype=np.int64)
         self.ending_reward = np.full((len(ending), states), -np.inf)
         self.ending_tallies = np.zeros((len(world.tallies), len(ending), states))
@@ -246,14 +255,35 @@ class WorldMenu:
         self.reward[slot, :states] = theirs.reward
         self.cumulative[slot, :states, :outcomes] = cumulative
         self.order[slot, :states, :outcomes] = place[order]
+        self.worst[slot, :states] = theirs.worst
+        number = np.argsort(place)  # the world's number of an outcome, by the agent's
         if theirs.transition is not None:
-            rows = np.empty((outcomes, states, states))
-            rows[place] = theirs.transition  # the agent's numbering of outcomes
-            order, cumulative = outcome_order(rows.reshape(-1, states))
-            self.changes[slot] = order.reshape(rows.shape), cumulative.reshape(rows.shape)
+            self.changes[slot] = Drawing(theirs.transition, number)
+        if theirs.pays is not None:
+            scatter, pays = theirs.pays_by_chance, theirs.pays
+            assert scatter is not None
+            self.chance[slot, :states] = scatter.worst_chance
+            self.pays[slot] = lambda outcome, before, after: paid(pays, number[outcome], before, after)
         for row, tally in enumerate(world.tallies.values()):
             counts = tally.counts(theirs, names)
             self.tallies[row, slot, :states, place] = counts.T
+
+
+class Drawing:
+    """How states after an action are drawn. number (O,): the world's number of an outcome, by the agent's."""
+
+    def __init__(self, change: Change, number: Ids) -> None:
+        self.change, self.number = change, number
+        self._dense = None if isinstance(change, Sparse) else outcome_order(change.reshape(-1, change.shape[-1]))
+
+    def __call__(self, outcome: Ids, before: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
+        """States (k,) after those `before` (k,), and whether a number (k,) was needed to draw them."""
+        row = before if self.change.ndim == 2 else self.number[outcome] * self.change.shape[-1] + before
+        if isinstance(self.change, Sparse):
+            return self.change.drawn(row, uniforms)
+        assert self._dense is not None
+        order, cumulative = self._dense[0], self._dense[1][row]
+        return order[row, (uniforms[:, None] >= cumulative).sum(axis=1)], cumulative[:, 0] < 1.0
 
 
 class Log:
@@ -299,6 +329,16 @@ class Log:
         self.worst_possible = np.minimum(self.worst_possible, self.worst_paid)
         columns = {name: getattr(self, name) for name in Episodes.__dataclass_fields__ if name != "log_score"}
         return Episodes(**{**columns, "log_score": log_score, "tallies": tallies})
+
+
+def _is_risky(action: Action) -> bool:
+    return action.pays is not None or bool(np.ptp(action.reward) > 0)
+
+
+def _places(mine: tuple[str, ...], theirs: tuple[str, ...]) -> Ids:
+    """Where each of the world's states is among the agent's."""
+    place = {state: number for number, state in enumerate(mine)}
+    return np.array([place[state] for state in theirs])
 
 
 class Streams:

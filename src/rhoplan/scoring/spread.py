@@ -8,8 +8,9 @@ factors are independent, and cases that meet have the same belief; therefore thi
 
 The variance is kept as one number, the expected variance *within* places. An action with reward r adds its own variance
 and twice its covariance with the pay so far; an outcome that tells cases apart takes out what is between them; cases
-that meet put it in again. At the end the variance between the places where cases ended comes on top. Only differences
-are squared, so neither a large common part nor a giant reward of no probability costs a digit.
+that meet put it in again. Where an action pays by its outcome and the state after it (`Action.pays`), that is one more
+variance, and the outcome tells about it. At the end the variance between the places where cases ended comes on top.
+Only differences are squared, so neither a large common part nor a giant reward of no probability costs a digit.
 
 Shapes: n places, m acts, p parts (an act that goes on, and an outcome), F factors, S states (the most any factor has).
 """
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.model.sparse import moved_each
 from rhoplan.scoring.worlds import Ending, World
 
 
@@ -62,7 +64,10 @@ class Paid:
         for action, factor, found in graph.kernels(truth[depends], slot[depends]) if depends.size else ():
             places = depends[found]
             around = action.reward - reward[places][:, None]
-            self._vary(graph.beliefs(truth[places], factor), row[places], mass[places], factor, around)
+            beliefs, chance = graph.beliefs(truth[places], factor), action.pays_by_chance
+            self._vary(beliefs, row[places], mass[places], factor, around)
+            if chance is not None:
+                self._within += float(mass[places] @ (beliefs @ chance.variance))
             apart = np.zeros((len(row), *self._shape)) if apart is None else apart
             apart[places, factor, : around.shape[1]] += around
         self._mean, self._apart = self._mean[row] + reward, apart
@@ -79,13 +84,23 @@ class Paid:
             held = self._apart[places, factor, :states]
             belief = self.world.graph.beliefs(truth[act[places]], factor) * action.likelihood[:, outcome[places]].T
             belief /= belief.sum(axis=1, keepdims=True)
+            if isinstance(action.pays, np.ndarray) and action.pays.ndim == 2:
+                held = held + action.pays[:, outcome[places]].T - action.reward
             told = (belief * held).sum(axis=1)
-            self._mean[places] += told
-            held = held - told[:, None]
             if action.transition is not None:
-                change = np.broadcast_to(action.transition, (len(action.outcomes), states, states))[outcome[places]]
-                after = np.einsum("ps,pst->pt", belief, change)
-                held = np.einsum("ps,pst->pt", belief * held, change) / np.where(after > 0, after, 1.0)
+                after = moved_each(belief, action.transition, outcome[places])
+                chance = action.pays_by_chance
+                if chance is None or chance.by_change is None:
+                    shares = moved_each(belief * (held - told[:, None]), action.transition, outcome[places])
+                else:  # what the change paid tells about the state after it
+                    shares = moved_each(belief * (held - action.reward), action.transition, outcome[places])
+                    shares = shares + moved_each(belief, chance.by_change, outcome[places])
+                    told = shares.sum(axis=1)
+                    shares = shares - after * told[:, None]
+                held = shares / np.where(after > 0, after, 1.0)
+            else:
+                held = held - told[:, None]
+            self._mean[places] += told
             self._apart[places, factor, :states] = held
         self._within -= float(mass @ (self._mean - before) ** 2)
 

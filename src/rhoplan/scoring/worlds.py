@@ -22,6 +22,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem, Visible
+from rhoplan.model.sparse import permuted
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +129,17 @@ class TranslatedMenu(CachedMenu):
 
     def _translated(self, mine: Action, other: Action) -> Action:
         order = self.orders[mine.factor]
-        columns = [other.outcomes.index(outcome) for outcome in mine.outcomes]
-        change = other.transition
+        columns = np.array([other.outcomes.index(outcome) for outcome in mine.outcomes])
+        change, pays = other.transition, other.pays
         if change is not None:
-            change = change[..., order[:, None], order] if change.ndim == 2 else change[columns][:, order][:, :, order]
-        return replace(
-            mine, reward=other.reward[order], likelihood=other.likelihood[order][:, columns], transition=change
-        )
+            change = permuted(change, columns, order)
+        if pays is not None:
+            if isinstance(pays, np.ndarray) and pays.ndim == 2:
+                pays = pays[order][:, columns]
+            else:
+                pays = permuted(pays, columns, order)
+        likelihood = other.likelihood[order][:, columns]
+        return replace(mine, reward=other.reward[order], likelihood=likelihood, transition=change, pays=pays)
 
 
 def check_world(problem: Problem, world: Problem) -> None:

@@ -66,7 +66,8 @@ def serve_command(
 def open_model(text: str) -> Source:
     """What the page shows for a MODEL of the command line: a file's text, or a name; errors are found here."""
     from rhoplan.app.serve.sources import Source, check_name
-    from rhoplan.io.model_file import LANGUAGES
+    from rhoplan.io.foreign import read_text
+    from rhoplan.io.formats import FORMATS
     from rhoplan.problems.registry import FILE_ENDINGS, make
 
     make(text)
@@ -74,7 +75,7 @@ def open_model(text: str) -> Source:
         return Source(text)
     path = Path(text)
     check_name(path.stem)
-    return Source(path.stem, path.read_bytes().decode("utf-8-sig"), LANGUAGES[path.suffix.lower()])
+    return Source(path.stem, read_text(path), FORMATS[path.suffix.lower()])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -42,7 +42,10 @@ def list_command(as_json: bool) -> None:
     show_rows(["problem", "what it is", "parameters (name=default)"], problems, title="Problems")
     models = [[row["name"], row.get("about", "")] for row in record["models"]]
     show_rows(["model", "what it is"], models, title="Worked models")
-    out.print("A model file of your own (.yaml, .json, .toml) can stand wherever a problem is named.\n")
+    out.print(
+        "A model file of your own (.yaml, .json, .toml), or a problem file of others (.pomdp, .pomdpx, .drn), can "
+        "stand wherever a problem is named.\n"
+    )
     agents = [
         [
             name,
@@ -62,11 +65,16 @@ def list_command(as_json: bool) -> None:
 @click.command("show")
 @problem_argument
 @click.option("--yaml", "as_yaml", is_flag=True, help="Print the problem as a model file.")
+@click.option("--format", "written", type=click.Choice(["yaml", "pomdp"]), help="Print the problem as such a file.")
 @json_option
-def show_command(problem: str, as_yaml: bool, as_json: bool) -> None:
+def show_command(problem: str, as_yaml: bool, written: str | None, as_json: bool) -> None:
     """Show what PROBLEM consists of: states, tests, commits and their numbers."""
     loaded = load_problem(problem)
-    if as_yaml:
+    if written == "pomdp":
+        from rhoplan.io.pomdp_writer import write_pomdp
+
+        click.echo(write_pomdp(loaded), nl=False)
+    elif as_yaml or written == "yaml":
         from rhoplan.io.model_file import write_model
 
         click.echo(write_model(loaded), nl=False)

@@ -122,7 +122,8 @@ class Asked:
 def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem, source = asked.problem, asked.source
-    text, flat = source.text, problem.is_flat
+    flat = problem.is_flat
+    text = source.text if flat else None
     if text is None and flat:
         shipped = WORKED_MODELS.get(source.name)
         text = shipped.read_text(encoding="utf-8") if shipped else write_model(problem)

@@ -89,9 +89,9 @@ def build(source: Source) -> Problem:
         from rhoplan.problems.registry import make
 
         return make(source.name)
-    from rhoplan.io.model_file import parse_model
+    from rhoplan.io.formats import parse_problem
 
-    return parse_model(source.text, file=source.name, language=source.language)
+    return parse_problem(source.text, file=source.name, language=source.language)
 
 
 def work(connection: Connection, settings: Settings) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.sparse import expected
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey
@@ -93,8 +94,7 @@ def _known_worth(action: Action, places: dict[Visible, int], values: Array, disc
         if target is not END:
             after = values[places[target]]
             if action.transition is not None:
-                change = action.transition if action.transition.ndim == 2 else action.transition[outcome]
-                after = change @ after
+                after = expected(action.transition, outcome, after)
             total = total + discount * action.likelihood[:, outcome] * after
     return total
 

@@ -12,13 +12,18 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rhoplan.errors import LimitError
 from rhoplan.graph.menu import VisibleMenu
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.sparse import as_dense, key
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model
 
 LOOK_AROUND = 256
 """How many visible states around the root are explored before a search begins; the others wait until it meets them."""
+
+MOST_MOVES = 20_000_000
+"""Numbers of one action's changes of state that are written out for the kernels: 320 MB with their sums."""
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -116,9 +121,8 @@ class SearchModel:
 
     def _place(self, action: Action) -> list[int]:
         """Where reward, likelihood, cumulative likelihood and transition (-1: none) of `action` stand."""
-        parts = (action.reward, action.likelihood, action.transition)
-        key = tuple(b"" if part is None else repr(part.shape).encode() + part.tobytes() for part in parts)
-        if key not in self._places:
+        parts = tuple(key(part) for part in (action.reward, action.likelihood, action.transition))
+        if parts not in self._places:
             likelihood = action.likelihood
             places = [
                 self._numbers.extend(rows.ravel()) for rows in (action.reward, likelihood.T, cumulative(likelihood))
@@ -126,10 +130,16 @@ class SearchModel:
             if action.transition is None:
                 places.append(-1)
             else:
-                moves = np.broadcast_to(action.transition, (likelihood.shape[1], len(likelihood), len(likelihood)))
+                size = len(likelihood) * likelihood.size
+                if size > MOST_MOVES:
+                    raise LimitError(
+                        f"'{self.problem.name}' changes state in {size:,} ways by '{action.name}': tree search keeps "
+                        f"at most {MOST_MOVES:,}; take planner exact"
+                    )
+                moves = as_dense(action.transition, likelihood.shape[1])
                 places.append(self._numbers.extend(np.stack([moves, cumulative(moves)]).ravel()))
-            self._places[key] = places
-        return self._places[key]
+            self._places[parts] = places
+        return self._places[parts]
 
 
 def cumulative(rows: Array) -> Array:

@@ -1,0 +1,120 @@
+"""A problem from the ways its actions can go, as files and arrays of others give them: one hidden factor, one place.
+
+Others have no END: they let an episode end in states that pay nothing and are never left. Where an outcome tells that
+such a state is reached, it leads to END here; nothing that can still happen is worth anything, so no value changes.
+
+Shapes: S hidden states, O outcomes, E ways in which an action can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.check import check_problem
+from rhoplan.model.joint import Ways
+from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem
+
+HERE = "here"
+"""The one visible state of a problem without places."""
+
+MOST_BRANCHES = 20_000
+"""Beliefs that one decision looks at, at most, with the look-ahead that is taken when nobody asks for another."""
+
+DEEPEST = 3
+
+ROUNDED = 1e-5
+"""How far a row of probabilities in a file of others may be from summing to 1: what rounding twenty numbers to six
+digits can do."""
+
+
+@dataclass
+class Rounding:
+    """Rows that were divided by their sum because they were printed with few digits: how many, and how far off."""
+
+    rows: int = 0
+    most: float = 0.0
+
+    def normalised(self, rows: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Rows (n, k) divided by their sums, and which (n,) cannot be: below 0, or further than ROUNDED from 1."""
+        sums = rows.sum(axis=1)
+        off = np.abs(sums - 1)
+        wrong = ~(off <= ROUNDED) | (rows < 0).any(axis=1)
+        few = (off > 1e-12) & ~wrong
+        if few.any():
+            self.rows += int(few.sum())
+            self.most = max(self.most, float(off[few].max()))
+        return rows / np.where(few, sums, 1.0)[:, None], wrong
+
+    @property
+    def note(self) -> str:
+        if not self.rows:
+            return ""
+        count = "1 row of probabilities" if self.rows == 1 else f"{self.rows:,} rows of probabilities"
+        return f"{count} printed with few digits, off 1 by {self.most:.1g} at most, divided by their sums"
+
+
+def assembled(
+    name: str,
+    *,
+    states: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    ways: Mapping[str, Ways],
+    prior: Array,
+    discount: float,
+    note: str = "",
+    spec: str = "",
+) -> Problem:
+    """The problem with one hidden factor whose actions go `ways`, by name, whatever the situation."""
+    check_discount(discount)
+    sinks = _sinks(list(ways.values()))
+    actions = tuple(_action(action, one, outcomes, sinks) for action, one in ways.items())
+    problem = Problem(
+        name,
+        (Factor("state", states, prior),),
+        HERE,
+        FixedMenu(actions),
+        horizon=default_horizon(actions),
+        discount=discount,
+        note=note,
+        spec=spec,
+    )
+    check_problem(problem)
+    return problem
+
+
+def default_horizon(actions: tuple[Action, ...]) -> int:
+    """The look-ahead for a menu such as `actions`: as deep as a decision stays small."""
+    branches = sum(len(action.outcomes) for action in actions)
+    return max(depth for depth in range(1, DEEPEST + 1) if depth == 1 or branches**depth <= MOST_BRANCHES)
+
+
+def check_discount(discount: float) -> None:
+    if not 0 < discount <= 1:
+        raise ProblemError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+
+
+def _sinks(ways: list[Ways]) -> NDArray[np.bool_]:
+    """Whether (S,) a state is never left, pays nothing and shows nothing that another such state does not show."""
+    sinks = np.ones(ways[0].states, dtype=bool)
+    for one in ways:
+        sinks[one.before[(one.before != one.after) | (one.pays != 0)]] = False
+    found = np.flatnonzero(sinks)
+    for one in ways:
+        shown = one.likelihood[found]
+        if len(found) and not np.all(shown == shown[0]):
+            return np.zeros_like(sinks)
+    return sinks
+
+
+def _action(name: str, ways: Ways, outcomes: tuple[str, ...], sinks: NDArray[np.bool_]) -> Action:
+    action = ways.action(name, outcomes, (HERE,) * len(outcomes))
+    goes_on = np.zeros(len(outcomes), dtype=bool)
+    goes_on[ways.outcome[~sinks[ways.after]]] = True
+    if not sinks.any() or sinks.all() or (action.pays is not None and not goes_on.any()):
+        return action
+    return replace(action, leads_to=tuple(HERE if on else END for on in goes_on))

@@ -1,0 +1,264 @@
+"""Storm's explicit `.drn` files of POMDPs: states one by one, each with its observation, its actions and where they lead.
+
+    @type: POMDP
+    @reward_models
+    reward
+    @nr_states
+    2
+    @model
+    state 0 {3} [0] init
+        action listen [-1]
+            0 : 0.5
+            1 : 1/2
+
+An observation belongs to a state, and states that share it have the same actions: it is the visible state here, and what
+is hidden is which of its states one is in. An observation whose states are never left and pay nothing is END. The file
+has no discount: it is 1.
+
+Shapes: S states, E ways in which an action can go.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rhoplan.errors import ModelFileError, ProblemError
+from rhoplan.io.assemble import Rounding, default_horizon
+from rhoplan.io.foreign import check_size, read_text
+from rhoplan.model.check import check_problem
+from rhoplan.model.joint import Ways
+from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
+
+STATE = re.compile(r"state\s+(\d+)\s*(?:\{([^}]*)\})?\s*(?:!\S+)?\s*(?:\[([^\]]*)\])?\s*(.*)")
+ACTION = re.compile(r"action\s+(\S+)\s*(?:\[([^\]]*)\])?\s*")
+BRANCH = re.compile(r"(\d+)\s*:\s*(\S+)")
+
+
+def read_drn(path: Path | str) -> Problem:
+    """The problem in the `.drn` file at `path`."""
+    return parse_drn(read_text(path), file=str(path))
+
+
+def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
+    """The problem that `text` describes in Storm's format; `file` is what errors call it."""
+    reader = _Reader(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        reader.line = number
+        reader.read(line.partition("//")[0].strip())
+    states = reader.finished()
+    starts = [number for number, state in enumerate(states) if "init" in state.labels]
+    if len(starts) != 1:
+        raise ModelFileError(f"one state must be labelled init; there are {len(starts)}", file=file)
+    menu = DrnMenu(tuple(states))
+    start = states[starts[0]].seen
+    prior = np.eye(1, len(states), starts[0]).ravel()
+    factor = Factor("state", tuple(str(number) for number in range(len(states))), prior)
+    name = Path(file).name.removesuffix(".drn")
+    try:
+        problem = Problem(
+            name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=reader.note, spec=file
+        )
+        check_problem(problem)
+    except ModelFileError:
+        raise
+    except ProblemError as error:
+        raise ModelFileError(error.message, file=file, field=error.field) from None
+    return problem
+
+
+@dataclass
+class Choice:
+    """One action in one state: what it pays, and where it leads with which probability."""
+
+    name: str
+    pays: float
+    line: int
+    branches: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass
+class State:
+    """A state, its observation, what being there pays, its labels and its actions."""
+
+    seen: str
+    pays: float
+    labels: tuple[str, ...]
+    line: int
+    choices: list[Choice] = field(default_factory=list)
+
+    def is_sink(self, number: int) -> bool:
+        """Whether it is never left and pays nothing."""
+        return not self.pays and all(not one.pays and one.branches.keys() == {number} for one in self.choices)
+
+
+class _Reader:
+    """Takes a file line by line."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.line = file, 0
+        self.rounding = Rounding()
+        self._states: list[State] = []
+        self._section = ""
+        self._said: dict[str, str] = {}
+
+    @property
+    def note(self) -> str:
+        models = self._said.get("reward_models", "").split()
+        told = [f"rewards are those of {models[0]}, of {len(models)} in the file"] if len(models) > 1 else []
+        told += [] if models else ["the file has no rewards: every plan is worth 0"]
+        return "; ".join([*told, *([self.rounding.note] if self.rounding.note else [])])
+
+    def read(self, line: str) -> None:
+        if line.startswith("@"):
+            self._section, _, value = line[1:].partition(":")
+            self._said[self._section] = value.strip()
+        elif not line:
+            return
+        elif self._section != "model":
+            self._said[self._section] = f"{self._said.get(self._section, '')} {line}".strip()
+        elif line.startswith("state"):
+            self._state(line)
+        elif line.startswith("action"):
+            self._action(line)
+        else:
+            self._branch(line)
+
+    def finished(self) -> list[State]:
+        if self._said.get("type", "").upper() != "POMDP":
+            self._fault(f"@type must be POMDP; it is '{self._said.get('type', '')}'", None)
+        if self._said.get("parameters"):
+            self._fault(f"a problem must have no parameters; it has {self._said['parameters']}", None)
+        count = self._said.get("nr_states", "")
+        if not self._states or (count and count != str(len(self._states))):
+            self._fault(f"@nr_states must be the number of states, {len(self._states)}; it is '{count}'", None)
+        for number, state in enumerate(self._states):
+            if not state.choices:
+                self._fault(f"state {number} must have an action; it has none", state.line)
+            for choice in state.choices:
+                self._check(number, choice)
+        self._check_alike()
+        check_size("the states of all observations", len(self._states) * len({s.seen for s in self._states}),
+                   file=self.file)  # fmt: skip
+        return self._states
+
+    def _state(self, line: str) -> None:
+        found = STATE.fullmatch(line)
+        if not found or int(found[1]) != len(self._states):
+            self._fault(f"expected 'state {len(self._states)} {{observation}} [reward] labels'; found '{line}'")
+        if found[2] is None:
+            self._fault(f"state {found[1]} must have an observation in braces")
+        labels = tuple(found[4].split())
+        self._states.append(State(found[2].strip(), self._reward(found[3]), labels, self.line))
+
+    def _action(self, line: str) -> None:
+        found = ACTION.fullmatch(line)
+        if not found or not self._states:
+            self._fault(f"expected 'action name [reward]'; found '{line}'")
+        choices = self._states[-1].choices
+        name = found[1].strip("()") or found[1]
+        if any(choice.name == name for choice in choices):
+            name = f"{name}-{len(choices)}"
+        choices.append(Choice(name, self._reward(found[2]), self.line))
+
+    def _branch(self, line: str) -> None:
+        found = BRANCH.fullmatch(line)
+        if not found or not self._states or not self._states[-1].choices:
+            self._fault(
+                f"expected 'state {len(self._states)} ...', an action, or 'state : probability'; found '{line}'"
+            )
+        branches = self._states[-1].choices[-1].branches
+        target = int(found[1])
+        branches[target] = branches.get(target, 0.0) + self._number(found[2])
+
+    def _reward(self, text: str | None) -> float:
+        return self._number(text.split(",")[0].strip()) if text and text.strip() else 0.0
+
+    def _number(self, text: str) -> float:
+        top, slash, bottom = text.partition("/")
+        try:
+            found = float(top) / float(bottom) if slash else float(text)
+        except (ValueError, ZeroDivisionError):
+            found = np.nan
+        if not np.isfinite(found):
+            self._fault(f"expected a number; found '{text}'")
+        return found
+
+    def _check(self, number: int, choice: Choice) -> None:
+        """The branches of `choice` as probabilities that sum to 1."""
+        numbers = np.array([list(choice.branches.values())])
+        rows, wrong = self.rounding.normalised(numbers)
+        if not choice.branches or wrong[0]:
+            self._fault(
+                f"action '{choice.name}' of state {number} must have probabilities that sum to 1; they sum to "
+                f"{numbers.sum():.10g}",
+                choice.line,
+            )
+        for target, chance in zip(list(choice.branches), rows[0].tolist(), strict=True):
+            if target >= len(self._states):
+                self._fault(f"expected a state below {len(self._states)}; found {target}", choice.line)
+            choice.branches[target] = chance
+        for target in [target for target, chance in choice.branches.items() if chance == 0]:
+            del choice.branches[target]
+
+    def _check_alike(self) -> None:
+        first: dict[str, int] = {}
+        for number, state in enumerate(self._states):
+            other = self._states[first.setdefault(state.seen, number)]
+            mine, theirs = ([choice.name for choice in one.choices] for one in (state, other))
+            if mine != theirs:
+                self._fault(
+                    f"states that share an observation must have the same actions; state {number} has "
+                    f"{', '.join(mine)}, state {first[state.seen]} {', '.join(theirs)}",
+                    state.line,
+                )
+
+    def _fault(self, message: str, line: int | None = -1) -> NoReturn:
+        raise ModelFileError(message, file=self.file, line=self.line if line == -1 else line)
+
+
+@dataclass(frozen=True, eq=False)
+class DrnMenu(CachedMenu):
+    """The actions that go with each observation. Of states with another observation nothing is asked: they stay."""
+
+    states: tuple[State, ...]
+
+    @cached_property
+    def _over(self) -> set[str]:
+        """Observations after which nothing can happen any more."""
+        alive = {state.seen for number, state in enumerate(self.states) if not state.is_sink(number)}
+        return {state.seen for state in self.states} - alive
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        inside = [number for number, state in enumerate(self.states) if state.seen == visible]
+        return tuple(self._action(place, inside) for place in range(len(self.states[inside[0]].choices)))
+
+    def _action(self, place: int, inside: list[int]) -> Action:
+        branches = [
+            (number, target, chance)
+            for number in inside
+            for target, chance in self.states[number].choices[place].branches.items()
+        ]
+        seen = list(dict.fromkeys(self.states[target].seen for _, target, _ in branches))
+        numbers = {observation: number for number, observation in enumerate(seen)}
+        others = np.setdiff1d(np.arange(len(self.states)), inside)
+        before = np.array([number for number, _, _ in branches])
+        after = np.array([target for _, target, _ in branches])
+        outcome = np.array([numbers[self.states[target].seen] for target in after.tolist()])
+        paid = {number: self.states[number].pays + self.states[number].choices[place].pays for number in inside}
+        ways = Ways(
+            len(self.states),
+            len(seen),
+            np.concatenate([before, others]),
+            np.concatenate([outcome, np.zeros_like(others)]),
+            np.concatenate([after, others]),
+            np.concatenate([np.array([chance for _, _, chance in branches]), np.ones(len(others))]),
+            np.concatenate([[paid[number] for number in before.tolist()], np.full(len(others), paid[inside[0]])]),
+        )
+        leads_to = tuple(END if observation in self._over else observation for observation in seen)
+        return ways.action(self.states[inside[0]].choices[place].name, tuple(seen), leads_to)

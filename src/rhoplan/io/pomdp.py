@@ -1,0 +1,316 @@
+"""Cassandra's `.pomdp` files: the grammar, whole, with faults that name file, line and what was expected.
+
+    discount: 0.95
+    values: reward                     # or cost
+    states: left right                 # names, or how many
+    actions: listen open
+    observations: 2
+    start: uniform                     # probabilities, a state, `start include: left`, `start exclude: left`
+    T: listen identity                 # T: action : from : to p    T: action : from  row    T: action  matrix
+    O: listen : left 0.85 0.15         # O: action : to : seen p    O: action : to  row      O: action  matrix
+    R: open : left : * : * -100        # R: action : from : to : seen r, or rows and matrices of the last ones
+
+A name, its number, or `*` for all may stand in every place; `uniform`, `identity` and `reset` for probabilities; line
+breaks anywhere; what comes later overrides what came before. `pomdp_tables` holds what the lines say.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from rhoplan.errors import ModelFileError, ProblemError
+from rhoplan.io.assemble import Rounding, assembled
+from rhoplan.io.foreign import read_text
+from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
+from rhoplan.model.problem import Array, Problem
+
+HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
+
+
+def read_pomdp(path: Path | str) -> Problem:
+    """The problem in the `.pomdp` file at `path`."""
+    return parse_pomdp(read_text(path), file=str(path))
+
+
+def parse_pomdp(text: str, *, file: str = "problem.pomdp") -> Problem:
+    """The problem that `text` describes in Cassandra's format; `file` is what errors call it."""
+    return _Reader(text, file).problem()
+
+
+class _Reader:
+    """Words of the text from the place `at` on."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.words: list[str] = []
+        counts = []
+        for line in text.splitlines():
+            words = line.partition("#")[0].replace(":", " : ").split()
+            self.words += words
+            counts.append(len(words))
+        self._ends = list(accumulate(counts))
+        self.at = 0
+        self.discount: float | None = None
+        self.sign = 1.0
+        self.names: dict[str, Names] = {}
+        self.prior: Array | None = None
+        self.rounding = Rounding()
+        self._tables: tuple[Transitions, Observations, Rewards] | None = None
+
+    def problem(self) -> Problem:
+        while self.at < len(self.words):
+            self._statement()
+        for head in ("discount", "states", "actions", "observations"):
+            if head not in self.names and not (head == "discount" and self.discount is not None):
+                raise ModelFileError(f"the file must say '{head}:'; it does not", file=self.file)
+        assert self.discount is not None
+        moves, shows, pays = self.tables
+        states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
+        prior = self._start()
+        ways = {
+            act: pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign)
+            for number, act in enumerate(acts.names)
+        }
+        name = Path(self.file).name.removesuffix(".pomdp")
+        try:
+            return assembled(
+                name,
+                states=states.names,
+                outcomes=seen.names,
+                ways=ways,
+                prior=prior,
+                discount=self.discount,
+                note=self.rounding.note,
+                spec=self.file,
+            )
+        except ProblemError as error:
+            raise ModelFileError(error.message, file=self.file, field=error.field) from None
+
+    @property
+    def tables(self) -> tuple[Transitions, Observations, Rewards]:
+        if self._tables is None:
+            for head in ("states", "actions", "observations"):
+                if head not in self.names:
+                    self._fault(f"'{head}:' must stand before T, O and R; it does not", self.at)
+            acts, states, seen = (self.names[head] for head in ("actions", "states", "observations"))
+            self._tables = (
+                Transitions((acts, states), self._raise_at),
+                Observations((acts, states), len(seen.names), self._raise_at),
+                Rewards(len(states.names), len(seen.names)),
+            )
+        return self._tables
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def _statement(self) -> None:
+        head, place = self.words[self.at], self.at
+        if not self._is_head(self.at):
+            self._fault(f"expected {', '.join(f'{one}:' for one in HEADS)}; found '{head}'", self.at)
+        if head == "start":
+            self._read_start()
+            return
+        self.at += 2
+        if head in "TOR":
+            {"T": self._transition, "O": self._observation, "R": self._reward}[head](place)
+        elif head == "discount":
+            self.discount = float(self._numbers(1, "the discount")[0])
+            if not 0 < self.discount <= 1:
+                self._fault(f"discount must be above 0 and at most 1; it is {self.discount:g}", self.at - 1)
+        elif head == "values":
+            word = self._word("reward or cost")
+            if word not in ("reward", "cost"):
+                self._fault(f"values must be reward or cost; they are '{word}'", self.at - 1)
+            self.sign = 1.0 if word == "reward" else -1.0
+        else:
+            self._read_names(head)
+
+    def _is_head(self, at: int) -> bool:
+        words = self.words[at : at + 3]
+        if not words or words[0] not in HEADS:
+            return False
+        is_list = words[0] == "start" and words[1:2] in (["include"], ["exclude"])
+        return words[2:3] == [":"] if is_list else words[1:2] == [":"]
+
+    def _read_names(self, head: str) -> None:
+        place, found = self.at, self._until_head()
+        if head in self.names:
+            self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2)
+        if self._tables is not None:
+            self._fault(f"'{head}:' must stand before T, O and R", place - 2)
+        if len(found) == 1 and found[0].isdigit():
+            count = int(found[0])
+            if not 0 < count <= 10_000_000:
+                self._fault(f"{head} must be at least 1 and at most 10,000,000; they are {count}", place)
+            found = [str(number) for number in range(count)]
+        elif not found:
+            self._fault(f"expected the names of the {head}, or how many there are", place - 2)
+        seen: set[str] = set()
+        for offset, name in enumerate(found):
+            if name in seen:
+                self._fault(f"{head} must have different names; '{name}' stands there twice", place + offset)
+            if name in (":", "*"):
+                self._fault(f"'{name}' cannot be the name of one of the {head}", place + offset)
+            seen.add(name)
+        self.names[head] = Names(head, tuple(found))
+
+    def _read_start(self) -> None:
+        states = self.names.get("states")
+        if states is None:
+            self._fault("'states:' must stand before 'start:'; it does not", self.at)
+        count, kind = len(states.names), self.words[self.at + 1]
+        self.at += 2 if kind == ":" else 3
+        place = self.at
+        if kind != ":":
+            chosen = np.full(count, kind == "exclude")
+            for offset, word in enumerate(self._until_head()):
+                chosen[self._place(states, word, place + offset)] = kind == "include"
+            if not chosen.any():
+                self._fault("start must leave at least one state; it leaves none", place - 1)
+            self.prior = chosen / chosen.sum()
+            return
+        words = self._until_head()
+        if words == ["uniform"] and "uniform" not in states.numbers:
+            self.prior = np.full(count, 1 / count)
+        elif len(words) == 1 and (count > 1 or words[0] in states.numbers):
+            self.prior = np.eye(1, count, self._place(states, words[0], place)).ravel()
+        else:
+            self.at = place
+            row = self._numbers(count, "start")[None, :]
+            rows, wrong = self.rounding.normalised(row)
+            if wrong[0]:
+                self._fault(f"start must hold probabilities that sum to 1; it sums to {row.sum():.10g}", place)
+            self.prior = rows[0]
+
+    def _start(self) -> Array:
+        count = len(self.names["states"].names)
+        return np.full(count, 1 / count) if self.prior is None else self.prior
+
+    # -- tables ---------------------------------------------------------------------------------------------------
+
+    def _transition(self, place: int) -> None:
+        moves, states = self.tables[0], self.names["states"]
+        action, *rest = self._places(("actions", "states", "states"), 1)
+        count = len(states.names)
+        if len(rest) == 2:
+            moves.entry(action, rest[0], rest[1], float(self._numbers(1, "a probability")[0]), place)
+        elif len(rest) == 1:
+            moves.row(action, rest[0], self._row(count, place), place)
+        elif self._keyword("identity"):
+            moves.identity(action, place)
+        elif self._keyword("uniform"):
+            moves.row(action, None, np.full(count, 1 / count), place)
+        else:
+            for state, row in enumerate(self._numbers(count * count, "a matrix").reshape(count, count)):
+                moves.row(action, state, row, place)
+
+    def _observation(self, place: int) -> None:
+        shows = self.tables[1]
+        places = self._places(("actions", "states", "observations"), 1)
+        states, seen = (len(self.names[head].names) for head in ("states", "observations"))
+        if len(places) == 3:
+            shows.put(places, self._numbers(1, "a probability")[0], place)
+        elif len(places) == 2:
+            shows.put(places, self._row(seen, place), place)
+        elif self._keyword("uniform"):
+            shows.put(places, np.full(seen, 1 / seen), place)
+        else:
+            shows.put(places, self._numbers(states * seen, "a matrix").reshape(states, seen), place)
+
+    def _reward(self, place: int) -> None:
+        places = self._places(("actions", "states", "states", "observations"), 2)
+        states, seen = (len(self.names[head].names) for head in ("states", "observations"))
+        shape = (states, seen)[len(places) - 2 :]
+        self.tables[2].put(places, self._numbers(int(np.prod(shape)), "rewards").reshape(shape))
+
+    def _row(self, count: int, place: int) -> Array:
+        if self._keyword("uniform"):
+            return np.full(count, 1 / count)
+        if self._keyword("reset"):
+            start = self._start()
+            if len(start) != count:
+                self._fault("reset must stand for the states of T; it stands for observations", place)
+            return start
+        return self._numbers(count, "a row")
+
+    # -- words ----------------------------------------------------------------------------------------------------
+
+    def _places(self, heads: tuple[str, ...], least: int) -> list[int | None]:
+        """The numbers of names with colons between them, None for `*`; at least `least` of them."""
+        found: list[int | None] = []
+        for head in heads:
+            if found:
+                if self.words[self.at : self.at + 1] != [":"]:
+                    if len(found) >= least:
+                        break
+                    self._fault(f"expected ':' and one of the {head}; found {self._found()}", self.at)
+                self.at += 1
+            word = self._word(f"one of the {head}, or *")
+            found.append(None if word == "*" else self._place(self.names[head], word, self.at - 1))
+        return found
+
+    def _place(self, names: Names, word: str, at: int) -> int:
+        number = names.numbers.get(word)
+        if number is None and word.isdigit() and int(word) < len(names.names):
+            number = int(word)
+        if number is None:
+            shown = ", ".join(names.names[:6]) + (", ..." if len(names.names) > 6 else "")
+            self._fault(f"expected one of the {names.what} ({shown}); found '{word}'", at)
+        return number
+
+    def _numbers(self, count: int, what: str) -> Array:
+        """The next `count` numbers."""
+        words = self.words[self.at : self.at + count]
+        try:
+            found = np.array(words, dtype=float)
+        except ValueError:
+            found = np.empty(0)
+        if len(found) < count or not np.isfinite(found).all():
+            good = next((place for place, word in enumerate(words) if not _is_number(word)), len(words))
+            self.at += good
+            wanted = "a number" if count == 1 else f"{count:,} numbers"
+            after = "" if count == 1 else f" after {good:,}"
+            self._fault(f"expected {wanted} for {what}; found {self._found()}{after}", self.at)
+        self.at += count
+        return found
+
+    def _until_head(self) -> list[str]:
+        start = self.at
+        while self.at < len(self.words) and not self._is_head(self.at):
+            self.at += 1
+        return self.words[start : self.at]
+
+    def _keyword(self, word: str) -> bool:
+        if self.words[self.at : self.at + 1] != [word]:
+            return False
+        self.at += 1
+        return True
+
+    def _word(self, expected: str) -> str:
+        if self.at >= len(self.words) or self.words[self.at] == ":":
+            self._fault(f"expected {expected}; found {self._found()}", self.at)
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def _found(self) -> str:
+        return f"'{self.words[self.at]}'" if self.at < len(self.words) else "the end of the file"
+
+    def _fault(self, message: str, at: int) -> NoReturn:
+        line = bisect_right(self._ends, min(at, max(len(self.words) - 1, 0))) + 1
+        raise ModelFileError(message, file=self.file, line=min(line, max(len(self._ends), 1)))
+
+    def _raise_at(self, message: str, at: int | None) -> NoReturn:
+        if at is None:
+            raise ModelFileError(message, file=self.file)
+        self._fault(message, at)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False

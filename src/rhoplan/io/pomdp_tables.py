@@ -1,0 +1,198 @@
+"""What the lines T, O and R of a `.pomdp` file say, later ones over earlier ones, and the ways that come of it.
+
+Transitions are kept row by row and only above zero: 12,545 states have 157 million pairs, of which a file names a few.
+A whole row is kept as arrays that many states may share, a row built entry by entry as a dict of its own.
+
+Shapes: A actions, S states, O observations, E ways in which an action can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from rhoplan.io.assemble import Rounding
+from rhoplan.io.foreign import MOST_NUMBERS
+from rhoplan.model.joint import Ways
+from rhoplan.model.problem import Array, Ids
+from rhoplan.model.sparse import Sparse
+
+Raise = Callable[[str, int | None], NoReturn]
+"""Raises a fault: the message, and the place of the word it is about."""
+
+Row = dict[int, float] | tuple[Ids, Array]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of states, actions or observations. what: which of them these are."""
+
+    what: str
+    names: tuple[str, ...]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+
+class _Written:
+    """Where rows were written last, for the faults found in them."""
+
+    def __init__(self, names: tuple[Names, Names], raise_at: Raise) -> None:
+        self._names, self._raise = names, raise_at
+        self._written: dict[tuple[int | None, int | None], int] = {}
+
+    def wrote(self, action: int | None, state: int | None, place: int) -> None:
+        self._written[action, state] = place
+
+    def refuse(self, what: str, action: int, state: int, total: float) -> NoReturn:
+        keys = ((action, state), (None, state), (action, None), (None, None))
+        places = [self._written[key] for key in keys if key in self._written]
+        act, held = self._names[0].names[action], self._names[1].names[state]
+        self._raise(
+            f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; they sum to "
+            f"{total:.10g}",
+            max(places) if places else None,
+        )
+
+
+class Transitions:
+    """T: for every action and state the states that may follow."""
+
+    def __init__(self, names: tuple[Names, Names], raise_at: Raise) -> None:
+        actions, states = (len(one.names) for one in names)
+        self.states = states
+        self._nothing: Row = (np.empty(0, dtype=np.int64), np.empty(0))
+        self._rows: list[list[Row]] = [[self._nothing] * states for _ in range(actions)]
+        self._where, self._raise = _Written(names, raise_at), raise_at
+
+    def entry(self, action: int | None, state: int | None, after: int | None, chance: float, place: int) -> None:
+        if after is None:
+            self.row(action, state, np.full(self.states, chance), place)
+            return
+        self._where.wrote(action, state, place)
+        for rows in self._of(action):
+            for number in range(self.states) if state is None else (state,):
+                row = rows[number]
+                if isinstance(row, tuple):
+                    row = rows[number] = dict(zip(row[0].tolist(), row[1].tolist(), strict=True))
+                row[after] = chance
+
+    def row(self, action: int | None, state: int | None, row: Array, place: int) -> None:
+        self._where.wrote(action, state, place)
+        after = np.flatnonzero(row)
+        kept: Row = (after, row[after]) if len(after) else self._nothing
+        for rows in self._of(action):
+            if state is None:
+                rows[:] = [kept] * self.states
+            else:
+                rows[state] = kept
+
+    def identity(self, action: int | None, place: int) -> None:
+        self._where.wrote(action, None, place)
+        for rows in self._of(action):
+            rows[:] = [{state: 1.0} for state in range(self.states)]
+
+    def ways(self, action: int, shows: Array, rounding: Rounding) -> Ways:
+        """The ways that `action` can go, given what is shown (S, O) in the state after it."""
+        rows = self._rows[action]
+        counts = np.array([len(row) if isinstance(row, dict) else len(row[0]) for row in rows])
+        if counts.sum() > MOST_NUMBERS:
+            self._raise(f"transitions may hold {MOST_NUMBERS:,} numbers at most; they hold {counts.sum():,}", None)
+        after = np.concatenate([np.fromiter(row, dtype=np.int64, count=len(row)) if isinstance(row, dict) else row[0]
+                                for row in rows])  # fmt: skip
+        chance = np.concatenate([np.fromiter(row.values(), dtype=float, count=len(row)) if isinstance(row, dict)
+                                 else row[1] for row in rows])  # fmt: skip
+        before = np.repeat(np.arange(self.states), counts)
+        sums = np.bincount(before, weights=chance, minlength=self.states).astype(float)
+        least = np.zeros(self.states)
+        np.minimum.at(least, before, chance)
+        # Two columns stand for a row: what it sums to, and the least number in it.
+        scaled, wrong = rounding.normalised(np.stack([sums, np.zeros(self.states)], axis=1))
+        for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
+            self._where.refuse("transitions", action, state, float(sums[state]))
+        chance = chance * (scaled[:, 0] / sums)[before]
+        return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
+
+    def _of(self, action: int | None) -> list[list[Row]]:
+        return self._rows if action is None else [self._rows[action]]
+
+
+class Observations:
+    """O: for every action and state after it what may be seen."""
+
+    def __init__(self, names: tuple[Names, Names], seen: int, raise_at: Raise) -> None:
+        actions, states = (len(one.names) for one in names)
+        if actions * states * seen > MOST_NUMBERS:
+            raise_at(
+                f"observations may hold {MOST_NUMBERS:,} numbers at most; they would hold {actions * states * seen:,}",
+                None,
+            )
+        self._numbers = np.zeros((actions, states, seen))
+        self._where = _Written(names, raise_at)
+
+    def put(self, places: list[int | None], numbers: Array | float, place: int) -> None:
+        """Write `numbers` where `places` say: action, state, observation, as many as are given."""
+        self._where.wrote(places[0], places[1] if len(places) > 1 else None, place)
+        self._numbers[tuple(slice(None) if one is None else one for one in places)] = numbers
+
+    def of(self, action: int, rounding: Rounding) -> Array:
+        """Probability (S, O) of what is seen in each state after `action`."""
+        rows, wrong = rounding.normalised(self._numbers[action])
+        for state in np.flatnonzero(wrong)[:1].tolist():
+            self._where.refuse("observations", action, state, float(self._numbers[action, state].sum()))
+        return rows
+
+
+class Rewards:
+    """R: by action, state before, state after and observation; `*` in any of them."""
+
+    def __init__(self, states: int, seen: int) -> None:
+        self._sizes = (states, states, seen)
+        self._lines: list[tuple[list[int | None], Array]] = []
+
+    def put(self, places: list[int | None], numbers: Array) -> None:
+        """`numbers` for action, state before, state after, observation; of those that are not given, all in order."""
+        self._lines.append((places, numbers))
+
+    def paid(self, action: int, ways: Ways, sign: float) -> Ways:
+        """`ways` with what they pay. Of all lines that speak of a way the last one counts."""
+        pays, latest = np.zeros(len(ways.chance)), np.full(len(ways.chance), -1)
+        own = (ways.before, ways.after, ways.outcome)
+        for given, (keys, numbers, order) in self._patterns(action).items():
+            wanted = np.zeros(len(ways.chance), dtype=np.int64)
+            for axis in given:
+                wanted = wanted * self._sizes[axis] + own[axis]
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            later = (keys[place] == wanted) & (order[place] > latest)
+            pays[later], latest[later] = numbers[place[later]], order[place[later]]
+        return replace(ways, pays=sign * pays + 0.0)
+
+    def _patterns(self, action: int) -> dict[tuple[int, ...], tuple[Ids, Array, Ids]]:
+        """By which axes lines speak of: keys in order, the number of each that was written last, and when that was."""
+        found: dict[tuple[int, ...], list[tuple[Ids, Array, int]]] = {}
+        for order, (places, numbers) in enumerate(self._by_action(action)):
+            fixed = [(axis, place) for axis, place in enumerate(places[1:]) if place is not None]
+            free = tuple(range(len(places) - 1, 3))
+            key = 0
+            for axis, place in fixed:
+                key = key * self._sizes[axis] + place
+            block = numbers.size
+            keys = key * block + np.arange(block) if free else np.array([key])
+            found.setdefault((*(axis for axis, _ in fixed), *free), []).append((keys, numbers.ravel(), order))
+        result = {}
+        for given, parts in found.items():
+            keys = np.concatenate([part[0] for part in parts])
+            when = np.repeat([part[2] for part in parts], [len(part[0]) for part in parts])
+            ranks = np.lexsort((when, keys))
+            last = np.append(np.diff(keys[ranks]) != 0, True)
+            chosen = ranks[last]
+            result[given] = keys[chosen], np.concatenate([part[1] for part in parts])[chosen], when[chosen]
+        return result
+
+    def _by_action(self, action: int) -> list[tuple[list[int | None], Array]]:
+        return [line for line in self._lines if line[0][0] is None or line[0][0] == action]

@@ -1,0 +1,262 @@
+"""Any finite problem as one of Cassandra's `.pomdp` files, for solvers of others.
+
+A state of the file is a visible state with a state of every hidden factor; END is a state that is never left and pays
+nothing. An observation is an outcome, with the visible state it leads to where that is left to chance. There an
+observation may depend only on the action and the state *after* it: where ours also depends on the state before, the
+state after it stands in the file several times, once for each way of being shown. An action that is not offered
+somewhere does there what the first one offered does, so that it changes no value.
+
+Values are those of the problem for rewards. With a price on information they are too where no visible state is drawn
+and no state stands twice: otherwise what is seen tells about these as well.
+
+Shapes: S states of the file before they are doubled, H states of all hidden factors together, E ways to go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from rhoplan.errors import LimitError
+from rhoplan.model.payments import paid
+from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.sparse import Sparse, as_dense
+
+MOST_STATES = 200_000
+
+END_SHOWN = "end"
+
+SAME_DIGITS = 12
+"""Decimals to which two ways of being shown must agree to count as one."""
+
+Row = tuple[tuple[int, float], ...]
+"""How a state is shown: observations and their probabilities."""
+
+
+def write_pomdp(problem: Problem) -> str:
+    """`problem` as the text of a `.pomdp` file."""
+    return "\n".join(_Writer(problem).lines()) + "\n"
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """How an action can go from one visible state: hidden state before, observation, state after (E,), chance, pay."""
+
+    before: Ids
+    shown: Ids
+    after: Ids
+    chance: Array
+    pays: Array
+
+
+class _Writer:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.sizes = tuple(len(factor.states) for factor in problem.factors)
+        self.hidden = int(np.prod(self.sizes))
+        self.visibles = self._found()
+        self.place = {visible: number for number, visible in enumerate(self.visibles)}
+        menus = [problem.menu(visible) for visible in self.visibles]
+        self.actions = list(dict.fromkeys(action.name for menu in menus for action in menu))
+        # Where each action leads to one place, whatever the outcome, one always knows where one is.
+        drawn = any(len({*action.leads_to} - {END}) > 1 for menu in menus for action in menu)
+        pairs = dict.fromkeys(
+            (outcome, target if drawn else None)
+            for menu in menus
+            for action in menu
+            for outcome, target in zip(action.outcomes, action.leads_to, strict=True)
+            if target is not END
+        )
+        self.drawn, self.shown = drawn, {pair: number for number, pair in enumerate(pairs)}
+        self.end = len(self.visibles) * self.hidden
+        self.ends = any(END in action.leads_to for menu in menus for action in menu)
+        self._rows: dict[tuple[int, int], dict[Row, tuple[int, Row]]] = {}
+        """For each action and state after it the ways in which it is shown, numbered, by their rounded numbers."""
+
+    def lines(self) -> Iterator[str]:
+        moves: list[tuple[int, int, int, int, float, float | None]] = []
+        payments: list[tuple[int, int, int, int, float]] = []
+        for number, name in enumerate(self.actions):
+            for visible, place in self.place.items():
+                menu = {action.name: action for action in self.problem.menu(visible)}
+                action = menu.get(name) or next(iter(menu.values()))
+                self._follow(number, place * self.hidden, action, moves, payments)
+        nothing: Row = ((len(self.shown) if self.ends else 0, 1.0),)
+        for number in range(len(self.actions)) if self.ends else ():
+            self._rows.setdefault((number, self.end), {}).setdefault(nothing, (0, nothing))
+            moves.append((number, self.end, self.end, 0, 1.0, None))
+        copies = np.ones(self.end + self.ends, dtype=np.int64)
+        for (_, after), rows in self._rows.items():
+            copies[after] = max(copies[after], len(rows))
+        states = self._state_names(copies)
+        first = np.concatenate([[0], np.cumsum(copies)])
+        acts = _legal(self.actions)
+        shown_names = [outcome if at is None else f"{outcome}_{_word(at)}" for outcome, at in self.shown]
+        seen = _legal([*shown_names, *([END_SHOWN] if self.ends else [])])
+        yield f"# {self.problem.name}, written by rhoplan"
+        yield "# An action that is not offered somewhere does there what the first one offered does."
+        yield f"discount: {self.problem.discount!r}"
+        yield "values: reward"
+        yield f"states: {' '.join(states)}"
+        yield f"actions: {' '.join(acts)}"
+        yield f"observations: {' '.join(seen)}"
+        yield f"start: {' '.join(map(_number, self._start(first)))}"
+        for number, before, after, copy, chance, pay in moves:
+            for state in range(first[before], first[before + 1]):
+                yield f"T: {acts[number]} : {states[state]} : {states[first[after] + copy]} {_number(chance)}"
+                if pay:
+                    yield f"R: {acts[number]} : {states[state]} : * : * {_number(pay)}"
+        for number, before, after, shown, pay in payments:
+            for state in range(first[before], first[before + 1]):
+                for target in range(first[after], first[after + 1]):
+                    where = f"{states[state]} : {states[target]} : {seen[shown]}"
+                    yield f"R: {acts[number]} : {where} {_number(pay)}"
+        for number, act in enumerate(acts):
+            for after in range(len(copies)):
+                known = self._rows.get((number, after))
+                rows = [row for _, row in known.values()] if known else [nothing]
+                for copy in range(copies[after]):
+                    for shown, chance in rows[min(copy, len(rows) - 1)]:
+                        yield f"O: {act} : {states[first[after] + copy]} : {seen[shown]} {_number(chance)}"
+
+    def _follow(
+        self,
+        number: int,
+        base: int,
+        action: Action,
+        moves: list[tuple[int, int, int, int, float, float | None]],
+        payments: list[tuple[int, int, int, int, float]],
+    ) -> None:
+        """Note where `action` leads from the states that begin at `base`, how it is shown and what it pays."""
+        ways = self._ways(action)
+        order = np.lexsort((ways.shown, ways.after, ways.before))
+        pair = ways.before[order] * (self.end + 1) + ways.after[order]
+        starts = np.flatnonzero(np.diff(pair, prepend=-1))
+        totals = np.add.reduceat(ways.chance[order], starts)
+        ends = np.append(starts[1:], len(order))
+        own, rewarded = self._own(action), -1
+        for start, end, total in zip(starts.tolist(), ends.tolist(), totals.tolist(), strict=True):
+            inside = order[start:end]
+            before, after = int(ways.before[inside[0]]), int(ways.after[inside[0]])
+            row = tuple(zip(ways.shown[inside].tolist(), (ways.chance[inside] / total).tolist(), strict=True))
+            known = self._rows.setdefault((number, after), {})
+            rounded = tuple((shown, round(share, SAME_DIGITS)) for shown, share in row)
+            copy, _ = known.setdefault(rounded, (len(known), row))
+            pay = None
+            if action.pays is None and before != rewarded:
+                pay, rewarded = float(action.reward[own[before]]), before
+            moves.append((number, base + before, after, copy, total, pay))
+            if action.pays is not None:
+                payments += [(number, base + before, after, int(ways.shown[w]), float(ways.pays[w])) for w in inside]
+
+    def _ways(self, action: Action) -> _Ways:
+        """Every way that `action` can go, hidden states being those of all factors together."""
+        states, outcomes = action.likelihood.shape
+        if action.transition is None:
+            before, outcome = np.nonzero(action.likelihood)
+            after, chance = before, action.likelihood[before, outcome]
+        else:
+            change = action.transition
+            if not isinstance(change, Sparse) or change.ndim == 2:
+                dense = as_dense(change, outcomes)
+                outcome, before, after = np.nonzero(dense)
+                share = dense[outcome, before, after]
+            else:
+                outcome, before = np.divmod(change.rows, states)
+                after, share = change.columns, change.values
+            chance = action.likelihood[before, outcome] * share
+            there = chance > 0
+            before, outcome, after, chance = before[there], outcome[there], after[there], chance[there]
+        pays = action.reward[before] if action.pays is None else paid(action.pays, outcome, before, after)
+        step = int(np.prod(self.sizes[action.factor + 1 :]))
+        rest = np.arange(self.hidden).reshape(-1, states, step)[:, 0, :].ravel()  # the other factors' part of a state
+        joint = (rest[:, None] + before * step).ravel()
+        shift = np.tile((after - before) * step, len(rest))
+        target = np.array([self.place.get(one, -1) for one in action.leads_to])[np.tile(outcome, len(rest))]
+        pairs = zip(action.outcomes, action.leads_to, strict=True)
+        codes = [self.shown.get((name, at if self.drawn else None), len(self.shown)) for name, at in pairs]
+        ends = target < 0
+        return self._merged(
+            _Ways(
+                joint,
+                np.where(ends, len(self.shown), np.array(codes)[np.tile(outcome, len(rest))]),
+                np.where(ends, self.end, target * self.hidden + joint + shift),
+                np.tile(chance, len(rest)),
+                np.tile(pays, len(rest)),
+            )
+        )
+
+    def _merged(self, ways: _Ways) -> _Ways:
+        """Ways that END makes one, together; they pay their mean."""
+        key = (ways.before * (self.end + 1) + ways.after) * (len(self.shown) + 1) + ways.shown
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        chance = np.bincount(place.ravel(), weights=ways.chance).astype(float)
+        pays = np.bincount(place.ravel(), weights=ways.chance * ways.pays) / chance
+        alone = np.bincount(place.ravel()) == 1
+        return _Ways(ways.before[first], ways.shown[first], ways.after[first], chance,
+                     np.where(alone, ways.pays[first], pays))  # fmt: skip
+
+    def _own(self, action: Action) -> Ids:
+        """The state (H,) of the action's factor in each hidden state."""
+        step = int(np.prod(self.sizes[action.factor + 1 :]))
+        result: Ids = np.arange(self.hidden) // step % self.sizes[action.factor]
+        return result
+
+    def _found(self) -> list[Visible]:
+        """All visible states within reach, the start first."""
+        found: dict[Visible, None] = {self.problem.start: None}
+        waiting = list(found)
+        while waiting:
+            for action in self.problem.menu(waiting.pop()):
+                for target in action.leads_to:
+                    if target is not END and target not in found:
+                        found[target] = None
+                        waiting.append(target)
+            if len(found) * self.hidden > MOST_STATES:
+                raise LimitError(
+                    f"'{self.problem.name}' has more than {MOST_STATES:,} states with visible and hidden ones joined: "
+                    "it cannot be written as a .pomdp file"
+                )
+        return list(found)
+
+    def _state_names(self, copies: Ids) -> list[str]:
+        hidden = ["_".join(names) for names in product(*(factor.states for factor in self.problem.factors))]
+        one = len(self.visibles) == 1
+        names = [name if one else f"{_word(visible)}_{name}" for visible in self.visibles for name in hidden]
+        names += [END_SHOWN] if self.ends else []
+        return _legal([name if not copy else f"{name}_{copy}" for name, many in zip(names, copies.tolist(), strict=True)
+                       for copy in range(many)])  # fmt: skip
+
+    def _start(self, first: Ids) -> list[float]:
+        prior = np.ones(1)
+        for factor in self.problem.factors:
+            prior = np.outer(prior, factor.prior).ravel()
+        result = np.zeros(first[-1])
+        result[first[: self.hidden]] = prior  # the start is the first visible state
+        return [float(share) for share in result]
+
+
+def _word(visible: Visible) -> str:
+    return "_".join(map(str, visible)) if isinstance(visible, tuple) else str(visible)
+
+
+def _legal(names: list[str]) -> list[str]:
+    """`names` as the grammar has them: a letter, then letters, digits, dashes; all different."""
+    found: dict[str, None] = {}
+    for name in names:
+        word = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
+        word = word if re.match(r"[A-Za-z]", word) else f"s{word}"
+        number, unique = 1, word
+        while unique in found:
+            number += 1
+            unique = f"{word}-{number}"
+        found[unique] = None
+    return list(found)
+
+
+def _number(value: float) -> str:
+    return repr(float(value)).replace("e-0", "e-").removesuffix(".0") if value else "0"

@@ -1,0 +1,340 @@
+"""SARSOP's `.pomdpx` files: variables, and tables of how they depend on each other.
+
+State variables that are not observed are joined into one hidden factor. One that is (`fullyObs`) is part of the visible
+state; only where its first value is drawn it is hidden and part of every outcome, for a problem here starts in one
+visible state: then the first action is chosen before that value is seen, and the problem's note says so. A visible
+state that is never left, pays nothing and shows nothing is END.
+
+Shapes: E ways in which an action can go; H values of the hidden variables together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from rhoplan.errors import ModelFileError, ProblemError
+from rhoplan.io.assemble import Rounding, assembled, check_discount, default_horizon
+from rhoplan.io.foreign import check_size, read_text
+from rhoplan.io.pomdpx_tables import Table, TableReader, Variable
+from rhoplan.io.xml import Element, parse_xml
+from rhoplan.model.check import check_problem
+from rhoplan.model.joint import Ways
+from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+
+NOTHING = "done"
+"""The outcome of an action that shows nothing."""
+
+
+def read_pomdpx(path: Path | str) -> Problem:
+    """The problem in the `.pomdpx` file at `path`."""
+    return parse_pomdpx(read_text(path), file=str(path))
+
+
+def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
+    """The problem that `text` describes in SARSOP's format; `file` is what errors call it."""
+    network = _network(parse_xml(text, file=file), file)
+    try:
+        return _problem(network, file)
+    except ModelFileError:
+        raise
+    except ProblemError as error:
+        raise ModelFileError(error.message, file=file, field=error.field) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """What a file says: variables by kind, and tables. Changes stand in an order in which parents come first."""
+
+    discount: float
+    states: tuple[Variable, ...]
+    seen: tuple[Variable, ...]
+    acts: tuple[Variable, ...]
+    start: tuple[Table, ...]
+    changes: tuple[Table, ...]
+    shows: tuple[Table, ...]
+    pays: tuple[Table, ...]
+    rounding: Rounding
+
+    @property
+    def choices(self) -> list[tuple[int, ...]]:
+        """Every action: one value for each action variable."""
+        return list(product(*(range(len(act.values)) for act in self.acts)))
+
+    def act_name(self, choice: tuple[int, ...]) -> str:
+        return "/".join(act.values[value] for act, value in zip(self.acts, choice, strict=True))
+
+
+def _problem(network: Network, file: str) -> Problem:
+    chance, first = _start(network)
+    visible = tuple(
+        state for state in network.states if state.is_seen and len(np.unique(first[state.before][chance > 0])) == 1
+    )
+    hidden = tuple(state for state in network.states if state not in visible)
+    sizes = tuple(len(state.values) for state in hidden)
+    size = int(np.prod(sizes))
+    check_size("the hidden states", size, file=file)
+    place = _joined(first, tuple(state.before for state in hidden), sizes)
+    prior = np.bincount(place, weights=chance, minlength=size).astype(float)
+    states = tuple("/".join(values) for values in product(*(state.values for state in hidden))) or ("known",)
+    late = [state for state in hidden if state.is_seen]
+    told = [f"the first value of {state.name} is drawn: it is seen with the first outcome" for state in late]
+    note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
+    name = Path(file).name.removesuffix(".pomdpx")
+    if not visible:
+        return _at_one_place(network, hidden, states, prior, name, note, file)
+    menu = PomdpxMenu(network, visible, hidden)
+    start = menu.label(tuple(int(first[state.before][0]) for state in visible))
+    horizon = default_horizon(menu(start))
+    problem = Problem(
+        name,
+        (Factor("state", states, prior),),
+        start,
+        menu,
+        horizon=horizon,
+        discount=network.discount,
+        note=note,
+        spec=file,
+    )
+    check_problem(problem)
+    return problem
+
+
+def _at_one_place(
+    network: Network,
+    hidden: tuple[Variable, ...],
+    states: tuple[str, ...],
+    prior: Array,
+    name: str,
+    note: str,
+    file: str,
+) -> Problem:
+    """The problem without visible states: all actions have all outcomes."""
+    parts = {network.act_name(choice): _Step(network, (), hidden, {}, choice) for choice in network.choices}
+    codes = np.unique(np.concatenate([step.shown for step in parts.values()]))
+    names = tuple(next(iter(parts.values())).outcome_name(code) for code in codes.tolist())
+    ways = {act: step.ways(np.searchsorted(codes, step.shown), len(codes)) for act, step in parts.items()}
+    return assembled(
+        name, states=states, outcomes=names, ways=ways, prior=prior, discount=network.discount, note=note, spec=file
+    )
+
+
+class _Step:
+    """One action in one visible state: every way it can go. shown (E,): code of what is seen; target (E,): code of the
+    visible state after it."""
+
+    def __init__(
+        self,
+        network: Network,
+        visible: tuple[Variable, ...],
+        hidden: tuple[Variable, ...],
+        here: dict[str, int],
+        choice: tuple[int, ...],
+    ) -> None:
+        sizes = tuple(len(state.values) for state in hidden)
+        size = int(np.prod(sizes))
+        places = np.unravel_index(np.arange(size), sizes) if sizes else ()
+        held: dict[str, Ids] = {state.before: place for state, place in zip(hidden, places, strict=True)}
+        fixed = {**here, **{act.name: value for act, value in zip(network.acts, choice, strict=True)}}
+        held |= {name: np.full(size, value) for name, value in fixed.items()}
+        held["\0"] = np.arange(size)
+        chance = np.ones(size)
+        for table in (*network.changes, *network.shows):
+            held, chance = _expanded(held, chance, table)
+        self.size, self.chance, self.before = size, chance, held["\0"]
+        self.after = _joined(held, tuple(state.name for state in hidden), sizes)
+        self.pays = np.zeros(len(chance))
+        for table in network.pays:
+            self.pays += table.numbers[tuple(held[parent] for parent in table.parents)]
+        self.told = (*(state for state in hidden if state.is_seen), *network.seen)
+        self.shown = _joined(held, tuple(one.name for one in self.told), tuple(len(one.values) for one in self.told))
+        self.target = _joined(held, tuple(v.name for v in visible), tuple(len(v.values) for v in visible))
+
+    def ways(self, outcome: Ids, outcomes: int) -> Ways:
+        return Ways(self.size, outcomes, self.before, outcome, self.after, self.chance, self.pays)
+
+    def outcome_name(self, code: int) -> str:
+        sizes = tuple(len(one.values) for one in self.told)
+        values = np.unravel_index(code, sizes) if sizes else ()
+        return "/".join(one.values[value] for one, value in zip(self.told, values, strict=True)) or NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class PomdpxMenu(CachedMenu):
+    """The actions in each visible state, made when it is first met."""
+
+    network: Network
+    visible: tuple[Variable, ...]
+    hidden: tuple[Variable, ...]
+
+    def label(self, values: tuple[int, ...]) -> Visible:
+        """The visible state with these values: the name of the one, or a tuple of names."""
+        names = tuple(state.values[value] for state, value in zip(self.visible, values, strict=True))
+        return names[0] if len(names) == 1 else names
+
+    def build(self, visible: Any) -> tuple[Action, ...]:
+        names = (visible,) if len(self.visible) == 1 else visible
+        here = tuple(state.numbers[name] for state, name in zip(self.visible, names, strict=True))
+        return tuple(self._action(choice, step) for choice, step in self._steps(here))
+
+    @cached_property
+    def _over(self) -> dict[int, bool]:
+        return {}
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(len(state.values) for state in self.visible)
+
+    def _steps(self, here: tuple[int, ...]) -> list[tuple[tuple[int, ...], _Step]]:
+        held = {state.before: value for state, value in zip(self.visible, here, strict=True)}
+        choices = self.network.choices
+        return [(choice, _Step(self.network, self.visible, self.hidden, held, choice)) for choice in choices]
+
+    def _action(self, choice: tuple[int, ...], step: _Step) -> Action:
+        targets = np.unique(step.target)
+        codes, outcome = np.unique(
+            step.shown * len(targets) + np.searchsorted(targets, step.target), return_inverse=True
+        )
+        shown, number = np.divmod(codes, len(targets))
+        places = [tuple(int(one) for one in np.unravel_index(target, self._sizes)) for target in targets[number]]
+        labels = [self.label(place) for place in places]
+        names = [step.outcome_name(code) for code in shown.tolist()]
+        if len(targets) > 1:
+            where = [label if isinstance(label, str) else "/".join(cast("tuple[str, ...]", label)) for label in labels]
+            names = [w if name == NOTHING else f"{name}/{w}" for name, w in zip(names, where, strict=True)]
+        over = [self._is_over(code, place) for code, place in zip(targets[number].tolist(), places, strict=True)]
+        leads_to = tuple(END if ends else label for ends, label in zip(over, labels, strict=True))
+        ways, name = step.ways(outcome.ravel(), len(codes)), self.network.act_name(choice)
+        action = ways.action(name, tuple(names), leads_to)
+        if action.ends_episode and action.pays is not None:
+            return replace(action, leads_to=tuple(labels))  # what it pays is left to chance: the end comes a step later
+        return action
+
+    def _is_over(self, code: int, place: tuple[int, ...]) -> bool:
+        """Whether nothing can happen any more in a visible state: it is never left, pays nothing and shows nothing."""
+        if code not in self._over:
+            steps = [step for _, step in self._steps(place)]
+            still = all((step.target == code).all() and not step.pays.any() for step in steps)
+            self._over[code] = still and all(_shows_nothing(step) for step in steps)
+        return self._over[code]
+
+
+def _shows_nothing(step: _Step) -> bool:
+    codes, outcome = np.unique(step.shown, return_inverse=True)
+    likelihood = step.ways(outcome.ravel(), len(codes)).likelihood
+    return bool(np.abs(likelihood - likelihood[0]).max() <= 1e-12)
+
+
+def _start(network: Network) -> tuple[Array, dict[str, Ids]]:
+    """The first values of the state variables together, and how probable they are."""
+    held: dict[str, Ids] = {"\0": np.zeros(1, dtype=np.int64)}
+    chance = np.ones(1)
+    for table in network.start:
+        held, chance = _expanded(held, chance, table)
+    return chance, held
+
+
+def _expanded(held: dict[str, Ids], chance: Array, table: Table) -> tuple[dict[str, Ids], Array]:
+    """Every way so far with every value that the variable of `table` can then have."""
+    rows = table.numbers[tuple(held[parent] for parent in table.parents)]
+    rows = np.broadcast_to(rows, (len(chance), rows.shape[-1]))
+    way, value = np.nonzero(rows)
+    after = {name: values[way] for name, values in held.items()}
+    after[table.name] = value
+    return after, chance[way] * rows[way, value]
+
+
+def _joined(held: dict[str, Ids], names: tuple[str, ...], sizes: tuple[int, ...]) -> Ids:
+    """The values of several variables as one number."""
+    result = np.zeros_like(held["\0"])
+    for name, size in zip(names, sizes, strict=True):
+        result = result * size + held[name]
+    return result
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+def _network(top: Element, file: str) -> Network:
+    def fault(message: str, line: int) -> NoReturn:
+        raise ModelFileError(message, file=file, line=line)
+
+    if top.tag != "pomdpx":
+        fault(f"the outermost element must be <pomdpx>; it is <{top.tag}>", top.line)
+    section = {tag: top.first(tag) for tag in ("Discount", "Variable", "InitialStateBelief", "StateTransitionFunction")}
+    for tag, found in section.items():
+        if found is None:
+            fault(f"<pomdpx> must have a <{tag}>; it has none", top.line)
+    discount, variable = section["Discount"], section["Variable"]
+    assert discount is not None and variable is not None
+    try:
+        value = float(discount.text)
+        check_discount(value)
+    except (ValueError, ProblemError):
+        fault(f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'", discount.line)
+    states, seen, acts = (_variables(variable, tag, file) for tag in ("StateVar", "ObsVar", "ActionVar"))
+    if not states or not acts:
+        fault("<Variable> must have a <StateVar> and an <ActionVar>", variable.line)
+    names = {one.name: one for one in (*states, *seen, *acts)} | {state.before: state for state in states}
+    rounding = Rounding()
+    reader = TableReader(names, file, rounding)
+    tables = {
+        tag: [reader.probabilities(one) for part in top.all(tag) for one in part.all("CondProb")]
+        for tag in ("InitialStateBelief", "StateTransitionFunction", "ObsFunction")
+    }
+    before, after = [state.before for state in states], [state.name for state in states]
+    known = [act.name for act in acts] + before
+    start = _ordered(tables["InitialStateBelief"], before, [], fault, top.line)
+    changes = _ordered(tables["StateTransitionFunction"], after, known, fault, top.line)
+    shows = _ordered(tables["ObsFunction"], [one.name for one in seen], known + after, fault, top.line)
+    pays = tuple(reader.values(one) for part in top.all("RewardFunction") for one in part.all("Func"))
+    return Network(value, states, seen, acts, start, changes, shows, pays, rounding)
+
+
+def _variables(section: Element, tag: str, file: str) -> tuple[Variable, ...]:
+    letter = {"StateVar": "s", "ObsVar": "o", "ActionVar": "a"}[tag]
+    found = []
+    for element in section.all(tag):
+        listed, count = element.first("ValueEnum"), element.first("NumValues")
+        values = tuple(listed.text.split()) if listed else ()
+        if count is not None and count.text.strip().isdigit():
+            values = tuple(f"{letter}{number}" for number in range(int(count.text)))
+        if not values or len(set(values)) < len(values):
+            raise ModelFileError(
+                f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>", file=file, line=element.line
+            )
+        name = element.attributes.get("vnameCurr" if tag == "StateVar" else "vname", "")
+        before = element.attributes.get("vnamePrev", "")
+        if not name or (tag == "StateVar" and not before):
+            wanted = "vnamePrev and vnameCurr" if tag == "StateVar" else "vname"
+            raise ModelFileError(f"<{tag}> must have {wanted}", file=file, line=element.line)
+        seen = element.attributes.get("fullyObs", "false").strip().lower() == "true"
+        found.append(Variable(name, values, before, seen))
+    return tuple(found)
+
+
+def _ordered(tables: list[Table], wanted: list[str], known: list[str], fault: Any, line: int) -> tuple[Table, ...]:
+    """`tables`, one for each of the variables `wanted`, parents first."""
+    found: list[Table] = []
+    there = {*known}
+    left = {table.name: table for table in tables}
+    for name in wanted:
+        if name not in left:
+            fault(f"there must be a <CondProb> of {name}; there is none", line)
+    for table in tables:
+        if table.name not in wanted:
+            fault(f"<Var> must be one of {', '.join(wanted)}; it is '{table.name}'", table.line)
+    while left:
+        ready = [table for table in left.values() if there >= {*table.parents}]
+        if not ready:
+            stuck = next(iter(left.values()))
+            fault(f"{stuck.name} must depend on what is known before it; it has {', '.join(stuck.parents)}", stuck.line)
+        for table in ready:
+            found.append(left.pop(table.name))
+            there.add(table.name)
+    return tuple(found)
