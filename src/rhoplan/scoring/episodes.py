@@ -23,6 +23,7 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
 from rhoplan.scoring.names import check_menu
 
@@ -324,7 +325,7 @@ class Log:
         tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
         if "success" in tallies:
             self.success = (tallies.pop("success") > 0).astype(float)
-        elif len(self.world.factors) > 1:
+        elif len(self.world.factors) > 1 or not has_commits(self.world):
             self.success = np.full(len(self.reward), np.nan)
         return Episodes(
             self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score,

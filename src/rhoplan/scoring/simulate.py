@@ -36,6 +36,7 @@ from rhoplan.agents.agent import Agent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
+from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episodes import Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
@@ -75,6 +76,7 @@ class Estimate:
     se_from: `exact` where the spread of reward, tests, steps, success and truncated is the exact one, `sample` where
     it is that of the episodes; log_score, tallies and a discounted reward have that of the episodes always. Of a share
     the sample's error is half of Wilson's interval, which is not 0 where all or none succeeded.
+    discounted_tail: how far `discounted` can be from what it is without the cap, NaN where nothing bounds it.
     success_interval: Wilson's, 95%; NaN where nothing counts as success. unseen_loss: with errors from the sample, the
     largest loss possible where it was not met.
     """
@@ -84,6 +86,7 @@ class Estimate:
     reward_sd: float
     discounted: float
     discounted_se: float
+    discounted_tail: float
     tests: float
     tests_se: float
     success: float
@@ -119,7 +122,9 @@ def simulate(
         problem, agent, world=world, seeds=seeds, episodes=episodes, cap=cap, jobs=jobs, progress=progress
     )
     steps = problem.cap if cap is None else cap
-    return summarise(rows, tuple(seeds), exact=cheap_score(problem, agent, world=world, cap=steps), cap=steps)
+    exact = cheap_score(problem, agent, world=world, cap=steps)
+    found = summarise(rows, tuple(seeds), exact=exact, cap=steps)
+    return replace(found, discounted_tail=cut_off_worth(world or problem, found.truncated, steps))
 
 
 def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
@@ -217,7 +222,7 @@ def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = N
         interval = wilson(round(success * count), count)
         bounds = interval.lower, interval.upper
     return Estimate(
-        reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se,
+        reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se, math.nan,
         tests, tests_se, success, success_se,
         truncated, truncated_se, log_score, log_score_se, steps, steps_se,
         tallies={name: mean(values) for name, values in rows.tallies.items()},

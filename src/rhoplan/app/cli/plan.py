@@ -170,7 +170,7 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
         title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}",
         title_justify="left",
     )
-    columns = [score_cells(score, problem) for score in scores]
+    columns = [score_cells(score, world or problem) for score in scores]
     for heading in ("H", "weight", *columns[0]):
         table.add_column(heading, justify="right")
     for agent, cells in zip(agents, columns, strict=True):
@@ -185,7 +185,9 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
 
 def score_cells(score: Score, problem: Problem) -> dict[str, str]:
     """What a line of the table says of a score; columns that the problem does not have are left out."""
-    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd), "tests": number(score.tests)}
+    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd)}
+    cells |= {"discounted": signed(score.discounted)} if problem.discount < 1 else {}
+    cells |= {"tests": number(score.tests)}
     cells |= {"success": percent(score.success), "cut off": percent(score.truncated)}
     cells |= {"log score": number(score.log_score)}
     cells |= {name.replace("_", " "): number(value) for name, value in score.tallies.items()}

@@ -47,8 +47,8 @@ def list_command(as_json: bool) -> None:
         table.add_row(row["name"], row.get("about", ""))
     show_table(table)
     out.print(
-        "A model file of your own (.yaml, .json, .toml), or a problem file of others (.pomdp, .pomdpx, .drn), can stand "
-        "wherever a problem is named.\n"
+        "A model file of your own (.yaml, .json, .toml), or a problem file of others (.pomdp, .pomdpx, .drn), can "
+        "stand wherever a problem is named.\n"
     )
     table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
     for name, kind in AGENTS.items():
@@ -168,13 +168,19 @@ def print_factored(problem: Problem) -> None:
     from rich.table import Table
 
     from rhoplan.belief.information import information
+    from rhoplan.model.reach import is_endless
 
     out = console()
     factors = _count(len(problem.factors), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
+    fades = f"; discount {problem.discount:g}" if problem.discount < 1 else ""
+    ends = "no action ends it; " if is_endless(problem) else ""
     out.print(
-        f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise; cut off after {problem.cap} steps\n"
+        f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise{fades}; {ends}"
+        f"cut off after {problem.cap} steps\n"
     )
+    if problem.note:
+        out.print(f"note: {problem.note}\n")
     table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
     for factor in problem.factors[:MOST_ROWS]:
         shares = list(zip(factor.states, factor.prior, strict=True))
