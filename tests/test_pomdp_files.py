@@ -61,6 +61,11 @@ def joint(problem: rhoplan.Problem, name: str) -> np.ndarray:
     return np.einsum("so,ost->sot", action.likelihood, change)
 
 
+def line_of(text: str, at: str | None) -> int | None:
+    """The line on which `at` first stands in `text`."""
+    return None if at is None else text[: text.index(at)].count("\n") + 1
+
+
 def reward(problem: rhoplan.Problem, name: str) -> list[float]:
     return next(action for action in problem.menu(problem.start) if action.name == name).reward.tolist()
 
@@ -260,13 +265,15 @@ FAULTS = {
     "an unknown start": (f"{HEAD}start: d", 5, "expected one of the states (a, b, c); found 'd'"),
     "an unknown start in a list": (f"{HEAD}start include: a\nd", 6, "expected one of the states"),
     "a start without states": (f"{HEAD}start exclude: a b c", 5, "must leave at least one state"),
-    "a start that is too short": (f"{HEAD}start: .5 .5\nT: * identity", 6, "expected 3 numbers for start; found 'T' after 2"),
+    "a start that is too short": (
+        f"{HEAD}start: .5 .5\nT: * identity", 6, "expected 3 numbers for start; found 'T' after 2"),
     "a start that does not sum to 1": (f"{HEAD}start: .5 .5 .5", 5, "it sums to 1.5"),
     "an unknown action": (f"{HEAD}T: fly : a : b 1", 5, "expected one of the actions (go, stay); found 'fly'"),
     "an unknown state": (f"{HEAD}T: go : a : d 1", 5, "expected one of the states"),
     "a number beyond the states": (f"{HEAD}T: go : 3 : a 1", 5, "expected one of the states"),
     "an unknown observation": (f"{HEAD}O: go : a : z 1", 5, "expected one of the observations (x, y); found 'z'"),
-    "a missing probability": (f"{HEAD}T: go : a : b", 5, "expected a number for a probability; found the end of the file"),
+    "a missing probability": (
+        f"{HEAD}T: go : a : b", 5, "expected a number for a probability; found the end of the file"),
     "a probability in words": (f"{HEAD}T: go : a : b often", 5, "found 'often'"),
     "infinity": (f"{HEAD}T: go : a : b inf", 5, "expected a number"),
     "a short row": (f"{HEAD}T: go : a 1 0\nO: * uniform", 6, "expected 3 numbers for a row; found 'O' after 2"),
@@ -284,7 +291,8 @@ FAULTS = {
         f"{HEAD}T: * identity\nO: * uniform\nO: stay : c : x 0.6", 7,
         "observations of action 'stay' and state 'c' must be probabilities that sum to 1; they sum to 1.1"),
     "a reward too large": (f"{HEAD}T: * identity\nO: * uniform\nR: go : a : * : * 1e200", None, "reward of test 'go'"),
-    "more observations than fit": ("discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1", None, "60,000,000 numbers"),
+    "more observations than fit": (
+        "discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1", None, "60,000,000 numbers"),
     "an empty file": ("", None, "must say 'discount:'"),
 }  # fmt: skip
 
