@@ -77,19 +77,39 @@ FAULTS = {
     "an MDP": (MAZE.replace("@type: POMDP", "@type: MDP"), None, "@type must be POMDP; it is 'MDP'"),
     "parameters": (MAZE.replace("@parameters\n", "@parameters\np q"), None, "must have no parameters; it has p q"),
     "too many states": (MAZE.replace("\n4\n", "\n5\n"), None, "@nr_states must be the number of states, 4; it is '5'"),
-    "a state out of order": (MAZE.replace("state 2", "state 5"), "state 5", "expected 'state 2 {observation} [reward] labels'"),
+    "a state out of order": (
+        MAZE.replace("state 2", "state 5"),
+        "state 5",
+        "expected 'state 2 {observation} [reward] labels'",
+    ),
     "no observation": (MAZE.replace("{1} ", ""), "state 3", "state 3 must have an observation"),
-    "no action": (MAZE.replace("\taction __NOLABEL__ [0, 0]\n\t\t3 : 1\n", ""), "state 3", "state 3 must have an action"),
-    "a branch without an action": (MAZE.replace("\taction begin [0, 0]\n", ""), "1 : 0.5", "expected 'state 1 ...', an action"),
+    "no action": (
+        MAZE.replace("\taction __NOLABEL__ [0, 0]\n\t\t3 : 1\n", ""),
+        "state 3",
+        "state 3 must have an action",
+    ),
+    "a branch without an action": (
+        MAZE.replace("\taction begin [0, 0]\n", ""),
+        "1 : 0.5",
+        "expected 'state 1 ...', an action",
+    ),
     "a branch to nowhere": (MAZE.replace("2 : 1/2", "9 : 1/2"), "action begin", "expected a state below 4; found 9"),
-    "a sum of 0.9": (MAZE.replace("0.75", "0.65"), "action right", "action 'right' of state 1 must have probabilities that sum to 1"),
+    "a sum of 0.9": (
+        MAZE.replace("0.75", "0.65"),
+        "action right",
+        "action 'right' of state 1 must have probabilities that sum to 1",
+    ),
     "no number": (MAZE.replace("0.75", "p"), "1 : p", "expected a number; found 'p'"),
     "a division by zero": (MAZE.replace("1/2", "1/0"), "1/0", "expected a number; found '1/0'"),
-    "other actions for the same observation": (MAZE.replace("{1}", "{0}"), "state 3", "states that share an observation must have"),
+    "other actions for the same observation": (
+        MAZE.replace("{1}", "{0}"),
+        "state 3",
+        "states that share an observation must have",
+    ),
     "no start": (MAZE.replace(" init", ""), None, "one state must be labelled init; there are 0"),
     "nothing": ("", None, "@type must be POMDP"),
     "half an action": (MAZE.replace("action begin [0, 0]", "action"), "\taction\n", "expected 'action name [reward]'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "at", "words"), FAULTS.values(), ids=FAULTS)

@@ -266,14 +266,20 @@ FAULTS = {
     "an unknown start in a list": (f"{HEAD}start include: a\nd", 6, "expected one of the states"),
     "a start without states": (f"{HEAD}start exclude: a b c", 5, "must leave at least one state"),
     "a start that is too short": (
-        f"{HEAD}start: .5 .5\nT: * identity", 6, "expected 3 numbers for start; found 'T' after 2"),
+        f"{HEAD}start: .5 .5\nT: * identity",
+        6,
+        "expected 3 numbers for start; found 'T' after 2",
+    ),
     "a start that does not sum to 1": (f"{HEAD}start: .5 .5 .5", 5, "it sums to 1.5"),
     "an unknown action": (f"{HEAD}T: fly : a : b 1", 5, "expected one of the actions (go, stay); found 'fly'"),
     "an unknown state": (f"{HEAD}T: go : a : d 1", 5, "expected one of the states"),
     "a number beyond the states": (f"{HEAD}T: go : 3 : a 1", 5, "expected one of the states"),
     "an unknown observation": (f"{HEAD}O: go : a : z 1", 5, "expected one of the observations (x, y); found 'z'"),
     "a missing probability": (
-        f"{HEAD}T: go : a : b", 5, "expected a number for a probability; found the end of the file"),
+        f"{HEAD}T: go : a : b",
+        5,
+        "expected a number for a probability; found the end of the file",
+    ),
     "a probability in words": (f"{HEAD}T: go : a : b often", 5, "found 'often'"),
     "infinity": (f"{HEAD}T: go : a : b inf", 5, "expected a number"),
     "a short row": (f"{HEAD}T: go : a 1 0\nO: * uniform", 6, "expected 3 numbers for a row; found 'O' after 2"),
@@ -283,18 +289,25 @@ FAULTS = {
     "a reward without states": (f"{HEAD}R: go 5", 5, "expected ':' and one of the states; found '5'"),
     "a colon too many": (f"{HEAD}T: : a", 5, "expected one of the actions, or *; found ':'"),
     "transitions that do not sum to 1": (
-        f"{HEAD}T: * identity\nT: go : b : b 0.9\nO: * uniform", 6,
-        "transitions of action 'go' and state 'b' must be probabilities that sum to 1; they sum to 0.9"),
+        f"{HEAD}T: * identity\nT: go : b : b 0.9\nO: * uniform",
+        6,
+        "transitions of action 'go' and state 'b' must be probabilities that sum to 1; they sum to 0.9",
+    ),
     "transitions below 0": (f"{HEAD}T: * identity\nT: go : b -1 1 1\nO: * uniform", 6, "must be probabilities"),
     "transitions that nobody gives": (f"{HEAD}T: go identity\nO: * uniform", None, "action 'stay' and state 'a'"),
     "observations that do not sum to 1": (
-        f"{HEAD}T: * identity\nO: * uniform\nO: stay : c : x 0.6", 7,
-        "observations of action 'stay' and state 'c' must be probabilities that sum to 1; they sum to 1.1"),
+        f"{HEAD}T: * identity\nO: * uniform\nO: stay : c : x 0.6",
+        7,
+        "observations of action 'stay' and state 'c' must be probabilities that sum to 1; they sum to 1.1",
+    ),
     "a reward too large": (f"{HEAD}T: * identity\nO: * uniform\nR: go : a : * : * 1e200", None, "reward of test 'go'"),
     "more observations than fit": (
-        "discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1", None, "60,000,000 numbers"),
+        "discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1",
+        None,
+        "60,000,000 numbers",
+    ),
     "an empty file": ("", None, "must say 'discount:'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "line", "words"), FAULTS.values(), ids=FAULTS)

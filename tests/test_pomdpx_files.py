@@ -30,18 +30,31 @@ def table(name: str, parents: str, *entries: tuple[str, str], tag: str = "CondPr
 
 
 ROOM = table(
-    "room_1", "act room_0",
-    ("* - -", "identity"), ("move hall -", "0 0.75 0.25"), ("move attic -", "1 0 0"), ("leave * -", "0 0 1"),
-)  # fmt: skip
+    "room_1",
+    "act room_0",
+    ("* - -", "identity"),
+    ("move hall -", "0 0.75 0.25"),
+    ("move attic -", "1 0 0"),
+    ("leave * -", "0 0 1"),
+)
 LAMP = table("lamp_1", "act lamp_0", ("* - -", "identity"), ("move s0 -", "0.9 0.1"))
 SEEN = table(
-    "seen", "act room_1 lamp_1",
-    ("* * * -", "uniform"), ("look hall - -", "0.8 0.2 0.2 0.8"), ("look attic s0 dark", "1"), ("look attic s0 light", "0"),
-)  # fmt: skip
+    "seen",
+    "act room_1 lamp_1",
+    ("* * * -", "uniform"),
+    ("look hall - -", "0.8 0.2 0.2 0.8"),
+    ("look attic s0 dark", "1"),
+    ("look attic s0 light", "0"),
+)
 PAY = table(
-    "pay", "act room_0 lamp_0", ("* * *", "-1"), ("leave - s1", "10 20 0"), ("leave - s0", "-10 -20 0"), ("* out *", "0"),
+    "pay",
+    "act room_0 lamp_0",
+    ("* * *", "-1"),
+    ("leave - s1", "10 20 0"),
+    ("leave - s0", "-10 -20 0"),
+    ("* out *", "0"),
     tag="Func",
-)  # fmt: skip
+)
 START = table("room_0", "null", ("-", "1 0 0")) + table("lamp_0", "null", ("-", "uniform"))
 
 
@@ -180,23 +193,51 @@ FAULTS = {
     "an unknown variable": (whole(lamp=LAMP.replace("lamp_1", "lump")), "lump", "'lump' is none"),
     "an unknown parent": (whole(lamp=LAMP.replace("act lamp_0", "act lump")), "lump", "'lump' is none"),
     "an unknown value": (whole(room=ROOM.replace("move hall", "move cellar")), "cellar", "expected a value of room_1"),
-    "a word too few": (whole(room=ROOM.replace("move hall -", "move -")), ">move -<", "one word for each of act, room_0, room_1"),
+    "a word too few": (
+        whole(room=ROOM.replace("move hall -", "move -")),
+        ">move -<",
+        "one word for each of act, room_0, room_1",
+    ),
     "a number too few": (whole(room=ROOM.replace("0 0.75 0.25", "0.75 0.25")), ">0.75 0.25<", "must hold 3 numbers"),
     "no number": (whole(room=ROOM.replace("0 0.75 0.25", "0 0.75 much")), "much", "must hold numbers"),
-    "an identity of unequal sides": (whole(seen=SEEN.replace("* * * -", "* - * -").replace("uniform", "identity")), "* - * -", "identity must stand for two '-' of equal size"),
-    "a sum of 0.9": (whole(lamp=LAMP.replace("0.9 0.1", "0.9 0.0")), "<Var>lamp_1", "probabilities of lamp_1 given act move, lamp_0 s0 must sum to 1; they sum to 0.9"),
+    "an identity of unequal sides": (
+        whole(seen=SEEN.replace("* * * -", "* - * -").replace("uniform", "identity")),
+        "* - * -",
+        "identity must stand for two '-' of equal size",
+    ),
+    "a sum of 0.9": (
+        whole(lamp=LAMP.replace("0.9 0.1", "0.9 0.0")),
+        "<Var>lamp_1",
+        "probabilities of lamp_1 given act move, lamp_0 s0 must sum to 1; they sum to 0.9",
+    ),
     "a change that is missing": (whole(lamp=""), "<pomdpx", "there must be a <CondProb> of lamp_1"),
     "a table in the wrong place": (whole(start=START + LAMP), "<Var>lamp_1", "<Var> must be one of room_0, lamp_0"),
     "a kind of table that is not known": (whole(lamp=LAMP.replace("TBL", "ADD")), "ADD", "TBL or DD"),
-    "an entry without an instance": (whole(lamp=LAMP.replace("Instance", "Place")), "<Place>* - -", "must have an <Instance>"),
-    "a circle": (whole(lamp=table("lamp_1", "act seen", ("* * -", "uniform"))), "<Var>lamp_1", "must depend on what is known before it"),
+    "an entry without an instance": (
+        whole(lamp=LAMP.replace("Instance", "Place")),
+        "<Place>* - -",
+        "must have an <Instance>",
+    ),
+    "a circle": (
+        whole(lamp=table("lamp_1", "act seen", ("* * -", "uniform"))),
+        "<Var>lamp_1",
+        "must depend on what is known before it",
+    ),
     "an edge to nowhere": (TIGER_DD.replace('val="listen"><Term', 'val="wait"><Term'), '"wait"', "found 'wait'"),
     "a template that is not there": (TIGER_DD.replace('idref="any"', 'idref="none"'), '"none"', "there is no 'none'"),
-    "a template inside itself": (TIGER_DD.replace('<SubDAG type="uniform" var="s_1"/>', '<SubDAG type="template" idref="any"/>'), "<SubDAGTemplate", "this one goes on"),
-    "a node about something else": (TIGER_DD.replace('<Node var="s_0">', '<Node var="o">'), '<Edge val="open-left"><Node var="o">', "must be about one of a, s_0"),
+    "a template inside itself": (
+        TIGER_DD.replace('<SubDAG type="uniform" var="s_1"/>', '<SubDAG type="template" idref="any"/>'),
+        "<SubDAGTemplate",
+        "this one goes on",
+    ),
+    "a node about something else": (
+        TIGER_DD.replace('<Node var="s_0">', '<Node var="o">'),
+        '<Edge val="open-left"><Node var="o">',
+        "must be about one of a, s_0",
+    ),
     "a terminal without a number": (TIGER_DD.replace("0.85", "lots"), "lots", "must hold a number; it holds 'lots'"),
     "a diagram of another kind": (TIGER_DD.replace('type="persistent"', 'type="still"'), '"still"', "it is 'still'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "at", "words"), FAULTS.values(), ids=FAULTS)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rhoplan.model.joint import seen_after
     from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
     from rhoplan.model.problem import END, Action, Factor, Problem
+    from rhoplan.model.sparse import Sparse
     from rhoplan.planning.certified.solve import Solution, solve
     from rhoplan.planning.utility import Information, NegativeEntropy, OwnUtility, TargetBelief, Utility
     from rhoplan.problems.registry import PROBLEMS, make
@@ -83,6 +84,7 @@ _NAMES = {
     "agents.policy": ("ActionValue", "Decision", "decide"),
     "model.observe_then_commit": ("Commit", "Test", "observe_then_commit"),
     "model.problem": ("END", "Action", "Factor", "Problem"),
+    "model.sparse": ("Sparse",),
     "problems.registry": ("PROBLEMS", "make"),
     "scoring.evaluate": ("Score", "evaluate"),
     "belief.situation": ("Branch", "Situation", "branch", "initial", "observe", "observe_all"),
