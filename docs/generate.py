@@ -7,7 +7,8 @@ begin with `> ` are what a person types. A ```http block is sent to the server t
 `rhoplan serve`, and the ```http block after it is replaced by the reply. ```python blocks are run one after the other,
 and an ```output block right after one is replaced by what it printed. Between `<!-- made: NAME -->` and `<!-- end -->`
 stands a table of `tables`. A YAML block whose first line is `# NAME.yaml`, or a text block with `# NAME.pomdp`, is that
-file, which the page may use. `commands.md` is made from the help texts. A test compares the result with what is committed.
+file, which the page may use. `commands.md` is made from the help texts. A test compares the result with what is
+committed.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ VARIABLES = """<pomdpx version="1.0" id="toy">
 def table(name: str, parents: str, *entries: tuple[str, str], tag: str = "CondProb") -> str:
     kind = "ProbTable" if tag == "CondProb" else "ValueTable"
     inside = "\n".join(f"<Entry><Instance>{at}</Instance><{kind}>{numbers}</{kind}></Entry>" for at, numbers in entries)
-    return f'<{tag}><Var>{name}</Var><Parent>{parents}</Parent>\n<Parameter type = "TBL">\n{inside}\n</Parameter></{tag}>\n'
+    parameter = f'<Parameter type = "TBL">\n{inside}\n</Parameter>'
+    return f"<{tag}><Var>{name}</Var><Parent>{parents}</Parent>\n{parameter}</{tag}>\n"
 
 
 ROOM = table(
