@@ -30,6 +30,9 @@ from rhoplan.scoring.names import check_menu
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
 
+SHARE_KEPT = 4
+"""Where beliefs are long, walkers move on when a graph is one part in so many full: the rest is for the next step."""
+
 BLOCK = 32
 """Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
 
@@ -83,7 +86,7 @@ class Walk:
         nodes = np.full(count, self.graph.root)
         active = np.arange(count)
         for step in range(self.cap):
-            if self.graph.size > LARGEST_GRAPH and len(self.graph.visibles) > 1:
+            if self.graph.size > self._largest:
                 fresh, nodes = self.graph.continued(nodes)
                 self._use(fresh)
             slots, commits = self._act(nodes[active], streams, active, step)
@@ -104,6 +107,12 @@ class Walk:
                 break
         log.truncated[active] = True
         return log.episodes(self._log_scores(nodes, states))
+
+    @property
+    def _largest(self) -> float:
+        """Nodes after which walkers move on to a new graph; without places they stay, unless beliefs are long."""
+        room = self.graph.node_limit // SHARE_KEPT
+        return min(LARGEST_GRAPH, room) if len(self.graph.visibles) > 1 or room < LARGEST_GRAPH else np.inf
 
     def _use(self, graph: Graph) -> None:
         self.graph, self.policy = graph, Policy(graph, self.agent)

@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
 from rhoplan.graph.graph import shared_graph
+from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import Episodes, Walk
+from rhoplan.scoring.episodes import SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.scoring.names import check_world
@@ -175,7 +176,8 @@ def simulate_episodes(
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    chunks = [(seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)]
+    size = _together(problem, agent)
+    chunks = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []
     for (_, first, last), part in zip(chunks, _run(walker, chunks, jobs), strict=True):
@@ -256,6 +258,15 @@ def _spread(values: Array, shares: Sequence[float]) -> float:
     weights = np.array(shares)
     middle = float(values @ weights)
     return math.sqrt(max(float((values - middle) ** 2 @ weights), 0.0))
+
+
+def _together(problem: Problem, agent: Agent) -> int:
+    """How many episodes walk together: fewer where beliefs are so long that the next step must leave room for all."""
+    room = most_nodes(problem) / SHARE_KEPT
+    if room == math.inf:
+        return CHUNK
+    branches = max(sum(len(action.outcomes) for action in problem.menu(problem.start)), 2)
+    return max(1, min(CHUNK, int(room / branches ** min(agent.horizon, 60))))
 
 
 Walker = tuple[Problem, Agent, Problem, int]
