@@ -6,8 +6,9 @@ In a ```console block, what follows a command that `session` can run is replaced
 begin with `> ` are what a person types. A ```http block is sent to the server that the page started with
 `rhoplan serve`, and the ```http block after it is replaced by the reply. ```python blocks are run one after the other,
 and an ```output block right after one is replaced by what it printed. Between `<!-- made: NAME -->` and `<!-- end -->`
-stands a table of `tables`. A YAML block whose first line is `# NAME.yaml` is the file NAME.yaml that the page may use.
-`commands.md` is made from the help texts. A test compares the result with what is committed.
+stands a table of `tables`. A YAML block whose first line is `# NAME.yaml`, or a text block with `# NAME.pomdp`, is that
+file, which the page may use. `commands.md` is made from the help texts. A test compares the result with what is
+committed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def page_with_output(text: str) -> str:
         r"(<!-- made: (.+?) -->\n).*?(<!-- end -->)", lambda m: m[1] + made(m[2]) + m[3], text, flags=re.DOTALL
     )
     with tempfile.TemporaryDirectory() as folder, working_in(Path(folder)), registries_kept(), Session() as session:
-        for name, body in re.findall(r"```yaml\n# (\S+\.yaml)\n(.*?)```", text, flags=re.DOTALL):
+        for name, body in re.findall(r"```(?:yaml|text)\n# (\S+\.(?:yaml|pomdp))\n(.*?)```", text, flags=re.DOTALL):
             Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text(f"# {name}\n{body}")
         return BLOCK.sub(lambda block: refreshed(block, session, scope), text)

@@ -73,6 +73,7 @@ from rhoplan.model.problem import END as END
 from rhoplan.model.problem import Action as Action
 from rhoplan.model.problem import Factor as Factor
 from rhoplan.model.problem import Problem as Problem
+from rhoplan.model.sparse import Sparse as Sparse
 from rhoplan.planning.certified.solve import Solution as Solution
 from rhoplan.planning.certified.solve import solve as solve
 from rhoplan.planning.utility import (

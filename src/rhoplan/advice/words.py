@@ -9,6 +9,7 @@ import numpy as np
 
 from rhoplan.graph.ties import ranked
 from rhoplan.model.problem import Problem
+from rhoplan.model.reach import cut_off_worth, is_endless
 
 HARDLY_EVER = 1e-9
 """Share of cases below which being cut off is not worth a word."""
@@ -140,6 +141,10 @@ def cut_off(problem: Problem, share: float, cap: int | None = None) -> str:
     ends = [action.reward for action in problem.menu(problem.start) if action.ends_episode]
     steps = problem.cap if cap is None else cap
     told = f"{percent(share)} of cases are cut off at {counted(steps, 'step')}"
+    if is_endless(problem):
+        left = cut_off_worth(problem, share, steps)
+        more = "" if math.isnan(left) else f"; what comes later could change the discounted mean by {left:.2g} at most"
+        return f"{told}, for the problem has no end{more}"
     if ends and all((reward <= 0).all() for reward in ends):
         return f"{told} and pay no final loss: the mean looks better than it is"
     if not ends or all((reward >= 0).all() for reward in ends):

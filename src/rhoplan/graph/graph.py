@@ -21,7 +21,7 @@ from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
 from rhoplan.graph.actions import ActionTable
-from rhoplan.graph.menu import VisibleMenu, most_at_once
+from rhoplan.graph.menu import VisibleMenu, most_at_once, most_nodes
 from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
@@ -50,7 +50,7 @@ class Graph:
         self, problem: Problem, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
     ) -> None:
         self.problem = problem
-        self.node_limit = node_limit
+        self.node_limit = min(node_limit, most_nodes(problem))
         # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
         shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
         self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)

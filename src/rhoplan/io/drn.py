@@ -1,4 +1,4 @@
-"""Storm's explicit `.drn` files of POMDPs: states one by one, each with its observation, its actions and where they lead.
+"""Storm's explicit `.drn` files of POMDPs: states one by one, each with its observation, actions and where they lead.
 
     @type: POMDP
     @reward_models
@@ -11,9 +11,9 @@
             0 : 0.5
             1 : 1/2
 
-An observation belongs to a state, and states that share it have the same actions: it is the visible state here, and what
-is hidden is which of its states one is in. An observation whose states are never left and pay nothing is END. The file
-has no discount: it is 1.
+An observation belongs to a state, and states that share it have the same actions: it is the visible state here, and
+what is hidden is which of its states one is in. An observation whose states are never left and pay nothing is END. The
+file has no discount: it is 1.
 
 Shapes: S states, E ways in which an action can go.
 """

@@ -16,6 +16,7 @@ breaks anywhere; what comes later overrides what came before. `pomdp_tables` hol
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
@@ -118,7 +119,7 @@ class _Reader:
         if head in "TOR":
             {"T": self._transition, "O": self._observation, "R": self._reward}[head](place)
         elif head == "discount":
-            self.discount = float(self._numbers(1, "the discount")[0])
+            self.discount = self._number("the discount")
             if not 0 < self.discount <= 1:
                 self._fault(f"discount must be above 0 and at most 1; it is {self.discount:g}", self.at - 1)
         elif head == "values":
@@ -197,7 +198,7 @@ class _Reader:
         action, *rest = self._places(("actions", "states", "states"), 1)
         count = len(states.names)
         if len(rest) == 2:
-            moves.entry(action, rest[0], rest[1], float(self._numbers(1, "a probability")[0]), place)
+            moves.entry(action, rest[0], rest[1], self._number("a probability"), place)
         elif len(rest) == 1:
             moves.row(action, rest[0], self._row(count, place), place)
         elif self._keyword("identity"):
@@ -213,7 +214,7 @@ class _Reader:
         places = self._places(("actions", "states", "observations"), 1)
         states, seen = (len(self.names[head].names) for head in ("states", "observations"))
         if len(places) == 3:
-            shows.put(places, self._numbers(1, "a probability")[0], place)
+            shows.put(places, self._number("a probability"), place)
         elif len(places) == 2:
             shows.put(places, self._row(seen, place), place)
         elif self._keyword("uniform"):
@@ -225,7 +226,8 @@ class _Reader:
         places = self._places(("actions", "states", "states", "observations"), 2)
         states, seen = (len(self.names[head].names) for head in ("states", "observations"))
         shape = (states, seen)[len(places) - 2 :]
-        self.tables[2].put(places, self._numbers(int(np.prod(shape)), "rewards").reshape(shape))
+        numbers = self._numbers(int(np.prod(shape)), "rewards") if shape else np.array(self._number("a reward"))
+        self.tables[2].put(places, numbers.reshape(shape))
 
     def _row(self, count: int, place: int) -> Array:
         if self._keyword("uniform"):
@@ -242,15 +244,21 @@ class _Reader:
     def _places(self, heads: tuple[str, ...], least: int) -> list[int | None]:
         """The numbers of names with colons between them, None for `*`; at least `least` of them."""
         found: list[int | None] = []
+        words, end = self.words, len(self.words)
         for head in heads:
             if found:
-                if self.words[self.at : self.at + 1] != [":"]:
+                if self.at >= end or words[self.at] != ":":
                     if len(found) >= least:
                         break
                     self._fault(f"expected ':' and one of the {head}; found {self._found()}", self.at)
                 self.at += 1
-            word = self._word(f"one of the {head}, or *")
-            found.append(None if word == "*" else self._place(self.names[head], word, self.at - 1))
+            word = words[self.at] if self.at < end else ":"
+            if word == ":":
+                self._fault(f"expected one of the {head}, or *; found {self._found()}", self.at)
+            names = self.names[head]
+            number = names.numbers.get(word)
+            found.append(number if number is not None or word == "*" else self._place(names, word, self.at))
+            self.at += 1
         return found
 
     def _place(self, names: Names, word: str, at: int) -> int:
@@ -261,6 +269,18 @@ class _Reader:
             shown = ", ".join(names.names[:6]) + (", ..." if len(names.names) > 6 else "")
             self._fault(f"expected one of the {names.what} ({shown}); found '{word}'", at)
         return number
+
+    def _number(self, what: str) -> float:
+        """The next number, without the cost of an array: most lines of large files have one."""
+        if self.at < len(self.words):
+            try:
+                found = float(self.words[self.at])
+            except ValueError:
+                found = math.nan
+            if math.isfinite(found):
+                self.at += 1
+                return found
+        return float(self._numbers(1, what)[0])
 
     def _numbers(self, count: int, what: str) -> Array:
         """The next `count` numbers."""

@@ -138,7 +138,7 @@ class Observations:
     def put(self, places: list[int | None], numbers: Array | float, place: int) -> None:
         """Write `numbers` where `places` say: action, state, observation, as many as are given."""
         self._where.wrote(places[0], places[1] if len(places) > 1 else None, place)
-        self._numbers[tuple(slice(None) if one is None else one for one in places)] = numbers
+        self._numbers[tuple([slice(None) if one is None else one for one in places])] = numbers
 
     def of(self, action: int, rounding: Rounding) -> Array:
         """Probability (S, O) of what is seen in each state after `action`."""

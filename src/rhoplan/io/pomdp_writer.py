@@ -90,8 +90,8 @@ class _Writer:
             self._rows.setdefault((number, self.end), {}).setdefault(nothing, (0, nothing))
             moves.append((number, self.end, self.end, 0, 1.0, None))
         copies = np.ones(self.end + self.ends, dtype=np.int64)
-        for (_, after), rows in self._rows.items():
-            copies[after] = max(copies[after], len(rows))
+        for (_, after), ways_shown in self._rows.items():
+            copies[after] = max(copies[after], len(ways_shown))
         states = self._state_names(copies)
         first = np.concatenate([[0], np.cumsum(copies)])
         acts = _legal(self.actions)
@@ -110,11 +110,11 @@ class _Writer:
                 yield f"T: {acts[number]} : {states[state]} : {states[first[after] + copy]} {_number(chance)}"
                 if pay:
                     yield f"R: {acts[number]} : {states[state]} : * : * {_number(pay)}"
-        for number, before, after, shown, pay in payments:
+        for number, before, after, shown, own in payments:
             for state in range(first[before], first[before + 1]):
                 for target in range(first[after], first[after + 1]):
                     where = f"{states[state]} : {states[target]} : {seen[shown]}"
-                    yield f"R: {acts[number]} : {where} {_number(pay)}"
+                    yield f"R: {acts[number]} : {where} {_number(own)}"
         for number, act in enumerate(acts):
             for after in range(len(copies)):
                 known = self._rows.get((number, after))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.payments import mean_payment
-from rhoplan.model.problem import END, ROW_SUM_TOLERANCE, Action, Array, Problem, Visible
+from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
+from rhoplan.model.reach import MOST_MENUS, menus
 from rhoplan.model.sparse import Change, numbers, row_sums
-
-MOST_MENUS = 300
-"""Menus that are looked at, the nearest to the start first."""
 
 
 def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
@@ -30,7 +25,7 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
         if not factor.states:
             raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
         _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
-    for visible, actions in _menus(problem, most):
+    for visible, actions in menus(problem, most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
         names = tuple(action.name for action in actions)
         _check_names(f"actions of '{problem.name}'{where}", names, ("tests",) if problem.is_flat else ("actions",))
@@ -42,26 +37,6 @@ def checked(problem: Problem) -> Problem:
     """`problem`, if it is sound."""
     check_problem(problem)
     return problem
-
-
-def _menus(problem: Problem, most: int) -> Iterator[tuple[Visible, tuple[Action, ...]]]:
-    """Visible states with their menus, the nearest to the start first. All menus of a flat problem are made of one."""
-    everything: tuple[Action, ...] | None = getattr(problem.menu, "everything", None)
-    if everything is not None:
-        yield problem.start, everything
-        return
-    seen: set[Visible] = {problem.start}
-    waiting = deque(seen)
-    for _ in range(most):
-        if not waiting:
-            return
-        visible = waiting.popleft()
-        actions = problem.menu(visible)
-        yield visible, actions
-        for following in (after for action in actions for after in action.leads_to):
-            if following is not END and following not in seen:
-                seen.add(following)
-                waiting.append(following)
 
 
 def _check_action(problem: Problem, action: Action, where: str) -> None:

@@ -124,7 +124,7 @@ class Action:
         """The least (S,) that can be paid in each state."""
         return self.reward if self.pays_by_chance is None else self.pays_by_chance.worst
 
-    @property
+    @cached_property
     def preserves_hidden_state(self) -> bool:
         """Whether the condition of Proposition 3 holds: no hidden state can turn into another."""
         return self.transition is None or is_identity(self.transition)

@@ -23,11 +23,15 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
 from rhoplan.scoring.worlds import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
+
+SHARE_KEPT = 4
+"""Where beliefs are long, walkers move on when a graph is one part in so many full: the rest is for the next step."""
 
 BLOCK = 32
 """Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
@@ -82,7 +86,7 @@ class Walk:
         nodes = np.full(count, self.graph.root)
         active = np.arange(count)
         for step in range(self.cap):
-            if self.graph.size > LARGEST_GRAPH and len(self.graph.visibles) > 1:
+            if self.graph.size > self._largest:
                 fresh, nodes = self.graph.continued(nodes)
                 self._use(fresh)
             slots, commits = self._act(nodes[active], streams, active, step)
@@ -103,6 +107,12 @@ class Walk:
                 break
         log.truncated[active] = True
         return log.episodes(self._log_scores(nodes, states))
+
+    @property
+    def _largest(self) -> float:
+        """Nodes after which walkers move on to a new graph; without places they stay, unless beliefs are long."""
+        room = self.graph.node_limit // SHARE_KEPT
+        return min(LARGEST_GRAPH, room) if len(self.graph.visibles) > 1 or room < LARGEST_GRAPH else np.inf
 
     def _use(self, graph: Graph) -> None:
         self.graph, self.policy = graph, Policy(graph, self.agent)
@@ -324,7 +334,7 @@ class Log:
         tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
         if "success" in tallies:
             self.success = (tallies.pop("success") > 0).astype(float)
-        elif len(self.world.factors) > 1:
+        elif len(self.world.factors) > 1 or not has_commits(self.world):
             self.success = np.full(len(self.reward), np.nan)
         self.worst_possible = np.minimum(self.worst_possible, self.worst_paid)
         columns = {name: getattr(self, name) for name in Episodes.__dataclass_fields__ if name != "log_score"}

@@ -12,6 +12,7 @@ from rhoplan.agents.policy import Policy
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.reach import cut_off_worth, has_commits
 from rhoplan.scoring.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
 from rhoplan.scoring.spread import Paid
 from rhoplan.scoring.worlds import World
@@ -27,13 +28,14 @@ NEGLIGIBLE_PLACES = 1e-13
 class Score:
     """How good an agent is.
 
-    reward, reward_sd: mean and spread of what an episode pays. discounted: its mean as the world discounts it. tests,
-    steps: expected number of tests, and of actions, the one that ends included. success: share of episodes that the
-    problem tallies as one, or else, with one hidden factor, that end with a best ending action for the true state.
-    truncated: share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in
-    nats, of the probability that the final belief gives the true state. tests_distribution: probability of each number
-    of tests from 0 on. dropped: mass too small to follow. nodes: size of the graph. tallies: expected counts of what
-    the problem tallies. A column that a problem does not have is NaN.
+    reward, reward_sd: mean and spread of what an episode pays. discounted: its mean as the world discounts it;
+    discounted_tail: how far that can be from what it is without the cap, NaN where nothing bounds it. tests, steps:
+    expected number of tests, and of actions, the one that ends included. success: share of episodes that the problem
+    tallies as one, or else, with one hidden factor, that end with a best ending action for the true state. truncated:
+    share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in nats, of the
+    probability that the final belief gives the true state. tests_distribution: probability of each number of tests from
+    0 on. dropped: mass too small to follow. nodes: size of the graph. tallies: expected counts of what the problem
+    tallies. A column that a problem does not have is NaN.
     """
 
     reward: float
@@ -47,6 +49,7 @@ class Score:
     nodes: int
     tallies: dict[str, float] = field(default_factory=dict)
     discounted: float = math.nan
+    discounted_tail: float = 0.0
     steps: float = math.nan
 
 
@@ -113,6 +116,7 @@ def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
         nodes=graph.size,
         tallies=totals.tallies,
         discounted=totals.discounted,
+        discounted_tail=cut_off_worth(world.problem, truncated, cap),
         steps=counts.steps,
     )
 
@@ -140,7 +144,7 @@ class _Totals:
         self._tallied = dict.fromkeys(problem.tallies, 0.0)
         self.discounted = 0.0
         # With several hidden factors no ending action is about all of them: a problem tallies what it calls success.
-        self._right = 0.0 if len(problem.factors) == 1 else math.nan
+        self._right = 0.0 if len(problem.factors) == 1 and has_commits(problem) else math.nan
         self._scored = 0.0 if graph.problem.is_flat else math.nan
 
     @property

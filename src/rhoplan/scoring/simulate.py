@@ -35,8 +35,10 @@ from numpy.typing import NDArray
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
 from rhoplan.graph.graph import shared_graph
+from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
-from rhoplan.scoring.episodes import Episodes, Walk
+from rhoplan.model.reach import cut_off_worth
+from rhoplan.scoring.episodes import SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.scoring.worlds import check_world
@@ -75,6 +77,7 @@ class Estimate:
     se_from: `exact` where the spread of reward, tests, steps, success and truncated is the exact one, `sample` where
     it is that of the episodes; log_score, tallies and a discounted reward have that of the episodes always. Of a share
     the sample's error is half of Wilson's interval, which is not 0 where all or none succeeded.
+    discounted_tail: how far `discounted` can be from what it is without the cap, NaN where nothing bounds it.
     success_interval: Wilson's, 95%; NaN where nothing counts as success. unseen_loss: with errors from the sample, the
     largest loss possible where it was not met.
     """
@@ -84,6 +87,7 @@ class Estimate:
     reward_sd: float
     discounted: float
     discounted_se: float
+    discounted_tail: float
     tests: float
     tests_se: float
     success: float
@@ -119,7 +123,9 @@ def simulate(
         problem, agent, world=world, seeds=seeds, episodes=episodes, cap=cap, jobs=jobs, progress=progress
     )
     steps = problem.cap if cap is None else cap
-    return summarise(rows, tuple(seeds), exact=cheap_score(problem, agent, world=world, cap=steps), cap=steps)
+    exact = cheap_score(problem, agent, world=world, cap=steps)
+    found = summarise(rows, tuple(seeds), exact=exact, cap=steps)
+    return replace(found, discounted_tail=cut_off_worth(world or problem, found.truncated, steps))
 
 
 def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
@@ -170,7 +176,8 @@ def simulate_episodes(
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    chunks = [(seed, first, min(first + CHUNK, episodes)) for seed in seeds for first in range(0, episodes, CHUNK)]
+    size = _together(problem, agent)
+    chunks = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []
     for (_, first, last), part in zip(chunks, _run(walker, chunks, jobs), strict=True):
@@ -218,7 +225,7 @@ def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = N
         interval = wilson(round(success * count), count)
         bounds = interval.lower, interval.upper
     return Estimate(
-        reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se,
+        reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se, math.nan,
         tests, tests_se, success, success_se,
         truncated, truncated_se, log_score, log_score_se, steps, steps_se,
         tallies={name: mean(values) for name, values in rows.tallies.items()},
@@ -243,6 +250,15 @@ def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
     weights = np.array(score.tests_distribution)
     values = np.minimum(np.arange(len(weights), dtype=float) + more, most)
     return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
+
+
+def _together(problem: Problem, agent: Agent) -> int:
+    """How many episodes walk together: fewer where beliefs are so long that the next step must leave room for all."""
+    room = most_nodes(problem) / SHARE_KEPT
+    if room == math.inf:
+        return CHUNK
+    branches = max(sum(len(action.outcomes) for action in problem.menu(problem.start)), 2)
+    return max(1, min(CHUNK, int(room / branches ** min(agent.horizon, 60))))
 
 
 Walker = tuple[Problem, Agent, Problem, int]

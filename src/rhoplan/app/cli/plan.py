@@ -143,7 +143,7 @@ def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, c
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
     where = f" in the world of {world.spec}" if world else ""
     title = f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}"
-    columns = [score_cells(score) for score in scores]
+    columns = [score_cells(score, world or problem) for score in scores]
     rows = [[a.name, str(a.horizon), weight_of(a), *c.values()] for a, c in zip(agents, columns, strict=True)]
     show_rows(["agent", "H", "weight", *columns[0]], rows, title=title, numbers=1)
     out = console()
@@ -153,9 +153,11 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
             out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
-def score_cells(score: Score) -> dict[str, str]:
+def score_cells(score: Score, problem: Problem) -> dict[str, str]:
     """What a line of the table says of a score; columns that the problem does not have are left out."""
-    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd), "tests": number(score.tests)}
+    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd)}
+    cells |= {"discounted": signed(score.discounted)} if problem.discount < 1 else {}
+    cells |= {"tests": number(score.tests)}
     cells |= {"success": percent(score.success), "cut off": percent(score.truncated)}
     cells |= {"log score": number(score.log_score)}
     cells |= {name.replace("_", " "): number(value) for name, value in score.tallies.items()}

@@ -148,13 +148,19 @@ def _notes(info: dict[str, Any]) -> list[str]:
 def print_factored(problem: Problem) -> None:
     from rhoplan.advice.words import counted
     from rhoplan.belief.information import information
+    from rhoplan.model.reach import is_endless
 
     out = console()
     factors = counted(len(problem.factors), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
+    fades = f"; discount {problem.discount:g}" if problem.discount < 1 else ""
+    ends = "no action ends it; " if is_endless(problem) else ""
     out.print(
-        f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise; cut off after {problem.cap} steps\n"
+        f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise{fades}; {ends}"
+        f"cut off after {problem.cap} steps\n"
     )
+    if problem.note:
+        out.print(f"note: {problem.note}\n")
     rows = []
     for factor in problem.factors:
         shares = list(zip(factor.states, factor.prior, strict=True))

@@ -13,8 +13,22 @@ import numpy as np
 from rhoplan.model.problem import Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
-    ABOVE, ALIVE, BASE, BEST, ENTRIES, ENTRY, FIRST_ENTRY, FIRST_VECTOR, HOME, LAST_ENTRY, LAST_VECTOR, LOWER, NEXT, NODES, NUMBERS,
-    POINT_READ, OWN, SLOT, VECTOR_AT, VECTOR_HOME, VECTOR_READ, VECTORS, Graph, share_of, unfold,
+    ABOVE,
+    ALIVE,
+    BEST,
+    ENTRY,
+    FIRST_ENTRY,
+    FIRST_VECTOR,
+    HOME,
+    LOWER,
+    NEXT,
+    NODES,
+    SLOT,
+    VECTOR_READ,
+    VECTORS,
+    Graph,
+    share_of,
+    unfold,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
 

@@ -1,0 +1,251 @@
+"""SARSOP's .pomdpx files: tables and diagrams, visible and hidden variables, faults with their line."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdpx import parse_pomdpx
+from test_pomdp_files import TIGER, line_of, value
+
+VARIABLES = """<pomdpx version="1.0" id="toy">
+<Description>A lamp in one of two rooms.</Description>
+<Discount>0.9</Discount>
+<Variable>
+<StateVar vnamePrev="room_0" vnameCurr="room_1" fullyObs="true"><ValueEnum>hall attic out</ValueEnum></StateVar>
+<StateVar vnamePrev="lamp_0" vnameCurr="lamp_1" fullyObs="false"><NumValues>2</NumValues></StateVar>
+<ObsVar vname="seen"><ValueEnum>dark light</ValueEnum></ObsVar>
+<ActionVar vname="act"><ValueEnum>look move leave</ValueEnum></ActionVar>
+<RewardVar vname="pay"/>
+</Variable>
+"""
+
+
+def table(name: str, parents: str, *entries: tuple[str, str], tag: str = "CondProb") -> str:
+    kind = "ProbTable" if tag == "CondProb" else "ValueTable"
+    inside = "\n".join(f"<Entry><Instance>{at}</Instance><{kind}>{numbers}</{kind}></Entry>" for at, numbers in entries)
+    parameter = f'<Parameter type = "TBL">\n{inside}\n</Parameter>'
+    return f"<{tag}><Var>{name}</Var><Parent>{parents}</Parent>\n{parameter}</{tag}>\n"
+
+
+ROOM = table(
+    "room_1",
+    "act room_0",
+    ("* - -", "identity"),
+    ("move hall -", "0 0.75 0.25"),
+    ("move attic -", "1 0 0"),
+    ("leave * -", "0 0 1"),
+)
+LAMP = table("lamp_1", "act lamp_0", ("* - -", "identity"), ("move s0 -", "0.9 0.1"))
+SEEN = table(
+    "seen",
+    "act room_1 lamp_1",
+    ("* * * -", "uniform"),
+    ("look hall - -", "0.8 0.2 0.2 0.8"),
+    ("look attic s0 dark", "1"),
+    ("look attic s0 light", "0"),
+)
+PAY = table(
+    "pay",
+    "act room_0 lamp_0",
+    ("* * *", "-1"),
+    ("leave - s1", "10 20 0"),
+    ("leave - s0", "-10 -20 0"),
+    ("* out *", "0"),
+    tag="Func",
+)
+START = table("room_0", "null", ("-", "1 0 0")) + table("lamp_0", "null", ("-", "uniform"))
+
+
+def whole(start=START, room=ROOM, lamp=LAMP, seen=SEEN, pay=PAY, variables=VARIABLES) -> str:
+    return (
+        f"{variables}<InitialStateBelief>{start}</InitialStateBelief>\n"
+        f"<StateTransitionFunction>{room}{lamp}</StateTransitionFunction>\n"
+        f"<ObsFunction>{seen}</ObsFunction>\n<RewardFunction>{pay}</RewardFunction></pomdpx>"
+    )
+
+
+def test_what_is_observed_is_visible_and_the_rest_hidden():
+    problem = parse_pomdpx(whole(), file="lamp.pomdpx")
+
+    assert problem.name == "lamp"
+    assert problem.start == "hall"
+    assert problem.states == ("s0", "s1")
+    assert problem.discount == 0.9
+    look, move, leave = problem.menu("hall")
+    assert look.leads_to == ("hall", "hall")
+    assert look.likelihood == pytest.approx(np.array([[0.8, 0.2], [0.2, 0.8]]))
+    assert look.transition is None
+    assert move.outcomes == ("dark/attic", "dark/out", "light/attic", "light/out")
+    assert move.leads_to == ("attic", rhoplan.END, "attic", rhoplan.END)
+    assert move.transition == pytest.approx(np.array([[0.9, 0.1], [0.0, 1.0]]))
+    assert leave.ends_episode
+    assert leave.reward.tolist() == [-10, 10]
+    assert problem.menu("attic")[0].likelihood.tolist() == [[1, 0], [0.5, 0.5]]
+
+
+def test_a_first_value_that_is_drawn_is_seen_with_the_first_outcome():
+    start = table("room_0", "null", ("-", "0.5 0.5 0")) + table("lamp_0", "null", ("-", "uniform"))
+
+    problem = parse_pomdpx(whole(start=start))
+
+    assert problem.start == "here"
+    assert problem.states[:2] == ("hall/s0", "hall/s1")
+    assert problem.prior.tolist() == [0.25] * 4 + [0, 0]
+    assert "room_1 is drawn" in problem.note
+    look = problem.menu("here")[0]
+    assert set(look.outcomes) >= {"hall/dark", "attic/light"}
+    assert look.likelihood[0, look.outcomes.index("hall/dark")] == pytest.approx(0.8)
+
+
+def test_a_first_value_may_depend_on_another():
+    start = table("room_0", "null", ("-", "1 0 0")) + table(
+        "lamp_0", "room_0", ("* -", "uniform"), ("hall -", "0.3 0.7")
+    )
+
+    assert parse_pomdpx(whole(start=start)).prior.tolist() == [0.3, 0.7]
+
+
+def test_a_problem_of_a_file_travels_to_another_process():
+    problem = parse_pomdpx(whole())
+
+    again = pickle.loads(pickle.dumps(problem))
+
+    assert value(again, 3) == value(problem, 3)
+
+
+def test_what_is_written_as_pomdp_is_worth_the_same():
+    problem = parse_pomdpx(whole())
+
+    for depth in (1, 2, 3, 4):
+        assert value(parse_pomdp(rhoplan.write_pomdp(problem)), depth) == pytest.approx(value(problem, depth), abs=1e-9)
+
+
+def test_rewards_of_several_functions_add_up_and_may_depend_on_what_follows():
+    more = PAY + table("pay", "act room_1 seen", ("* * *", "0"), ("look hall light", "5"), tag="Func")
+
+    look = parse_pomdpx(whole(pay=more)).menu("hall")[0]
+
+    assert look.reward == pytest.approx([-1 + 0.2 * 5, -1 + 0.8 * 5])
+    assert look.pays == pytest.approx(np.array([[-1, 4], [-1, 4]]))
+
+
+TIGER_DD = """<pomdpx><Discount>0.95</Discount><Variable>
+<StateVar vnamePrev="s_0" vnameCurr="s_1"><ValueEnum>tiger-left tiger-right</ValueEnum></StateVar>
+<ObsVar vname="o"><ValueEnum>obs-left obs-right</ValueEnum></ObsVar>
+<ActionVar vname="a"><ValueEnum>listen open-left open-right</ValueEnum></ActionVar><RewardVar vname="r"/></Variable>
+<InitialStateBelief><CondProb><Var>s_0</Var><Parent>null</Parent><Parameter type="DD"><DAG>
+<SubDAG type="uniform" var="s_0"/></DAG></Parameter></CondProb></InitialStateBelief>
+<StateTransitionFunction><CondProb><Var>s_1</Var><Parent>a s_0</Parent><Parameter type="DD"><DAG><Node var="a">
+<Edge val="listen"><SubDAG type="persistent" var="s_1"/></Edge>
+<Edge val="open-left"><SubDAG type="template" idref="any"/></Edge>
+<Edge val="open-right"><SubDAG type="template" idref="any"/></Edge></Node></DAG>
+<SubDAGTemplate id="any"><SubDAG type="uniform" var="s_1"/></SubDAGTemplate>
+</Parameter></CondProb></StateTransitionFunction>
+<ObsFunction><CondProb><Var>o</Var><Parent>a s_1</Parent><Parameter type="DD"><DAG><Node var="a">
+<Edge val="listen"><Node var="s_1">
+<Edge val="tiger-left"><Node var="o"><Edge val="obs-left"><Terminal>0.85</Terminal></Edge>
+<Edge val="obs-right"><Terminal>0.15</Terminal></Edge></Node></Edge>
+<Edge val="tiger-right"><Node var="o"><Edge val="obs-left"><Terminal>0.15</Terminal></Edge>
+<Edge val="obs-right"><Terminal>0.85</Terminal></Edge></Node></Edge></Node></Edge>
+<Edge val="open-left"><SubDAG type="uniform" var="o"/></Edge>
+<Edge val="open-right"><SubDAG type="uniform" var="o"/></Edge></Node></DAG></Parameter></CondProb></ObsFunction>
+<RewardFunction><Func><Var>r</Var><Parent>a s_0</Parent><Parameter type="DD"><DAG><Node var="a">
+<Edge val="listen"><Terminal>-1</Terminal></Edge>
+<Edge val="open-left"><Node var="s_0"><Edge val="tiger-left"><Terminal>-100</Terminal></Edge>
+<Edge val="tiger-right"><Terminal>10</Terminal></Edge></Node></Edge>
+<Edge val="open-right"><Node var="s_0"><Edge val="tiger-left"><Terminal>10</Terminal></Edge>
+<Edge val="tiger-right"><Terminal>-100</Terminal></Edge></Node></Edge></Node></DAG></Parameter></Func></RewardFunction>
+</pomdpx>"""
+
+
+def test_diagrams_say_what_tables_say():
+    tiger, plain = parse_pomdpx(TIGER_DD), parse_pomdp(TIGER)
+
+    for one, other in zip(tiger.menu("here"), plain.menu("here"), strict=True):
+        np.testing.assert_allclose(one.likelihood, other.likelihood)
+        np.testing.assert_allclose(one.reward, other.reward)
+    for depth in (1, 3, 5):
+        assert value(tiger, depth, 1.0) == pytest.approx(value(plain, depth, 1.0))
+
+
+def test_a_deterministic_diagram():
+    text = TIGER_DD.replace(
+        '<SubDAG type="uniform" var="s_0"/>', '<SubDAG type="deterministic" var="s_0" val="tiger-right"/>'
+    )
+
+    assert parse_pomdpx(text).prior.tolist() == [0, 1]
+
+
+FAULTS = {
+    "no XML": ("discount: 0.95", "discount", "this is not valid XML"),
+    "a tag left open": ("<pomdpx>\n<Discount>", "<Discount>", "this is not valid XML"),
+    "a document type": ('<!DOCTYPE pomdpx [<!ENTITY a "b">]>\n<pomdpx/>', "<!DOCTYPE", "must have no document type"),
+    "nested for ever": ("<a>" * 300, "<a>", "nested 200 deep"),
+    "another file": ("<html/>", "<html", "must be <pomdpx>"),
+    "no variables": ("<pomdpx><Discount>1</Discount></pomdpx>", "<pomdpx", "must have a <Variable>"),
+    "a discount of 2": (whole().replace("0.9</D", "2</D"), "<Discount>", "discount must be above 0"),
+    "no values": (whole().replace("<NumValues>2</NumValues>", ""), 'vnameCurr="lamp_1"', "must have a <ValueEnum>"),
+    "values twice": (whole().replace("dark light", "dark dark"), "dark dark", "different names"),
+    "no name": (whole().replace('vnamePrev="lamp_0" ', ""), 'vnameCurr="lamp_1"', "must have vnamePrev and vnameCurr"),
+    "no action": (whole().replace("ActionVar", "Action"), "<Variable>", "an <ActionVar>"),
+    "an unknown variable": (whole(lamp=LAMP.replace("lamp_1", "lump")), "lump", "'lump' is none"),
+    "an unknown parent": (whole(lamp=LAMP.replace("act lamp_0", "act lump")), "lump", "'lump' is none"),
+    "an unknown value": (whole(room=ROOM.replace("move hall", "move cellar")), "cellar", "expected a value of room_1"),
+    "a word too few": (
+        whole(room=ROOM.replace("move hall -", "move -")),
+        ">move -<",
+        "one word for each of act, room_0, room_1",
+    ),
+    "a number too few": (whole(room=ROOM.replace("0 0.75 0.25", "0.75 0.25")), ">0.75 0.25<", "must hold 3 numbers"),
+    "no number": (whole(room=ROOM.replace("0 0.75 0.25", "0 0.75 much")), "much", "must hold numbers"),
+    "an identity of unequal sides": (
+        whole(seen=SEEN.replace("* * * -", "* - * -").replace("uniform", "identity")),
+        "* - * -",
+        "identity must stand for two '-' of equal size",
+    ),
+    "a sum of 0.9": (
+        whole(lamp=LAMP.replace("0.9 0.1", "0.9 0.0")),
+        "<Var>lamp_1",
+        "probabilities of lamp_1 given act move, lamp_0 s0 must sum to 1; they sum to 0.9",
+    ),
+    "a change that is missing": (whole(lamp=""), "<pomdpx", "there must be a <CondProb> of lamp_1"),
+    "a table in the wrong place": (whole(start=START + LAMP), "<Var>lamp_1", "<Var> must be one of room_0, lamp_0"),
+    "a kind of table that is not known": (whole(lamp=LAMP.replace("TBL", "ADD")), "ADD", "TBL or DD"),
+    "an entry without an instance": (
+        whole(lamp=LAMP.replace("Instance", "Place")),
+        "<Place>* - -",
+        "must have an <Instance>",
+    ),
+    "a circle": (
+        whole(lamp=table("lamp_1", "act seen", ("* * -", "uniform"))),
+        "<Var>lamp_1",
+        "must depend on what is known before it",
+    ),
+    "an edge to nowhere": (TIGER_DD.replace('val="listen"><Term', 'val="wait"><Term'), '"wait"', "found 'wait'"),
+    "a template that is not there": (TIGER_DD.replace('idref="any"', 'idref="none"'), '"none"', "there is no 'none'"),
+    "a template inside itself": (
+        TIGER_DD.replace('<SubDAG type="uniform" var="s_1"/>', '<SubDAG type="template" idref="any"/>'),
+        "<SubDAGTemplate",
+        "this one goes on",
+    ),
+    "a node about something else": (
+        TIGER_DD.replace('<Node var="s_0">', '<Node var="o">'),
+        '<Edge val="open-left"><Node var="o">',
+        "must be about one of a, s_0",
+    ),
+    "a terminal without a number": (TIGER_DD.replace("0.85", "lots"), "lots", "must hold a number; it holds 'lots'"),
+    "a diagram of another kind": (TIGER_DD.replace('type="persistent"', 'type="still"'), '"still"', "it is 'still'"),
+}
+
+
+@pytest.mark.parametrize(("text", "at", "words"), FAULTS.values(), ids=FAULTS)
+def test_faults_name_file_line_and_what_was_expected(text, at, words):
+    with pytest.raises(rhoplan.ModelFileError) as caught:
+        parse_pomdpx(text, file="some.pomdpx")
+
+    assert words in caught.value.message
+    assert caught.value.line == line_of(text, at)
+    assert "\n" not in str(caught.value)
