@@ -1,7 +1,7 @@
 """A second opinion on the bounds of a solution, in plain NumPy: nothing is taken from the search but its claims.
 
-Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward and
-information of that action plus what the followers claim, then by induction no claim is above what the plan is worth.
+Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward
+and information of that action plus what the followers claim, then by induction no claim is above what the plan is worth.
 With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
@@ -174,7 +174,9 @@ def _informed_excess(plan: Plan, rng: Generator, most: int) -> float:
                     chance = matrix[state].sum()
                     later[state] += chance * entropy(matrix[state] / chance) if chance > 0 else 0.0
             if not problem.ended[target]:
-                rows = slice(model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]])
+                rows = slice(
+                    model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]]
+                )
                 total += discount * (matrix @ action[rows].reshape(-1, matrix.shape[1]).T).max(axis=1)
         if weight > 0:
             total += weight * (np.array([entropy(row) for row in predicted]) - (1 - discount) * later)

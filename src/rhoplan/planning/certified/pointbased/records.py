@@ -59,10 +59,10 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
             parts.append(
                 Entries(here * joint + source, np.full(len(source), label), outcomes[place], target, chances[place])
             )
-    states = (len(visibles) + 1) * joint
-    start = np.zeros(states)
+    every = (len(visibles) + 1) * joint
+    start = np.zeros(every)
     start[:joint] = joint_prior(problem)
-    over = np.zeros(states, dtype=bool)
+    over = np.zeros(every, dtype=bool)
     over[len(visibles) * joint :] = True
     return assemble(
         Entries(*(np.concatenate(column) for column in zip(*parts, strict=True))),
@@ -73,9 +73,9 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
         ),
         start=start,
         names=tuple(names),
-        still=np.zeros(states, dtype=np.int64),
+        still=np.zeros(every, dtype=np.int64),
         over=over,
-        symbols=np.arange(states) % joint,
+        symbols=np.arange(every) % joint,
     )
 
 
