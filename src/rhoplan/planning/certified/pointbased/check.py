@@ -1,7 +1,7 @@
 """A second opinion on the bounds of a solution, in plain NumPy: nothing is taken from the search but its claims.
 
 Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward
-and information of that action plus what the followers claim, then by induction no claim is above what the plan is worth.
+and information of that action plus what the followers claim, then by induction no claim is above what its plan gives.
 With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above

@@ -341,12 +341,13 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    mass, visits = np.zeros(problem.slots), np.full(problem.slots, 1e-6 / problem.slots)
+    mass: Array = np.zeros(problem.slots)
+    visits: Array = np.full(problem.slots, 1e-6 / problem.slots)
     first = problem.model.class_state[problem.start_class]
     mass[first : first + len(problem.start)] = problem.start
     for _ in range(MOST_VISITS):
         visits += mass
-        mass = discount * np.bincount(target, flow * mass[source], problem.slots)
+        mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
     return visits
 
 
@@ -368,7 +369,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> 
         result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
         return result
 
-    values: Array = np.zeros(problem.slots)
+    values: Array = np.zeros(problem.slots, dtype=np.float64)
     if problem.slots <= MOST_DENSE:
         matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
         values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)

@@ -22,8 +22,8 @@ from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy
 HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ = range(12)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
-node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the last
-entry of the class when the hull was (-2: never)."""
+node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the
+last entry of the class when the hull was (-2: never)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
@@ -57,8 +57,8 @@ class Graph(NamedTuple):
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
-    node, likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per class.
-    corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
+    node, likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per
+    class. corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
     """
 
     node: Ids
