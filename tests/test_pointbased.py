@@ -174,7 +174,8 @@ def tiger(discount: float = 0.95) -> Compiled:
 @pytest.mark.parametrize(("weight", "value"), [(0.0, 19.371368), (1.0, 22.484883)])
 def test_tiger_has_its_known_value(weight: float, value: float) -> None:
     found = solve_general(tiger(), weight=weight, discount=0.95, gap=1e-4, seconds=60)
-    assert found.lower <= value + 1e-6 and found.upper >= value - 1e-6
+    assert found.lower <= value + 1e-6
+    assert found.upper >= value - 1e-6
     assert found.upper - found.lower <= 1e-4
     assert found.first == "listen"
 
@@ -250,7 +251,8 @@ def test_agrees_with_the_solver_of_observe_then_commit(spec: str, weight: float)
     here = solve_general(compile_problem(problem), weight=weight, discount=1.0, gap=1e-2, seconds=60)
     there = solve(problem, weight=weight, gap=1e-2, seconds=60)
     assert here.stopped_by == "gap"
-    assert here.lower <= there.upper + 1e-9 and there.lower <= here.upper + 1e-9
+    assert here.lower <= there.upper + 1e-9
+    assert there.lower <= here.upper + 1e-9
     assert check_plan(here.plan, np.random.default_rng(0), most=40).holds
 
 
@@ -306,11 +308,10 @@ def test_information_for_ever_without_discount_is_refused() -> None:
 
 
 def test_no_end_without_discount_is_refused() -> None:
+    still = dense_joint(np.eye(2)[None], np.ones((1, 2, 1)))
+    endless = flat(still, np.full((1, 2), -1.0), np.array([0.5, 0.5]))
     with pytest.raises(ProblemError, match="some plan must end for sure"):
-        flat_cost = flat(
-            dense_joint(np.eye(2)[None], np.full((1, 2, 1), 1.0)), np.full((1, 2), -1.0), np.array([0.5, 0.5])
-        )
-        solve_general(flat_cost, discount=1.0)
+        solve_general(endless, discount=1.0)
 
 
 def test_too_large_for_memory_is_refused() -> None:
@@ -330,7 +331,8 @@ def test_stops_when_interrupted_or_short_of_memory() -> None:
     assert short.stopped_by == "memory"
     late = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=0.0)
     assert late.stopped_by == "time"
-    assert late.lower <= short.upper and short.lower <= late.upper
+    assert late.lower <= short.upper
+    assert short.lower <= late.upper
 
 
 def test_forgetting_changes_no_bound_for_the_worse() -> None:
@@ -338,4 +340,5 @@ def test_forgetting_changes_no_bound_for_the_worse() -> None:
     search.run()
     before = search.bounds
     search.forget()
-    assert search.graph.bound[0, LOWER] >= before[0] and search.graph.bound[0, UPPER] <= before[1]
+    assert search.graph.bound[0, LOWER] >= before[0]
+    assert search.graph.bound[0, UPPER] <= before[1]

@@ -156,6 +156,8 @@ def make_agent(
     if name in problem.rules:
         chosen = 1.0 if weight is None else weight
         return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]))
+    if name.startswith(SOLVED):
+        return _solved(name, problem)
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
@@ -177,6 +179,19 @@ def make_agent(
     objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how
     return Agent(name, objective=objective, planner=how, notes=tuple(notes))
+
+
+SOLVED = "solved:"
+"""How the name of an agent begins that follows the policy in a file."""
+
+
+def _solved(name: str, problem: Problem) -> Agent:
+    """The agent that follows the policy in the file named after `solved:`."""
+    from rhoplan.planning.certified.solved import load_policy
+
+    policy = load_policy(name.removeprefix(SOLVED), problem)
+    objective = Objective(policy.settings.weight, "nats", policy.settings.discount)
+    return Agent("solved", objective=objective, planner=FollowRule(rule=policy))
 
 
 DEFAULT_UTILITY = "information"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def solution_record(
     from rhoplan.version import __version__
 
     asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
-    found = {**asdict(solution), "converged": solution.converged}
+    found = {**asdict(replace(solution, policy=None)), "converged": solution.converged}
+    del found["policy"]
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__}
 
 

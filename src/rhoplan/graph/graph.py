@@ -50,7 +50,7 @@ class Graph:
         self, problem: Problem, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
     ) -> None:
         self.problem = problem
-        self.node_limit = min(node_limit, most_nodes(problem))
+        self.node_limit = int(min(node_limit, most_nodes(problem)))
         # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
         shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
         self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)

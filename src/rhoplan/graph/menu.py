@@ -14,8 +14,8 @@ from rhoplan.model.problem import Action, Array, Ids, Problem
 MANY_STATES = 256
 
 LARGEST_TABLE = 150_000_000
-"""Probabilities that a table of beliefs about more than MANY_STATES states may hold: 1.2 GB, and as much while it grows.
-Below that the limit on nodes is enough."""
+"""Probabilities that a table of beliefs about more than MANY_STATES states may hold: 1.2 GB, and as much while it
+grows. Below that the limit on nodes is enough."""
 
 
 class VisibleMenu:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from rhoplan.scoring.evaluate import Score
 
 MOST_ROWS = 10
+
+BETWEEN_LINES = 0.5
+"""Seconds between lines that show how far the bounds have come."""
 
 
 @click.command("decide")
@@ -177,9 +181,32 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
 @option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
+@click.option(
+    "--method",
+    type=click.Choice(["reveal", "points"]),
+    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the policy there, for --agent solved:FILE (method points).",
+)
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (method points).")
 @json_option
-def solve_command(problem: str, time_limit: float, memory: float, as_json: bool, **asked: Any) -> None:
-    """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given."""
+def solve_command(
+    problem: str,
+    time_limit: float,
+    memory: float,
+    method: str | None,
+    save: Path | None,
+    check: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given.
+
+    Ctrl-C stops with the bounds reached.
+    """
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve
 
@@ -188,16 +215,25 @@ def solve_command(problem: str, time_limit: float, memory: float, as_json: bool,
         raise click.UsageError("--time-limit and --memory must be numbers above 0")
     weight, unit, gap = asked["weight"] or 0.0, asked["unit"], asked["gap"]
     discount = loaded.discount if asked["discount"] is None else asked["discount"]
-    out = console()
+    out, told = console(), [0.0]
 
     def tell(lower: float, upper: float, nodes: int) -> None:
-        if not as_json and out.is_terminal:
+        if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
             out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
+            told[0] = time.monotonic()
 
+    if method is None and (save or check):
+        method = "points"
     solution = solve(
         loaded, weight=per_nat(weight, unit), discount=discount, gap=gap, seconds=time_limit,
-        memory=memory * 1e9, progress=tell,
+        memory=memory * 1e9, progress=tell, method=method, check=check,
     )  # fmt: skip
+    if save:
+        assert solution.policy is not None
+        try:
+            solution.policy.save(save)
+        except OSError as error:
+            raise click.UsageError(f"cannot write '{save}': {error.strerror or error}") from None
     if as_json:
         print_json(solution_record(loaded, solution, weight=weight, unit=unit, discount=discount))
         return
@@ -208,14 +244,24 @@ def solve_command(problem: str, time_limit: float, memory: float, as_json: bool,
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
         out.print(f"  the bounds did not meet within {gap:g}: {solution.stopped_by} ran out", style="bold")
-    undiscounted = " (not discounted)" if discount != 1 else ""
-    out.print(
-        f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
-        f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
-    )
-    print_cut_off(loaded, {"  that plan": solution.truncated}, None)
-    work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+    if solution.method == "reveal":
+        undiscounted = " (not discounted)" if discount != 1 else ""
+        out.print(
+            f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
+            f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
+        )
+        print_cut_off(loaded, {"  that plan": solution.truncated}, None)
+        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+    else:
+        out.print(f"  the plan behind the lower bound begins with {solution.first}")
+        work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"
     out.print(f"  {solution.nodes:,} nodes, {work}")
+    if solution.certificate is not None:
+        seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"
+        verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
+        out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")
+    if save:
+        out.print(f"  policy written: {save} (--agent solved:{save})")
 
 
 @click.command("report")

@@ -1,22 +1,31 @@
 """The optimal plan with no horizon limit, between a lower and an upper bound that are both certified.
 
-`bounds` holds the two bounds on a growing graph and says why they are bounds. Here the cut-off moves out round by
-round until they meet, or until time or memory runs out: then the bounds reached are the answer.
+There are two ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
+growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. In all others
+`pointbased` carries bounds over from belief to belief. Either way the bounds reached are the answer.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.errors import AgentError, LimitError, ProblemError
+from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
+
+if TYPE_CHECKING:
+    from rhoplan.planning.certified.pointbased.check import Certificate
+    from rhoplan.planning.certified.solved import SolvedPolicy
+
+METHODS = ("reveal", "points")
 
 FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
 """Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
@@ -35,10 +44,12 @@ DOUBT_STEP, REACH_STEP = 2.0, 3.0
 
 @dataclass(frozen=True)
 class Solution:
-    """Certified bounds on the optimal value, and the exact score of the plan that reaches the lower one.
+    """Certified bounds on the optimal value, and the plan that reaches the lower one.
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
-    the gap asked for, else what ran out. reward, tests, success: of the plan behind `lower`. first: its first action.
+    the gap asked for, else what ran out, or `interrupted`. first: the first action of the plan behind `lower`; reward,
+    tests, success, truncated: its exact score where the method gives it, else NaN. method: `reveal` or `points`.
+    policy: what to do in any situation, where the method gives it.
     """
 
     lower: float
@@ -54,6 +65,9 @@ class Solution:
     symmetries: int
     rounds: int
     seconds: float
+    method: str = "reveal"
+    policy: SolvedPolicy | None = field(default=None, repr=False, compare=False)
+    certificate: Certificate | None = None
 
     @property
     def converged(self) -> bool:
@@ -64,21 +78,32 @@ def solve(
     problem: Problem,
     *,
     weight: float = 0.0,
-    discount: float = 1.0,
+    discount: float | None = None,
     gap: float = 1e-3,
     seconds: float = 600.0,
     memory: float = 4e9,
     progress: Callable[[float, float, int], None] | None = None,
+    method: str | None = None,
+    check: bool = False,
 ) -> Solution:
     """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
 
-    Stops early, with the bounds it has, after `seconds` or when the graph would take more than `memory` bytes.
-    `progress` is told lower, upper and number of nodes after each round.
-    Not covered: problems with several hidden factors. With a discount below 1 and only losses to commit to, putting off
-    the loss for ever can be optimal; no cut-off reaches that, and the bounds then stay apart.
+    Stops early, with the bounds it has, after `seconds`, when it would take more than `memory` bytes, or when it is
+    interrupted from the keyboard. `progress` is told lower, upper and number of nodes as it goes on. discount: the
+    problem's own by default. method: `reveal` (observe-then-commit problems only) or `points`; by default the first
+    where it can be used. `points` gives a policy, and needs numba.
+    check: whether other code looks at both bounds afterwards (`points` only); what it finds is `certificate`.
+    Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
+    with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
+    reaches that, and the bounds then stay apart.
     """
-    if not problem.is_flat:
-        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: `solve` does not cover it")
+    discount = problem.discount if discount is None else discount
+    chosen = method or ("reveal" if problem.is_flat else "points")
+    if chosen not in METHODS:
+        raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
+    if chosen == "points":
+        return _solve_by_points(problem, weight, discount, gap, seconds, memory, progress, check)
+    problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
     if not 0 < discount <= 1:
@@ -114,6 +139,8 @@ def solve(
             bounds.settle(gap, deadline=deadline)
     except TimeoutError:
         stopped_by = "time"
+    except KeyboardInterrupt:
+        stopped_by = "interrupted"
     lower, upper = bounds.at_root
     scored = score_plan(bounds, problem.cap)
     reward, truncated = scored[0], scored[3]
@@ -122,3 +149,45 @@ def solve(
     ended = "gap" if bounds.within(gap) else stopped_by
     work = bounds.size, len(bounds.symmetries), rounds, time.monotonic() - begin
     return Solution(lower, upper, gap, ended, *scored, *work)
+
+
+def _solve_by_points(
+    problem: Problem,
+    weight: float,
+    discount: float,
+    gap: float,
+    seconds: float,
+    memory: float,
+    progress: Callable[[float, float, int], None] | None,
+    check: bool,
+) -> Solution:
+    from rhoplan.planning.certified.pointbased.check import check_plan
+    from rhoplan.planning.certified.pointbased.records import compile_problem
+    from rhoplan.planning.certified.pointbased.solve import check_settings, solve_general
+    from rhoplan.planning.certified.solved import policy_of
+
+    check_settings(weight, discount, gap)
+    begin = time.monotonic()
+    compiled = compile_problem(problem, memory=memory)
+    left = max(seconds - (time.monotonic() - begin), 0.0)
+    found = solve_general(
+        compiled, weight=weight, discount=discount, gap=gap, seconds=left, memory=memory, progress=progress
+    )
+    return Solution(
+        lower=found.lower,
+        upper=found.upper,
+        gap=gap,
+        stopped_by="gap" if found.converged else found.stopped_by,
+        reward=math.nan,
+        tests=math.nan,
+        success=math.nan,
+        truncated=math.nan,
+        first=found.first,
+        nodes=found.nodes,
+        symmetries=1,
+        rounds=found.trials,
+        seconds=time.monotonic() - begin,
+        method="points",
+        policy=policy_of(problem, compiled, found.plan),
+        certificate=check_plan(found.plan, np.random.default_rng(0)) if check else None,
+    )

@@ -1,7 +1,7 @@
 """A second opinion on the bounds of a solution, in plain NumPy: nothing is taken from the search but its claims.
 
-Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward and
-information of that action plus what the followers claim, then by induction no claim is above what the plan is worth.
+Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward
+and information of that action plus what the followers claim, then by induction no claim is above what its plan gives.
 With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
@@ -11,7 +11,9 @@ backed up as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -64,7 +66,17 @@ def branch_matrix(problem: Compiled, branch: int, home: int) -> Array:
     return matrix
 
 
-def backup(plan: Plan, pair: int, belief: Array, value) -> float:  # type: ignore[no-untyped-def]
+class Solved(Protocol):
+    """What a backup needs to know: the problem, and settings with a weight and a discount."""
+
+    @property
+    def problem(self) -> Compiled: ...
+
+    @property
+    def settings(self) -> Any: ...
+
+
+def backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, int, Array], float]) -> float:
     """Reward, information and discounted `value` (of branch, class and belief) of taking `pair` at `belief`."""
     problem, model = plan.problem, plan.problem.model
     home = int(model.pair_class[pair])
@@ -81,7 +93,7 @@ def backup(plan: Plan, pair: int, belief: Array, value) -> float:  # type: ignor
         later += chance * entropy(joint / chance)
         if not problem.ended[target]:
             total += discount * chance * value(branch, target, joint / chance)
-    return total + weight * (entropy(predicted) - later)
+    return float(total + weight * (entropy(predicted) - later))
 
 
 def entropy(belief: Array) -> float:
@@ -174,7 +186,9 @@ def _informed_excess(plan: Plan, rng: Generator, most: int) -> float:
                     chance = matrix[state].sum()
                     later[state] += chance * entropy(matrix[state] / chance) if chance > 0 else 0.0
             if not problem.ended[target]:
-                rows = slice(model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]])
+                rows = slice(
+                    model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]]
+                )
                 total += discount * (matrix @ action[rows].reshape(-1, matrix.shape[1]).T).max(axis=1)
         if weight > 0:
             total += weight * (np.array([entropy(row) for row in predicted]) - (1 - discount) * later)

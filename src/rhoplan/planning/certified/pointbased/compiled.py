@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Ids
@@ -25,6 +26,9 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 
 BYTES_PER_ENTRY = 90
 """Memory that one probability P(s', o | s) takes while the arrays are put together."""
+
+
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 class Model(NamedTuple):
@@ -120,13 +124,13 @@ class Compiled:
     def expected(self, values: Array) -> Array:
         """What `values` (N,) are worth one step later, in expectation, as `Model.reward`."""
         where = self.entries
-        result: Array = np.bincount(where.source, where.chance * values[where.target], len(self.model.reward))
-        return result
+        return np.bincount(where.source, where.chance * values[where.target], len(self.model.reward)).astype(float)
 
     @property
-    def ended(self) -> Ids:
+    def ended(self) -> Flags:
         """Whether (per class) the episode is over."""
-        return np.diff(self.model.class_pair) == 0
+        result: Flags = np.diff(self.model.class_pair) == 0
+        return result
 
 
 Sparse = tuple[Ids, Ids, Array]
@@ -206,7 +210,7 @@ def assemble(
     start: Array,
     names: tuple[str, ...],
     still: Ids,
-    over: Ids,
+    over: Flags,
     symbols: Ids,
 ) -> Compiled:
     """Find the classes and lay the arrays out. pay: state, action, reward of every action that can be taken.
@@ -215,7 +219,13 @@ def assemble(
     over (S,): states where the episode is over.
     """
     order = np.lexsort((entries.outcome, entries.action))
-    entries = Entries(*(column[order] for column in entries))
+    entries = Entries(
+        entries.source[order],
+        entries.action[order],
+        entries.outcome[order],
+        entries.target[order],
+        entries.chance[order],
+    )
     label, start_states = find_classes(entries, start)
     first = label[start_states]
     apart = bool((first < 0).any() or (first != first[0]).any())
@@ -253,7 +263,8 @@ def assemble(
     sources = [slot[entries.source]] + ([copy[entries.source]] if apart else [])
     row_slot = np.concatenate(sources)
     action, outcome, target, chance = (
-        np.concatenate([column] * len(sources)) for column in (entries.action, entries.outcome, entries.target, entries.chance)
+        np.concatenate([column] * len(sources))
+        for column in (entries.action, entries.outcome, entries.target, entries.chance)
     )
     kept = (row_slot >= 0) & ~none_left[slot_class[row_slot]]
     row_slot, action, outcome, chance = row_slot[kept], action[kept], outcome[kept], chance[kept]
@@ -300,7 +311,7 @@ def assemble(
     )
 
 
-def _silent(entries: Entries, still: Ids) -> Ids:
+def _silent(entries: Entries, still: Flags) -> Ids:
     """A number (S,) above 0 for each state of `still`, the same where all outcomes are equally likely; else 0."""
     found: dict[bytes, int] = {}
     numbers = np.zeros(len(still), dtype=np.int64)
@@ -340,7 +351,7 @@ def root(parent: Ids, state: int) -> int:
 
 
 @compiled
-def unite(source: Ids, group: Ids, target: Ids, start: Ids, parent: Ids, reached: Ids, scratch: Ids) -> None:
+def unite(source: Ids, group: Ids, target: Ids, start: Flags, parent: Ids, reached: Flags, scratch: Ids) -> None:
     """Join states until all successors of one class by one group (action and outcome) are in one class."""
     seen, example = scratch[0], scratch[1]
     last, entry = -1, -1

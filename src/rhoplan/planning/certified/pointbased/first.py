@@ -4,8 +4,8 @@ Both are fixed points of monotone operators, and neither has to be reached: for 
 T x <= x + e everywhere, x + e / (1 - g) lies above the fixed point, and likewise below. So a guess may come from a
 linear system or from sweeps, and one more sweep certifies it.
 
-With w > 0 the upper bound is on W = V - w H, which is convex in the belief whatever the hidden state does: it is at most
-the mean of its values at the corners, where the reward of action a in state s is
+With w > 0 the upper bound is on W = V - w H, which is convex in the belief whatever the hidden state does: it is at
+most the mean of its values at the corners, where the reward of action a in state s is
 
     r_a(s) + w H(T_a(. | s)) - (1 - g) w E_o H(b'_o | s).
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 
 MOST_DENSE = 700
@@ -160,7 +160,7 @@ def corner_information(problem: Compiled, discount: float) -> Array:
     symbol = problem.model.symbol[where.target]
     key, place = np.unique(where.source * problem.symbols + symbol, return_inverse=True)
     mass = np.bincount(place, where.chance)
-    ahead = -np.bincount(key // problem.symbols, mass * np.log(mass), rows)
+    ahead = np.bincount(key // problem.symbols, -mass * np.log(mass), rows).astype(float)
     if discount == 1:
         return ahead
     branches = len(problem.model.branch_target)
@@ -171,9 +171,7 @@ def corner_information(problem: Compiled, discount: float) -> Array:
     return result
 
 
-def _seen(
-    problem: Compiled, reward: Array, discount: float, scale: float, weight: float, deadline: float
-) -> Array:
+def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weight: float, deadline: float) -> Array:
     """An upper bound (N,) on the value where the state is seen at every step."""
     model = problem.model
     raised = reward + (HAIR * scale if discount == 1 else 0.0)
@@ -193,8 +191,8 @@ def _seen(
         if change > 0.5 * HAIR * scale:
             what = "information can be made" if weight > 0 else "a reward can be collected"
             raise ProblemError(
-                f"with discount 1 every way of going on for ever must cost something; here {what} for ever, or a circle "
-                "is free: take a discount below 1, or let each step cost something",
+                f"with discount 1 every way of going on for ever must cost something; here {what} for ever, or a "
+                "circle is free: take a discount below 1, or let each step cost something",
                 field=("discount",),
             )
         return values
@@ -218,7 +216,8 @@ def _evaluate(problem: Compiled, reward: Array, discount: float, chosen: Ids) ->
     mine = slot_of[where.source] >= 0
     place = slot_of[where.source[mine]] * problem.slots + where.target[mine]
     matrix -= discount * np.bincount(place, where.chance[mine], problem.slots**2).reshape(matrix.shape)
-    return np.linalg.solve(matrix, paid)
+    result: Array = np.asarray(np.linalg.solve(matrix, paid), dtype=float)
+    return result
 
 
 def _informed(problem: Compiled, reward: Array, discount: float, action: Array, deadline: float) -> Array:
@@ -259,7 +258,8 @@ def _solve_informed(problem: Compiled, reward: Array, discount: float, chosen: I
     follower = chosen[model.branch_row[where.outcome] + state][going]
     place = where.source[going] * rows + model.pair_reward[follower] + model.column[going]
     matrix = np.eye(rows) - discount * np.bincount(place, where.chance[going], rows**2).reshape(rows, rows)
-    return np.linalg.solve(matrix, reward)
+    result: Array = np.asarray(np.linalg.solve(matrix, reward), dtype=float)
+    return result
 
 
 # -- from below -------------------------------------------------------------------------------------------------------
@@ -341,12 +341,13 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    mass, visits = np.zeros(problem.slots), np.full(problem.slots, 1e-6 / problem.slots)
+    mass: Array = np.zeros(problem.slots)
+    visits: Array = np.full(problem.slots, 1e-6 / problem.slots)
     first = problem.model.class_state[problem.start_class]
     mass[first : first + len(problem.start)] = problem.start
     for _ in range(MOST_VISITS):
         visits += mass
-        mass = discount * np.bincount(target, flow * mass[source], problem.slots)
+        mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
     return visits
 
 
@@ -368,14 +369,16 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> 
         result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
         return result
 
+    values: Array = np.zeros(problem.slots, dtype=np.float64)
     if problem.slots <= MOST_DENSE:
         matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
-        values = np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid)
+        values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
     else:
-        values = np.zeros(problem.slots)
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
-            if np.abs(values - before).max() <= 1e-4 * scale * (max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR):
+            if np.abs(values - before).max() <= 1e-4 * scale * (
+                max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
+            ):
                 break
     fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:
@@ -384,7 +387,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> 
     return values if fall <= 0.5 * HAIR * scale else None
 
 
-def _ends(over: Ids, source: Ids, target: Ids) -> bool:
+def _ends(over: Flags, source: Ids, target: Ids) -> bool:
     """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
     ending = over.copy()
     while True:

@@ -20,10 +20,10 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
 HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ = range(12)
-"""Columns of Graph.node: class, first place in `value` and how many, first place in `index` (-1: the belief is dense),
-first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next node
-in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the last
-entry of the class when the hull was (-2: never)."""
+"""Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
+first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
+node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the
+last entry of the class when the hull was (-2: never)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
@@ -56,15 +56,15 @@ class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
-    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next, node,
-    likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per class.
-    corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
+    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
+    node, likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per
+    class. corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
     """
 
     node: Ids
     bound: Array
     value: Array
-    index: Ids
+    where: Ids
     slot: Array
     slot_child: Ids
     child: Ids
@@ -108,7 +108,7 @@ def weigh(graph: Graph, numbers: Array, at: int, node: int) -> float:
     graph.used[WORK] += row[COUNT]
     if row[INDEX] < 0:
         return dot(numbers, at, graph.value, row[AT], row[COUNT])
-    return sparse_dot(numbers, at, graph.index, row[INDEX], graph.value, row[AT], row[COUNT])
+    return sparse_dot(numbers, at, graph.where, row[INDEX], graph.value, row[AT], row[COUNT])
 
 
 @compiled
@@ -122,7 +122,7 @@ def unfold(graph: Graph, node: int, dense: Array, size: int) -> None:
     for s in range(size):
         dense[s] = 0.0
     for place in range(row[COUNT]):
-        dense[graph.index[row[INDEX] + place]] = graph.value[row[AT] + place]
+        dense[graph.where[row[INDEX] + place]] = graph.value[row[AT] + place]
 
 
 @compiled
@@ -133,7 +133,7 @@ def place_of(home: int, belief: Array, size: int, places: int) -> int:
         if belief[s] > 0.0:
             mixed ^= np.uint64(np.int64(belief[s] * GRID + 0.5)) + np.uint64(s) * np.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(places - 1))
+    return int(np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(places - 1)))
 
 
 @compiled
@@ -158,7 +158,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
     node = graph.table[place]
     while node >= 0:
         if graph.node[node, HOME] == home and is_same(graph, node, belief, size, count):
-            return node
+            return int(node)
         node = graph.node[node, SAME_HASH]
     node = graph.used[NODES]
     graph.used[NODES] += 1
@@ -176,14 +176,14 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
         row[COUNT], row[INDEX], count = count, first, 0
         for s in range(size):
             if belief[s] > 0.0:
-                graph.value[at + count], graph.index[first + count] = belief[s], s
+                graph.value[at + count], graph.where[first + count] = belief[s], s
                 count += 1
         graph.used[INDICES] += count
     graph.used[VALUES] += row[COUNT]
     bound[ENTROPY] = entropy(graph.value, at, row[COUNT]) if weight > 0.0 else 0.0
     bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
     bound[LOWER], bound[UPPER], bound[OWN] = -np.inf, bound[BASE] + weight * bound[ENTROPY], np.inf
-    return node
+    return int(node)
 
 
 @compiled
@@ -191,14 +191,14 @@ def is_same(graph: Graph, node: int, belief: Array, size: int, count: int) -> bo
     """Whether the belief of `node` is this one, which has `count` states that are possible."""
     row = graph.node[node]
     if row[INDEX] < 0:
-        for s in range(size):
+        for s in range(size):  # noqa: SIM110, as compiled code has no generators
             if abs(graph.value[row[AT] + s] - belief[s]) > SAME * belief[s]:
                 return False
         return True
     if row[COUNT] != count:
         return False
     for place in range(count):
-        held = belief[graph.index[row[INDEX] + place]]
+        held = belief[graph.where[row[INDEX] + place]]
         if abs(graph.value[row[AT] + place] - held) > SAME * held:
             return False
     return True
@@ -268,7 +268,7 @@ def set_probes(graph: Graph, node: int, entry: int) -> None:
                 best, chosen = value, place
         if best > 0.0:
             limit, last = best, chosen
-        graph.entry[entry, 2 + probe] = graph.index[row[INDEX] + last] if row[INDEX] >= 0 else last
+        graph.entry[entry, 2 + probe] = graph.where[row[INDEX] + last] if row[INDEX] >= 0 else last
         graph.inverse[entry, probe] = 1.0 / limit
 
 
@@ -288,7 +288,7 @@ def share_of(graph: Graph, point: int, dense: Array, least: float) -> float:
         graph.used[WORK] += row[COUNT]
         return ratio
     for place in range(row[COUNT]):
-        here, other = dense[graph.index[row[INDEX] + place]], graph.value[row[AT] + place]
+        here, other = dense[graph.where[row[INDEX] + place]], graph.value[row[AT] + place]
         if here < ratio * other:
             ratio = here / other
             if ratio <= least:
@@ -304,7 +304,7 @@ def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
     home = row[HOME]
     bound[OWN] = bound[UPPER] - weight * bound[ENTROPY]
     if row[COUNT] == 1 and (row[INDEX] >= 0 or graph.value[row[AT]] == 1.0):
-        state = graph.index[row[INDEX]] if row[INDEX] >= 0 else 0
+        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
         graph.corner[model.class_state[home] + state] = bound[OWN]
         graph.chain[home, MOVES] += 1
         entry = graph.chain[home, FIRST_ENTRY]
@@ -343,4 +343,4 @@ def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -
     else:
         graph.chain[home, FIRST_VECTOR] = vector
     graph.chain[home, LAST_VECTOR] = vector
-    return vector
+    return int(vector)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rhoplan.model.problem import Array
@@ -39,7 +41,7 @@ fastest, deep ones raise the lower bound. On eight classic problems the two in t
 
 COARSE, FINE = 1e-3, 1e-4
 """A point is kept if it is lower than the others imply by this share of the gap at the root, a vector if it is higher
-at its node by that share."""
+at its node by that share. Less where the discount is close to 1, and one step moves the bounds by little."""
 
 MIX = 1e-7
 """Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
@@ -51,7 +53,7 @@ WORK = 300_000
 ROOM: dict[int, tuple[str, ...]] = {
     NODES: ("node", "bound"),
     VALUES: ("value",),
-    INDICES: ("index",),
+    INDICES: ("where",),
     SLOTS: ("slot", "slot_child"),
     CHILDREN: ("child", "chance"),
     VECTORS: ("vector", "share"),
@@ -65,17 +67,20 @@ ROOM: dict[int, tuple[str, ...]] = {
 def make_settings(problem: Compiled, first: First, *, weight: float, discount: float, gap: float) -> Settings:
     """What the kernels need to know beside the arrays."""
     model = problem.model
-    branches = np.add.reduceat(np.diff(model.pair_branch), model.class_pair[:-1][~problem.ended]) if problem.pairs else [1]
+    branches = (
+        np.add.reduceat(np.diff(model.pair_branch), model.class_pair[:-1][~problem.ended]) if problem.pairs else [1]
+    )
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
+    share = min(1.0, max(20 * (1 - discount), 1e-4))
     return Settings(
         weight=weight,
         discount=discount,
         gap=gap,
         outward=ROUNDING * size,
         penalty=2 * size,
-        coarse=COARSE,
-        fine=FINE,
+        coarse=COARSE * share,
+        fine=FINE * share,
         mix=MIX,
         work=WORK,
         most_children=most,
@@ -92,7 +97,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         node=np.empty((most, NODE_COLUMNS), dtype=np.int64),
         bound=np.zeros((most, BOUND_COLUMNS)),
         value=np.empty(numbers),
-        index=np.empty(numbers, dtype=np.int64),
+        where=np.empty(numbers, dtype=np.int64),
         slot=np.empty((most, SLOT_COLUMNS)),
         slot_child=np.empty(most, dtype=np.int64),
         child=np.empty(most, dtype=np.int64),
@@ -136,7 +141,8 @@ def enlarged(graph: Graph, settings: Settings) -> Graph:
     needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
     for counted, names in ROOM.items():
         if graph.used[counted] + needs.get(counted, settings.most_children + 2) >= len(getattr(graph, names[0])):
-            graph = graph._replace(**{name: _doubled(getattr(graph, name)) for name in names})
+            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name)) for name in names}
+            graph = graph._replace(**bigger)
     return graph
 
 

@@ -3,8 +3,8 @@
     W(b) <= min sum_i x_i W_i   over x >= 0 with   sum_i x_i q_i = b
 
 The sawtooth mixes one point with corners; in classes of few states the best mixture of many is much lower and costs
-little. Simplex from the corners, most negative price first. Every basis on the way is a mixture that makes up the belief,
-so every one gives a bound; what rounding leaves of the belief is paid for at the highest price there is.
+little. Simplex from the corners, most negative price first. Every basis on the way is a mixture that makes up the
+belief, so every one gives a bound; what rounding leaves of the belief is paid for at the highest price there is.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty:
         for j in range(count):
             inverse[i, j] = 1.0 if i == j else 0.0
     for _ in range(4 * count + 4):
-        least, entering = -1e-12 * (1.0 + abs(bound[UPPER])), -1
+        least, entering = -1e-13 * penalty, -1
         entry = graph.chain[home, FIRST_ENTRY]
         while entry >= 0:
             other = graph.entry[entry, 1]
@@ -107,7 +107,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty:
         other = graph.node[basis[i]]
         total += level[i] * graph.bound[basis[i], OWN]
         for place in range(other[COUNT]):
-            s = graph.index[other[INDEX] + place] if other[INDEX] >= 0 else place
+            s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
             graph.dense[s] -= level[i] * graph.value[other[AT] + place]
     for s in range(size):
         total += penalty * abs(graph.dense[s])

@@ -58,7 +58,7 @@ class Plan:
         """Name of the action that the plan begins with; empty where the episode is over."""
         if self.problem.ended[self.problem.start_class]:
             return ""
-        return self.problem.actions[self.problem.pair_action[self.pair(self.root_vector)]]
+        return str(self.problem.actions[self.problem.pair_action[self.pair(self.root_vector)]])
 
     @property
     def vectors(self) -> int:
@@ -79,7 +79,7 @@ class Plan:
         return self.graph.alpha[at : at + self.problem.sizes[self.home(vector)]]
 
     def follower(self, vector: int, branch: int) -> int:
-        """The vector that `vector` goes on with after `branch` (a number of the model); -1 where the episode is over."""
+        """The vector that `vector` goes on with after `branch` (as the model counts); -1 where the episode is over."""
         target = int(self.problem.model.branch_target[branch])
         if self.problem.ended[target]:
             return -1
@@ -90,7 +90,7 @@ class Plan:
 
     def lower(self, home: int, belief: Array) -> tuple[float, int]:
         """The lower bound at `belief`, and the vector that gives it."""
-        ids = self._vectors_of.get(home, np.empty(0, dtype=np.int64))
+        ids = self.vectors_of.get(home, np.empty(0, dtype=np.int64))
         if self.problem.ended[home]:
             return 0.0, -1
         size = len(belief)
@@ -115,7 +115,8 @@ class Plan:
         return min(base, informed) + potential
 
     @cached_property
-    def _vectors_of(self) -> dict[int, Ids]:
+    def vectors_of(self) -> dict[int, Ids]:
+        """The vectors of each class that still count."""
         table = self.graph.vector[: self.vectors]
         alive = np.flatnonzero(table[:, ALIVE] == 1)
         homes = table[alive, VECTOR_HOME]
@@ -154,17 +155,15 @@ class Plan:
         if row[INDEX] < 0:
             return values
         dense = np.zeros(int(self.problem.sizes[row[HOME]]))
-        dense[self.graph.index[row[INDEX] : row[INDEX] + row[COUNT]]] = values
+        dense[self.graph.where[row[INDEX] : row[INDEX] + row[COUNT]]] = values
         return dense
 
 
 def plan_of(problem: Compiled, graph: Graph, first: First, settings: Settings) -> Plan:
     """The plan behind the lower bound that the search has reached."""
-    cut = {
-        "alpha": graph.alpha[: graph.used[NUMBERS]],
-        "follower": graph.follower[: graph.used[FOLLOWERS]],
-    }
-    return Plan(problem, first, settings, graph._replace(**cut), int(graph.node[ROOT, BEST]))
+    alpha, follower = graph.alpha[: graph.used[NUMBERS]], graph.follower[: graph.used[FOLLOWERS]]
+    graph = graph._replace(alpha=alpha, follower=follower)
+    return Plan(problem, first, settings, graph, int(graph.node[ROOT, BEST]))
 
 
 def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:

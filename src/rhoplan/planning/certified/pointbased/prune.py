@@ -16,26 +16,32 @@ from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BEST,
+    ENTROPY,
     ENTRY,
     FIRST_ENTRY,
     FIRST_VECTOR,
     HOME,
+    HULL_READ,
+    HULL_STATES,
     LOWER,
     NEXT,
     NODES,
+    OWN,
     SLOT,
+    UPPER,
     VECTOR_READ,
     VECTORS,
     Graph,
     share_of,
     unfold,
 )
+from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
 
 
 @compiled
-def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float) -> int:
-    """Drop what no longer helps; how many vectors are left. kept: vectors that always stay. useful: room for the nodes."""
+def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, weight: float, penalty: float) -> int:
+    """Drop what no longer helps; how many vectors are left. kept: vectors that stay. useful: room for the nodes."""
     nodes = graph.used[NODES]
     for node in range(nodes):
         useful[node] = 0
@@ -51,7 +57,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float) 
         if best >= 0 and graph.vector[best, ALIVE] == 0:
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
-    drop_points(model, graph, useful, tolerance)
+    drop_points(model, graph, useful, tolerance, weight, penalty)
     return left
 
 
@@ -102,7 +108,7 @@ def relink_vectors(graph: Graph) -> int:
 
 
 @compiled
-def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float) -> None:
+def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, weight: float, penalty: float) -> None:
     """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply."""
     for home in range(len(graph.chain)):
         size = model.class_state[home + 1] - model.class_state[home]
@@ -112,6 +118,8 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float) -> No
             if graph.node[node, ENTRY] == entry:
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
+                elif size <= HULL_STATES:
+                    drop_if_mixed(model, graph, node, entry, tolerance, weight, penalty)
                 else:
                     unfold(graph, node, graph.dense, size)
                     if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
@@ -126,13 +134,27 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float) -> No
 
 
 @compiled
+def drop_if_mixed(
+    model: Model, graph: Graph, node: int, entry: int, tolerance: float, weight: float, penalty: float
+) -> None:
+    """Take the point of `node` out if a mixture of the others says nearly as much."""
+    bound = graph.bound[node]
+    upper = bound[UPPER]
+    graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
+    lower_by_hull(model, graph, node, weight, penalty)
+    if bound[UPPER] - weight * bound[ENTROPY] > bound[OWN] + tolerance:
+        graph.node[node, ENTRY] = entry
+    bound[UPPER] = min(upper, bound[UPPER])
+
+
+@compiled
 def implied(graph: Graph, home: int, own: int, node: int, fall: float) -> bool:
     """Whether some other point of the class says at least as much at `node`, whose belief is in graph.dense."""
     entry = graph.chain[home, FIRST_ENTRY]
     while entry >= 0:
         other = graph.entry[entry, 1]
-        if entry != own and graph.fall[entry] <= fall and graph.node[other, ENTRY] == entry:
-            if graph.fall[entry] * share_of(graph, other, graph.dense, fall / graph.fall[entry]) <= fall:
-                return True
+        counts = entry != own and graph.fall[entry] <= fall and graph.node[other, ENTRY] == entry
+        if counts and graph.fall[entry] * share_of(graph, other, graph.dense, fall / graph.fall[entry]) <= fall:
+            return True
         entry = graph.entry[entry, NEXT]
     return False

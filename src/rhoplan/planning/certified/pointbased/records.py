@@ -14,6 +14,7 @@ import numpy as np
 
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.sparse import Sparse
 from rhoplan.planning.certified.pointbased.compiled import (
     BYTES_PER_ENTRY,
     Compiled,
@@ -59,10 +60,10 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
             parts.append(
                 Entries(here * joint + source, np.full(len(source), label), outcomes[place], target, chances[place])
             )
-    states = (len(visibles) + 1) * joint
-    start = np.zeros(states)
+    every = (len(visibles) + 1) * joint
+    start = np.zeros(every)
     start[:joint] = joint_prior(problem)
-    over = np.zeros(states, dtype=bool)
+    over = np.zeros(every, dtype=bool)
     over[len(visibles) * joint :] = True
     return assemble(
         Entries(*(np.concatenate(column) for column in zip(*parts, strict=True))),
@@ -73,9 +74,9 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
         ),
         start=start,
         names=tuple(names),
-        still=np.zeros(states, dtype=np.int64),
+        still=np.zeros(every, dtype=np.int64),
         over=over,
-        symbols=np.arange(states) % joint,
+        symbols=np.arange(every) % joint,
     )
 
 
@@ -111,6 +112,16 @@ def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
     if action.transition is None:
         rows, seen = np.nonzero(action.likelihood > 0)
         return rows, seen, rows, action.likelihood[rows, seen]
+    if isinstance(action.transition, Sparse):
+        parts = action.transition.outcomes
+        each = [parts[outcome if len(parts) > 1 else 0] for outcome in range(outcomes)]
+        rows = np.concatenate([part.rows for part in each])
+        seen = np.repeat(np.arange(outcomes), [len(part.values) for part in each])
+        after, chance = (np.concatenate([getattr(part, name) for part in each]) for name in ("columns", "values"))
+        chance = chance * action.likelihood[rows, seen]
+        order = np.lexsort((after, seen, rows))
+        order = order[chance[order] > 0]
+        return rows[order], seen[order], after[order], chance[order]
     moved = np.broadcast_to(action.transition, (outcomes, states, states))
     table = action.likelihood[:, :, None] * np.swapaxes(moved, 0, 1)
     rows, seen, after = np.nonzero(table > 0)

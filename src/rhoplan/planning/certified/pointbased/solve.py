@@ -159,7 +159,8 @@ class Search:
         lower, upper = self.bounds
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
         slack = 0.1 * self.settings.coarse * (upper - lower)
-        self.vectors = prune(self.model, self.graph, self.kept, useful, slack)
+        settings = self.settings
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.weight, settings.penalty)
         self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
         raise_lower(self.model, self.graph, ROOT, self.settings.weight)
         lower_upper(self.model, self.graph, ROOT, self.settings.weight)

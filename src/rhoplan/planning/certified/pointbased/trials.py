@@ -52,6 +52,12 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
 
+WORTH_A_HULL = 10
+"""A child's hull is worked out where it can matter by this many times what makes a new point."""
+
+LONGEST_TRIAL = 5
+"""Times the work allowed after which a trial turns back in any case."""
+
 ROOT = 0
 """The first node is the root."""
 
@@ -78,7 +84,6 @@ class Settings(NamedTuple):
     symbols: int
 
 
-
 @compiled
 def has_room(graph: Graph, settings: Settings) -> bool:
     """Whether one more backup fits into the arrays, whatever it adds."""
@@ -86,7 +91,7 @@ def has_room(graph: Graph, settings: Settings) -> bool:
     fits: bool = (
         used[NODES] + settings.most_children + 2 < len(graph.node)
         and used[VALUES] + settings.most_numbers < len(graph.value)
-        and used[INDICES] + settings.most_numbers < len(graph.index)
+        and used[INDICES] + settings.most_numbers < len(graph.where)
         and used[SLOTS] + settings.most_children + 2 < len(graph.slot)
         and used[CHILDREN] + settings.most_children + 2 < len(graph.child)
         and used[VECTORS] + settings.most_children + 2 < len(graph.vector)
@@ -183,11 +188,11 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
         if child >= 0:
             lower_upper(model, graph, child, settings.weight)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
-            if graph.chance[place] * apart > settings.coarse * graph.bound[ROOT, GAP]:
+            if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
                 lower_by_hull(model, graph, child, settings.weight, settings.penalty)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
-    return graph.slot[slot, ABOVE]
+    return float(graph.slot[slot, ABOVE])
 
 
 @compiled
@@ -201,7 +206,7 @@ def look_down(model: Model, graph: Graph, pair: int, slot: int, settings: Settin
             raise_lower(model, graph, child, settings.weight)
             total += settings.discount * graph.chance[place] * graph.bound[child, LOWER]
     graph.slot[slot, BELOW] = total
-    return total
+    return float(total)
 
 
 @compiled
@@ -231,7 +236,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         bound[UPPER] = graph.slot[first + best, ABOVE]
         if fall > settings.coarse * graph.bound[ROOT, GAP]:
             add_point(model, graph, node, settings.weight)
-    return model.class_pair[home] + best
+    return int(model.class_pair[home] + best)
 
 
 @compiled
@@ -334,7 +339,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         graph.bound[ROOT, GAP] = open_gap
         bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
         node, depth = ROOT, 0
-        while depth < len(graph.path) - 1:
+        while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
             if not has_room(graph, settings):
                 return FULL
             graph.path[depth] = node

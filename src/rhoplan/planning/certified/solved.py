@@ -1,0 +1,234 @@
+"""What solving leaves behind: what to do in any situation that can come up, and bounds on what that is worth.
+
+A `SolvedPolicy` holds the vectors of the lower bound and the points of the upper one. In a situation it takes the
+action of the best vector, so following it is worth at least what the lower bound says. It can be saved and loaded, and
+it is a rule: an agent follows it like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rhoplan.belief.information import entropy
+from rhoplan.belief.situation import Situation
+from rhoplan.errors import EvidenceError, ProblemError
+from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.planning.certified.pointbased.check import backup
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.graph import HULL_STATES
+from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
+from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
+
+FORMAT = "rhoplan-policy-1"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was solved for: the weight per nat, and the discount."""
+
+    weight: float
+    discount: float
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPolicy:
+    """Bounds and actions of a solved problem in any situation that can be reached in it.
+
+    vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes. points: per
+    class beliefs (P, S) and their bound (P,) on V - w H. corner (N,), informed: upper bounds that hold everywhere.
+    """
+
+    origin: Problem
+    problem: Compiled
+    settings: Settings
+    vectors: dict[int, tuple[Array, Array, Ids]]
+    points: dict[int, tuple[Array, Array]]
+    corner: Array
+    informed: Array
+
+    def action(self, situation: Situation) -> str:
+        """The name of what to do in `situation`."""
+        home, belief = self._place(situation)
+        return self._action_name(self._best(home, belief)[1])
+
+    def value(self, situation: Situation) -> tuple[float, float]:
+        """Lower and upper bound on the best value from `situation` on."""
+        home, belief = self._place(situation)
+        return self._best(home, belief)[0], self._upper(home, belief)
+
+    def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
+        """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
+        home, belief = self._place(situation)
+        model = self.problem.model
+        found = {}
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            low = backup(self, pair, belief, lambda _, there, after: self._best(there, after)[0])
+            high = backup(self, pair, belief, lambda _, there, after: self._upper(there, after))
+            pays = slice(model.pair_reward[pair], model.pair_reward[pair] + len(belief))
+            potential = self.settings.weight * float(entropy(belief))
+            found[self._action_name(pair)] = low, min(high, float(self.informed[pays] @ belief) + potential)
+        return found
+
+    def proven(self, situation: Situation) -> str | None:
+        """The action that no other can beat in `situation`, where the bounds prove it."""
+        bounds = self.actions(situation)
+        for name, (low, _) in bounds.items():
+            if all(low >= high for other, (_, high) in bounds.items() if other != name):
+                return name
+        return None
+
+    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
+        """As a rule of a problem."""
+        return self.action(situation)
+
+    def save(self, path: Path | str) -> None:
+        """Write it to a file; `load` reads it for the same problem."""
+        told = {
+            "format": FORMAT,
+            "problem": self.origin.spec or self.origin.name,
+            "digest": digest(self.problem),
+            "weight": self.settings.weight,
+            "discount": self.settings.discount,
+        }
+        arrays: dict[str, Array | Ids] = {"corner": self.corner, "informed": self.informed}
+        for home, (alpha, share, pair) in self.vectors.items():
+            arrays |= {f"alpha-{home}": alpha, f"share-{home}": share, f"pair-{home}": pair}
+        for home, (beliefs, bound) in self.points.items():
+            arrays |= {f"beliefs-{home}": beliefs, f"bound-{home}": bound}
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)  # type: ignore[arg-type]
+
+    def _best(self, home: int, belief: Array) -> tuple[float, int]:
+        """The lower bound, and the pair of the vector that gives it."""
+        if self.problem.ended[home]:
+            return 0.0, -1
+        alpha, share, pair = self.vectors[home]
+        worth = alpha @ belief + share * self.settings.weight * float(entropy(belief))
+        best = int(np.argmax(worth))
+        taken = int(pair[best])
+        return float(worth[best]), taken if taken >= 0 else int(self.problem.model.class_pair[home])
+
+    def _upper(self, home: int, belief: Array) -> float:
+        if self.problem.ended[home]:
+            return 0.0
+        model, potential = self.problem.model, self.settings.weight * float(entropy(belief))
+        pays = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
+        informed = float((self.informed[pays].reshape(-1, len(belief)) @ belief).max())
+        corner = self.corner[model.class_state[home] : model.class_state[home + 1]]
+        beliefs, bound = self.points.get(home, (np.empty((0, len(belief))), np.empty(0)))
+        mix = mixture if len(belief) <= HULL_STATES else sawtooth
+        return min(mix(beliefs, bound, corner, belief), informed) + potential
+
+    def _action_name(self, pair: int) -> str:
+        return self.problem.actions[int(self.problem.pair_action[pair])]
+
+    def _place(self, situation: Situation) -> tuple[int, Array]:
+        """The class of `situation`, and the belief over its states."""
+        if situation.visible is END:
+            raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
+        joint: Array = np.ones(1)
+        for belief in situation.beliefs:
+            joint = np.multiply.outer(joint, belief).ravel()
+        if situation.visible not in self._visible:
+            raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}", field=("visible",))
+        held = np.flatnonzero(joint)
+        states = self._visible[situation.visible] * len(joint) + held
+        for home in self._homes.get(int(states[0]), ()):
+            places = self._places(home)
+            if all(state in places for state in states.tolist()):
+                result = np.zeros(int(self.problem.sizes[home]))
+                result[[places[state] for state in states.tolist()]] = joint[held]
+                return home, result
+        raise EvidenceError(
+            f"the belief must be one that '{self.origin.name}' can lead to; it mixes states that are always told apart",
+            field=("belief",),
+        )
+
+    @cached_property
+    def _visible(self) -> dict[Any, int]:
+        return {visible: place for place, visible in enumerate(reachable(self.origin))}
+
+    @cached_property
+    def _homes(self) -> dict[int, list[int]]:
+        """The classes that each state is in: one, or two where the start has a class of its own."""
+        model, found = self.problem.model, dict[int, list[int]]()
+        for home in range(self.problem.classes):
+            for state in self.problem.state[model.class_state[home] : model.class_state[home + 1]].tolist():
+                found.setdefault(state, []).append(home)
+        return found
+
+    def _places(self, home: int) -> dict[int, int]:
+        """Where each state of a class stands in its vectors."""
+        if home not in self._known:
+            model = self.problem.model
+            states = self.problem.state[model.class_state[home] : model.class_state[home + 1]]
+            self._known[home] = {state: place for place, state in enumerate(states.tolist())}
+        return self._known[home]
+
+    @cached_property
+    def _known(self) -> dict[int, dict[int, int]]:
+        return {}
+
+
+def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
+    """The policy that a search has come to."""
+    vectors = {}
+    for home, ids in plan.vectors_of.items():
+        rows = np.stack([plan.numbers(int(vector)) for vector in ids])
+        vectors[home] = rows, plan.graph.share[ids], np.array([plan.pair(int(vector)) for vector in ids])
+    points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
+    settings = Settings(plan.settings.weight, plan.settings.discount)
+    found = {home: held for home, held in points.items() if len(held[1])}
+    return SolvedPolicy(
+        problem, compiled, settings, vectors, found, plan.graph.corner.copy(), np.asarray(plan.first.action)
+    )
+
+
+def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
+    """The policy saved in `path`, for the problem that it was solved for."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            told = json.loads(str(found["told"]))
+            arrays = {name: found[name] for name in found.files if name != "told"}
+        if told["format"] != FORMAT:
+            raise KeyError
+    except OSError as error:
+        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
+    except Exception:
+        raise ProblemError(
+            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
+        ) from None
+    compiled = compile_problem(problem)
+    if digest(compiled) != told["digest"]:
+        raise ProblemError(
+            f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
+            "other numbers: solve it again",
+            field=("agent",),
+        )
+    homes = _numbers_after(arrays, "alpha-")
+    vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
+    points = {
+        home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")
+    }
+    settings = Settings(float(told["weight"]), float(told["discount"]))
+    return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
+
+
+def digest(compiled: Compiled) -> str:
+    """What tells two compiled problems apart."""
+    found = hashlib.sha256(json.dumps(compiled.actions).encode())
+    for part in (*compiled.model, compiled.start, compiled.pair_action):
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()
+
+
+def _numbers_after(names: Sequence[str] | dict[str, Any], prefix: str) -> list[int]:
+    return [int(name[len(prefix) :]) for name in names if name.startswith(prefix)]
