@@ -212,6 +212,8 @@ def problem_record(problem: Problem) -> dict[str, Any]:
             "unit": problem.unit,
             "horizon": problem.horizon,
             "cap": problem.cap,
+            "discount": problem.discount,
+            **({"note": problem.note} if problem.note else {}),
             "start": problem.start,
             "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
             "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
