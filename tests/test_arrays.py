@@ -221,7 +221,7 @@ def test_search_refuses_more_changes_than_it_can_hold(monkeypatch):
     monkeypatch.setattr(model, "MOST_MOVES", 100)
     large = ring(300)
 
-    with pytest.raises(rhoplan.LimitError, match="changes state in .* ways by 'action-0'"):
+    with pytest.raises(rhoplan.LimitError, match=r"changes state in .* ways by 'action-0'"):
         rhoplan.decide(large, rhoplan.make_agent("efe", large, planner="mcts", simulations=10))
 
 
