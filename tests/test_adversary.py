@@ -32,7 +32,11 @@ from rhoplan.scoring import steps as scoring_steps
 MODELS = 300
 
 
-@pytest.mark.parametrize("seed", range(MODELS))
+FOUND = (50888, 51405, 60063, 61390)
+"""Models beyond the first that once came out wrong, or never."""
+
+
+@pytest.mark.parametrize("seed", [*range(MODELS), *FOUND])
 def test_rhoplan_and_the_oracle_agree(seed):
     found = examine(seed).differences
     assert not found, f"{found[0]} ({len(found)} differences)\n{as_yaml(draw_file(seed))}"

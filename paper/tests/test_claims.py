@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from rhoplan.problems.registry import make
 from rhoplan_paper import registry
 from rhoplan_paper.claims import checking as claims
-from rhoplan_paper.claims.checking import build_claims, by_unit, by_unit_more, found
-from rhoplan_paper.claims.theory import formula
+from rhoplan_paper.claims.checking import build_claims, found
 from rhoplan_paper.claims.weights import Sweep, sweep_jobs
-from rhoplan_paper.context import Context, Pending, score_job
+from rhoplan_paper.context import Context, Pending, exact_job, score_job
 from rhoplan_paper.figures.weights import build_pareto
 from rhoplan_paper.jobs import Job, run_job
 from rhoplan_paper.measures.propositions import (
@@ -26,7 +25,9 @@ from rhoplan_paper.measures.propositions import (
     random_problems,
 )
 from rhoplan_paper.published import published, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Verdict
+from rhoplan_paper.tables.asymmetry import formula
+from rhoplan_paper.verdicts import by_unit, by_unit_more
 from strategies import Limits, cases, laws
 
 
@@ -49,7 +50,7 @@ def by_agent(efe: Callable[[str, str], dict[str, Any]], **others: dict[str, Any]
 
     def answer(job: Job) -> dict[str, Any]:
         settings = job.settings
-        if job.measure in ("steps", "broad_steps"):
+        if job.measure == "steps":
             return {"steps": [{"lower": 0.0, "upper": settings["high"], **score()}]}
         if job.measure == "simulated":
             column = {"mean": 0.0, "sd": 1.0, "seed_means": [0.0] * 5}
@@ -80,14 +81,14 @@ def test_a_claim_that_the_paper_does_not_make_cannot_be_registered() -> None:
 
 def test_a_claim_has_one_function() -> None:
     with pytest.raises(ValueError, match="two of claim 'coverage'"):
-        registry.claim("coverage")(lambda context: found("coverage", CONFIRMED, ""))
+        registry.claim("coverage")(lambda context: found(Verdict(CONFIRMED), ""))
 
 
 def test_the_jobs_that_all_claims_miss_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     def needs(id: str, *problems: str) -> registry.Check:
         def check(context: Context) -> Any:
             context.results(score_job(problem, "efe") for problem in problems)
-            return found(id, CONFIRMED, "")
+            return registry.on_claim(id, found(Verdict(CONFIRMED), ""))
 
         return check
 
@@ -124,7 +125,7 @@ def test_scores_are_asked_for_as_the_tables_ask_for_them() -> None:
             line = plan_row(table, cell.row, Context())
             tuned = float(weight) if agent == "planning-ig" else None
             for unit, wanted in line.exact.items():
-                assert claims.exact_job("tileworld:n=6", agent, horizon=2, weight=tuned, unit=unit) == wanted
+                assert exact_job("tileworld:n=6", agent, horizon=2, weight=tuned, unit=unit) == wanted
 
 
 # -- verdicts follow the numbers --------------------------------------------------------------------------------------
@@ -135,14 +136,14 @@ def test_scores_are_asked_for_as_the_tables_ask_for_them() -> None:
     [(True, True, CONFIRMED), (True, False, ONLY_BITS), (False, True, ONLY_NATS), (False, False, CONTRADICTED)],
 )
 def test_a_claim_holds_in_the_units_in_which_its_numbers_do(bits: bool, nats: bool, expected: str) -> None:
-    assert by_unit({"bits": bits, "nats": nats})[0] == expected
-    assert by_unit({"": bits})[0] == (CONFIRMED if bits else CONTRADICTED)
+    assert by_unit({"bits": bits, "nats": nats}).word == expected
+    assert by_unit({"": bits}).word == (CONFIRMED if bits else CONTRADICTED)
 
 
 def test_equal_scores_are_no_difference_and_lower_ones_a_contradiction() -> None:
-    assert by_unit_more({"bits": [0.0, 0.0], "nats": [0.0]})[0] == NO_DIFFERENCE
-    assert by_unit_more({"bits": [0.1, -0.1], "nats": [0.0]})[0] == CONTRADICTED
-    assert by_unit_more({"bits": [0.1, 0.2], "nats": [0.0]})[0] == ONLY_BITS
+    assert by_unit_more({"bits": [0.0, 0.0], "nats": [0.0]}).word == NO_DIFFERENCE
+    assert by_unit_more({"bits": [0.1, -0.1], "nats": [0.0]}).word == CONTRADICTED
+    assert by_unit_more({"bits": [0.1, 0.2], "nats": [0.0]}).word == ONLY_BITS
 
 
 def test_tiger_parity_asks_for_one_policy() -> None:
@@ -239,14 +240,20 @@ def test_a_proposition_falls_with_its_numbers(id: str, result: dict[str, Any], c
     assert verdict(id, lambda job: {**result, **changed}) == CONTRADICTED
 
 
+@pytest.mark.parametrize(("bitwise", "expected"), [(1.0, CONFIRMED), (-1.0, IN_PART)])
+def test_a_lead_with_some_kinds_of_scans_is_part_of_the_claim(bitwise: float, expected: str) -> None:
+    answer = by_agent(lambda problem, unit: score(1.0 if "partition" in problem else bitwise))
+    assert verdict("partition-independent", answer) == expected
+
+
 def test_the_threshold_formula_falls_with_the_bisected_thresholds() -> None:
     case = [0.8, 1.0, 10.0, -50.0]
 
     def answer(threshold: float) -> Callable[[Job], dict[str, Any]]:
         return lambda job: {"cases": [case], "threshold": [threshold]}
 
-    assert verdict("proposition-2", answer(formula(*case)["threshold"])) == CONFIRMED
-    assert verdict("proposition-2", answer(formula(*case)["threshold"] + 0.1)) == CONTRADICTED
+    assert verdict("proposition-2", answer(formula(*case)["threshold"]["nats"])) == CONFIRMED
+    assert verdict("proposition-2", answer(formula(*case)["threshold"]["nats"] + 0.1)) == CONTRADICTED
 
 
 def test_cheap_claims_come_out_as_computed() -> None:
@@ -299,7 +306,7 @@ def test_least_free_energy_is_not_planning_with_another_weight() -> None:
 def test_the_threshold_formula_is_where_the_decision_turns(p: float, cost: float, right: float, alpha: float) -> None:
     case = [p, cost, right, -right * alpha]
     bisected = one_test_thresholds(cases=[case])["threshold"][0]
-    assert bisected == pytest.approx(formula(*case)["threshold"], rel=1e-6, abs=1e-6)
+    assert bisected == pytest.approx(formula(*case)["threshold"]["nats"], rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("problem", ["rocksample:n=5,k=3", "inspection:n=4", "navigation:n=3"])

@@ -186,7 +186,7 @@ def test_sweeps_agree_with_single_scores() -> None:
 
 
 def test_broad_steps_are_the_steps_where_these_lie_far_apart() -> None:
-    broad = measures_drawn.broad_steps("testbed", 4, high=200.0, unit="nats", resolution=0.01)["steps"]
+    broad = measures.steps("testbed", 4, high=200.0, unit="nats", resolution=0.01)["steps"]
     fine = measures.steps("testbed", 4)["steps"]
     assert [step["success"] for step in broad] == [step["success"] for step in fine]
     assert [step["lower"] for step in broad] == pytest.approx([step["lower"] for step in fine], abs=0.01)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import by_parts, found
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.report.output import write_verdicts
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, ONLY_BITS, ONLY_NATS, Outcome
+from rhoplan_paper.verdicts import by_parts
 
 BITS, NATS = {"bits": True, "nats": False}, {"bits": False, "nats": True}
 
@@ -32,18 +33,17 @@ BITS, NATS = {"bits": True, "nats": False}, {"bits": False, "nats": True}
 )
 def test_verdict_of_two_parts(first, second, core, verdict, unit) -> None:
     got = by_parts({"first": first, "second": second}, core=core)
-    assert got[:2] == (verdict, unit)
-    assert [part.core for part in got[2]] == ["first" in core, "second" in core]
+    assert (got.word, got.unit) == (verdict, unit)
+    assert [part.core for part in got.parts] == ["first" in core, "second" in core]
 
 
 def test_parts_say_where_they_hold() -> None:
-    _, _, parts = by_parts({"always": True, "never": False, "per bit": BITS, "per nat": NATS})
+    parts = by_parts({"always": True, "never": False, "per bit": BITS, "per nat": NATS}).parts
     assert [part.holds for part in parts] == ["yes", "no", "in bits", "in nats"]
 
 
 def test_parts_stand_in_the_list_of_verdicts(tmp_path: Path) -> None:
-    verdict, unit, parts = by_parts({"this": True, "that": False}, core=["this"])
-    finding = found("coverage", verdict, "so", unit=unit, parts=parts)
+    finding = found(by_parts({"this": True, "that": False}, core=["this"]), "so")
     write_verdicts(tmp_path, {"claims": Outcome(findings=(finding,))})
     with (tmp_path / "verdicts.csv").open(encoding="utf-8", newline="") as handle:
         (row,) = csv.DictReader(handle)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import by_parts, found
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.published import published
-from rhoplan_paper.registry import studies
+from rhoplan_paper.registry import on_claim, studies
 from rhoplan_paper.report.page import page
-from rhoplan_paper.study import CONFIRMED, ONLY_BITS, ONLY_NATS, Finding, Outcome
+from rhoplan_paper.study import CONFIRMED, ONLY_BITS, ONLY_NATS, Finding, Outcome, Verdict
+from rhoplan_paper.verdicts import by_parts
 
 SETTINGS = {"full": False, "unit": "both"}
 
@@ -23,12 +24,12 @@ def number(place: int, verdict: str) -> Finding:
 @pytest.fixture
 def html(tmp_path: Path) -> str:
     """A report on all claims, two of them with a headline, and on one table whose numbers came out in several ways."""
-    verdict, unit, parts = by_parts({"this part": True, "that part": False, "another": {"bits": True, "nats": False}})
+    verdict = by_parts({"this part": True, "that part": False, "another": {"bits": True, "nats": False}})
     told = {
-        "coverage": found("coverage", verdict, "so", unit=unit, parts=parts, headline=("5 of 6", "are <flat>.")),
-        "bits-weight": found("bits-weight", CONFIRMED, "so", headline=("0.69", "per bit.")),
+        "coverage": found(verdict, "so", headline=("5 of 6", "are <flat>.")),
+        "bits-weight": found(Verdict(CONFIRMED), "so", headline=("0.69", "per bit.")),
     }
-    claims = tuple(told.get(id) or found(id, CONFIRMED, "so") for id in published().claims)
+    claims = tuple(on_claim(id, told.get(id) or found(Verdict(CONFIRMED), "so")) for id in published().claims)
     verdicts = (CONFIRMED, ONLY_BITS, ONLY_BITS, ONLY_NATS)
     numbers = tuple(number(place, verdict) for place, verdict in enumerate(verdicts))
     outcomes = {name: Outcome() for name in studies()}

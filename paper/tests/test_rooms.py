@@ -12,8 +12,8 @@ import pytest
 import rhoplan
 import rhoplan_bench
 import rhoplan_paper
-from rhoplan_paper import registry
-from rhoplan_paper.claims import checking
+from rhoplan_paper import registry, verdicts, words
+from rhoplan_paper.claims import checking, leads
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published
 from rhoplan_paper.study import Finding
@@ -66,7 +66,15 @@ def test_the_recipe_for_a_claim_works(monkeypatch: pytest.MonkeyPatch) -> None:
     assert code
     shelf: registry.Registry[registry.Check] = registry.Registry("claim")
     monkeypatch.setattr(registry, "CLAIMS", shelf)
-    scope = {**vars(checking), "claim": registry.claim, "Context": Context, "Finding": Finding}
+    scope = {
+        **vars(checking),
+        **vars(leads),
+        **vars(verdicts),
+        **vars(words),
+        "claim": registry.claim,
+        "Context": Context,
+        "Finding": Finding,
+    }
     exec(code[1].replace("the-id-in-published-json", "tiger-parity"), scope)
 
     class Told(Context):

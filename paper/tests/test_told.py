@@ -21,6 +21,7 @@ from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, find_measure
 from rhoplan_paper.measures import told as measures_told
+from rhoplan_paper.measures.propositions import first_test_weight
 from rhoplan_paper.published import Cell, published, quotes_of
 from rhoplan_paper.registry import studies
 from rhoplan_paper.statistics import bootstrap, cohens_d
@@ -63,7 +64,7 @@ class Canned(Context):
         score |= self.scores.get(settings.get("agent", "") if isinstance(settings.get("agent"), str) else "", {})
         if one.measure == "simulated":
             return {"episodes": 200, "columns": {name: {"mean": score[name], "sd": 1.0} for name in score}}
-        if one.measure in ("steps", "broad_steps"):
+        if one.measure == "steps":
             return {"steps": [{"lower": 0.0, "upper": 300.0, "reward": 1.0}]}
         if one.measure == "effect_sizes":
             row = {"reward": 0.0, "success": 0.0}
@@ -163,8 +164,8 @@ def test_formulas_of_tiger_by_hand() -> None:
 )
 def test_threshold_is_where_the_decision_turns(accuracy: float, cost: float, right: float, wrong: float) -> None:
     spec = f"testbed:accuracy={accuracy},cost={cost},right={right},wrong={wrong}"
-    turn = measures_told.first_test_weight(spec)["weight"]
-    assert turn == pytest.approx(special_tables.threshold(accuracy, cost, right, wrong), abs=1e-6)
+    turn = first_test_weight(spec)["weight"]
+    assert turn == pytest.approx(special_tables.formula(accuracy, cost, right, wrong)["threshold"]["nats"], abs=1e-6)
 
 
 def test_a_printed_threshold_of_the_wrong_sign_is_contradicted() -> None:

@@ -59,11 +59,7 @@ class ModelFileError(ProblemError):
         self.line = line
 
     def __str__(self) -> str:
-        return (
-            f"{self.message} ({self.file}, line {self.line})"
-            if self.line is not None
-            else f"{self.message} ({self.file})"
-        )
+        return f"{self.message} ({self.file}{'' if self.line is None else f', line {self.line}'})"
 
 
 class AgentError(RhoplanError):

@@ -139,7 +139,11 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         if self._verdict:
             raise ResetNeeded(f"the episode of '{self.problem.name}' is {self._verdict}: call reset() first")
         taken = self._on_menu(action)
-        outcome, reward = self._nothing() if taken is None else self._take(taken)
+        outcome: str | None = None
+        if taken is None:  # not on the menu: it shows nothing, and pays the least that the menu could have paid
+            reward = min([0.0, *(float(other.worst.min()) for other in self._menu().values())])
+        else:
+            outcome, reward = self._take(taken)
         self._steps.append((self.action_names[action], outcome or "not on the menu", reward))
         terminated = self._visible is END
         truncated = not terminated and len(self._steps) >= self.cap
@@ -187,10 +191,6 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         self._visible = taken.leads_to[outcome]
         return taken.outcomes[outcome], reward
 
-    def _nothing(self) -> tuple[None, float]:
-        """An action that is not on the menu: no outcome, and the least that the menu could have paid."""
-        return None, min([0.0, *(float(action.worst.min()) for action in self._menu().values())])
-
     def _menu(self) -> dict[str, Action]:
         if self._visible not in self._menus:
             actions = () if self._visible is END else self.problem.menu(self._visible)
@@ -205,19 +205,15 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
 
     def _on_menu(self, action: np.int64 | int) -> Action | None:
         """The action of that number; None where the menu does not have it now."""
-        menu, numbers = self._menu(), self._action_numbers
-        if self.action_space.contains(action) and (not self.strict or self.action_names[action] in menu):
+        menu, known = self._menu(), self.action_space.contains(action)
+        if known and (not self.strict or self.action_names[action] in menu):
             return menu.get(self.action_names[action])
-        allowed = ", ".join(f"{name} ({numbers[name]})" for name in menu)
-        if not self.action_space.contains(action):
-            raise ValueError(
-                f"an action of '{self.problem.name}' must be a whole number from 0 to {len(numbers) - 1}; "
-                f"it is {action!r}; allowed now are {allowed}"
-            )
-        raise ValueError(
-            f"action '{self.action_names[action]}' ({action}) is not on the menu of '{self.problem.name}' now; "
-            f"allowed are {allowed}"
-        )
+        allowed = ", ".join(f"{name} ({self._action_numbers[name]})" for name in menu)
+        if known:
+            rule = f"action '{self.action_names[action]}' ({action}) is not on the menu of '{self.problem.name}' now"
+            raise ValueError(f"{rule}; allowed are {allowed}")
+        rule = f"an action of '{self.problem.name}' must be a whole number from 0 to {len(self.action_names) - 1}"
+        raise ValueError(f"{rule}; it is {action!r}; allowed now are {allowed}")
 
     def _observation(self, outcome: str | None) -> Observation:
         number = np.int64(NOTHING if outcome is None else self._outcome_numbers[outcome])
@@ -239,16 +235,12 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         return info
 
 
-def make_env(
-    spec: str,
-    *,
-    cap: int | None = None,
-    reveal_state: bool = False,
-    strict: bool = False,
-    render_mode: str | None = None,
-) -> ProblemEnv:
-    """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper."""
-    return ProblemEnv(make(spec), cap=cap, reveal_state=reveal_state, strict=strict, render_mode=render_mode)
+def make_env(spec: str, **settings: Any) -> ProblemEnv:
+    """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper.
+
+    settings: those of `ProblemEnv`.
+    """
+    return ProblemEnv(make(spec), **settings)
 
 
 def environment_id(name: str) -> str:
@@ -305,16 +297,11 @@ def _explore(problem: Problem, most: int, *, deep: bool) -> tuple[list[Visible],
         visibles.append(visible)
         for action in problem.menu(visible):
             actions.setdefault((action.name, *action.outcomes), action)
-            fresh = [v for v in _reachable(action) if v not in known]
+            columns = zip(action.leads_to, action.likelihood.T, strict=True)
+            fresh = [v for v, chances in columns if v not in known and chances.any()]
             found += dict.fromkeys(fresh)
             known.update(fresh)
     return visibles, list(actions.values()), not found
-
-
-def _reachable(action: Action) -> tuple[Visible, ...]:
-    if len(action.leads_to) == 1:
-        return action.leads_to
-    return tuple(v for v, column in zip(action.leads_to, action.likelihood.T, strict=True) if column.any())
 
 
 def _whole_numbers(problem: Problem) -> NDArray[np.int64]:

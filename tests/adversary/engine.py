@@ -52,14 +52,14 @@ def compare_decision(
     for action in decision.actions:
         if action.name not in worths:
             continue
-        ledger.near(f"value of {action.name}", action.value, *worths[action.name])
+        ledger.near(f"value of {action.name}", action.value, *worths[action.name][:2])
         if action.name in tests:
             parts = tests[action.name]
             ledger.near(f"price of {action.name}", -action.reward, parts.price, parts.price)
             told = parts.information
             noise = 1e-15 + MERGED * places.entropy(evidence)
             ledger.near(f"information of {action.name}", action.information, told, told, noise=noise)
-            ledger.near(f"continuation of {action.name}", action.continuation, *parts.continuation)
+            ledger.near(f"continuation of {action.name}", action.continuation, *parts.continuation[:2])
     accepted = [action_name(model, action) for action in oracle.choices(evidence)]
     ledger.one_of("choice", decision.choice, accepted)
     if decision.choice in worths:

@@ -46,8 +46,11 @@ class Goal(NamedTuple):
 
 
 class Worth(NamedTuple):
+    """A value, the sizes of its terms added up, and the gains among its rewards."""
+
     value: float
     size: float
+    gains: float = 0.0
 
 
 class Parts(NamedTuple):
@@ -181,7 +184,8 @@ class Oracle:
         found = []
         for row in self.places.rewards:
             terms = [b * r for b, r in zip(belief, row, strict=True)]
-            found.append(Worth(math.fsum(terms), math.fsum(map(abs, terms))))
+            gains = math.fsum(term for term in terms if term > 0)
+            found.append(Worth(math.fsum(terms), math.fsum(map(abs, terms)), gains))
         return found
 
     def _value(self, evidence: Evidence, depth: int) -> Worth:
@@ -197,12 +201,13 @@ class Oracle:
         follows = Worth(
             goal.discount * math.fsum(p * worth.value for p, worth in later),
             goal.discount * math.fsum(p * worth.size for p, worth in later),
+            goal.discount * math.fsum(p * worth.gains for p, worth in later),
         )
         told = self.places.information(evidence, test)
         value = math.fsum([-price, goal.weight * told, follows.value])
         # Chances of size 1 are known to 1e-16, so what a result tells is known to 1e-15 nats, not to 1e-15 of itself.
         size = price + goal.weight * max(told, 1e-6 * bool(len(self.places.model.states) > 1)) + follows.size
-        return Parts(price, told, follows, Worth(value, size))
+        return Parts(price, told, follows, Worth(value, size, follows.gains))
 
     def endings(self, evidence: Evidence) -> list[int]:
         """Commits that may be the one taken: one, unless a tie is doubtful."""
@@ -214,7 +219,7 @@ class Oracle:
         ending = max(self.commits(evidence)) if self.goal.commits_count else Worth(0.0, 0.0)
         worths = [ending, *(self.parts(evidence, test, self.goal.horizon).worth for test in tests)]
         found: list[Action] = []
-        for place in winners(worths, 2 * self.goal.weight * self.places.entropy(evidence)):
+        for place in winners(worths, self.goal.weight * self.places.entropy(evidence)):
             if place:
                 found.append(("test", tests[place - 1]))
             else:
@@ -247,16 +252,16 @@ class Oracle:
         return [(action, weight / total) for action, weight in weights.items()]
 
 
-def winners(worths: list[Worth], more: float = 0.0) -> list[int]:
-    """Indices of which one wins: the first of those that tie with the best, by the larger of the two sizes.
+def winners(worths: list[Worth], information: float = 0.0) -> list[int]:
+    """Indices of which one wins: the first of those that tie with the best, by the larger of the two scales.
 
-    more: what every size is larger by, since information is a difference of entropies.
+    information: all that there is to learn counts as a gain, since what is learned is a difference of entropies.
     """
     best = max(worths)
 
     def apart(worth: Worth) -> float:
-        size = max(best.size, worth.size) + more
-        return (best.value - worth.value) / size if size else 0.0
+        scale = max(abs(one.value) + 2 * (one.gains + information) for one in (best, worth))
+        return (best.value - worth.value) / scale if scale else 0.0
 
     surely = next(i for i, worth in enumerate(worths) if apart(worth) <= SURE_TIE)
     return [i for i, worth in enumerate(worths[: surely + 1]) if apart(worth) <= SURE_WIN or i == surely]

@@ -101,8 +101,7 @@ def share_chance(cell: Cell, ours: Number, episodes: int, scale: float = 0.01) -
     A printed share stands for every count that rounds to it: 0.0% of 600 for none, of 5,000 for none to two. Where no
     count does, it stands for the two next to it.
     """
-    assert cell.value is not None
-    centre, slack = cell.value * scale * episodes, cell.rounding * scale * episodes
+    centre, slack = cell.number * scale * episodes, cell.rounding * scale * episodes
     low, high = math.ceil(centre - slack - 1e-6), math.floor(centre + slack + 1e-6)
     low, high = (max(0, min(end, episodes)) for end in sorted((low, high)))
     return chance_of_count(low, high, episodes, share=ours.mean, counted=ours.counted or 0)
@@ -114,5 +113,4 @@ def chance_text(chance: float) -> str:
 
 def _beyond(cell: Cell, ours: Number, scale: float) -> float:
     """By how much the printed value is off, beyond its rounding."""
-    assert cell.value is not None
-    return max(abs(cell.value * scale - ours.mean) - cell.rounding * scale * (1 + 1e-9), 0.0)
+    return max(abs(cell.number * scale - ours.mean) - cell.rounding * scale * (1 + 1e-9), 0.0)

@@ -39,6 +39,13 @@ class Cell:
         return float(self._match["number"].replace(",", "")) if self._match else None
 
     @property
+    def number(self) -> float:
+        """The value of a cell that has one; an error where it does not."""
+        if self.value is None:
+            raise ValueError(f"'{self.text}' is no number")
+        return self.value
+
+    @property
     def error(self) -> float | None:
         """What follows the ±; the table says what it is (`Table.error`)."""
         return float(self._match["error"]) if self._match and self._match["error"] else None
@@ -99,7 +106,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says in words, retold. `rests_on` are references to the printed numbers, for `select`."""
+    """What the paper says in words, retold. References to printed numbers, for `select`: `rests_on` and those shown."""
 
     id: str
     part: str
@@ -107,6 +114,7 @@ class Claim:
     near: str
     gist: str
     rests_on: tuple[str, ...]
+    shows: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,7 @@ def published() -> Published:
         tables={item["id"]: _table(item, units) for item in data["tables"]},
         parts={item["id"]: Part(**{**item, "protocol": _rows(item["protocol"])}) for item in data["parts"]},
         quotes={item["id"]: _quote(item, units) for item in data["quotes"]},
-        claims={item["id"]: Claim(**{**item, "rests_on": tuple(item["rests_on"])}) for item in data["claims"]},
+        claims={item["id"]: _claim(item) for item in data["claims"]},
     )
 
 
@@ -200,6 +208,10 @@ def _quote(item: dict[str, Any], units: dict[str, str]) -> Quote:
         column, _, row = line["of"].partition(" ")
         cells.append(Cell(parse_row(row), column, units[column], line["text"], line.get("repeats", "")))
     return Quote(**{**item, "cells": tuple(cells)})
+
+
+def _claim(item: dict[str, Any]) -> Claim:
+    return Claim(**{**item, "rests_on": tuple(item["rests_on"]), "shows": tuple(item.get("shows", ()))})
 
 
 def _rows(lines: list[str]) -> tuple[Row, ...]:

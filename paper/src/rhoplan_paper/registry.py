@@ -1,15 +1,18 @@
 """The one registry: studies, measures and claims, each registered where it stands, and told in the paper's order.
 
-A module of a folder below registers what it holds when it is imported: `add_table(...)`, `add_text(...)`,
-`add_figure(...)`, `@measure`, `@claim("id")`.
-The registry imports the folder when it is first asked, so a new table, figure or claim touches no list.
+A module of a folder below registers what it holds when it is imported: `study("id", build, draw)`, `@measure`,
+`@claim("id")`; titles of studies are data (`studies.json`), words of claims too (`published.json`). The registry
+imports the folders when it is first asked.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, wraps
 from importlib import import_module
+from importlib.resources import files
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +20,7 @@ from rhoplan.errors import RhoplanError
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published, quotes_of
 from rhoplan_paper.study import Build, Draw, Finding, Study
+from rhoplan_paper.words import printed
 
 Thing = TypeVar("Thing")
 Check = Callable[[Context], Finding]
@@ -55,34 +59,38 @@ MEASURES: Registry[Measure] = Registry("measure", "measures")
 CLAIMS: Registry[Check] = Registry("claim", "claims")
 
 
-def add_study(study: Study) -> None:
-    """Register a study that is made in no usual way."""
-    STUDIES.add(study.id, study)
+def study(id: str, build: Build, draw: Draw | None = None) -> None:
+    """Register what builds study `id` of `studies.json`, and what draws it where it is a figure.
+
+    Its sentence and its place are those of the paper's table or part where the file has none of its own.
+    """
+    told, paper = titles()[id], published()
+    about = paper.tables.get(id) or paper.parts.get(id)
+    place = told.get("place") or (paper.tables[id] if id in paper.tables else quotes_of(id)[0]).place
+    gist = told.get("about") or (about.gist if about else "")
+    quick, full = told["seconds"]
+    STUDIES.add(id, Study(id, told["kind"], told["title"], gist, place, build, draw, (quick, full)))
 
 
-def add_table(id: str, title: str, build: Build, seconds: tuple[float, float]) -> None:
-    """Register the study of one of the paper's tables."""
-    about = published().tables[id]
-    add_study(Study(id, "table", title, about.gist, about.place, build, None, seconds))
-
-
-def add_text(id: str, title: str, build: Build, seconds: tuple[float, float], place: str = "") -> None:
-    """Register the study of a part of the paper's text, at the place of its first number where none is given."""
-    place = place or quotes_of(id)[0].place
-    add_study(Study(id, "text", title, published().parts[id].gist, place, build, None, seconds))
-
-
-def add_figure(id: str, title: str, place: str, build: Build, draw: Draw, seconds: float) -> None:
-    """Register the study of one of the paper's figures."""
-    part = published().parts.get(id)
-    add_study(Study(id, "figure", title, part.gist if part else "", place, build, draw, (seconds, seconds)))
+@cache
+def titles() -> dict[str, dict[str, Any]]:
+    """What studies are called, of what kind they are and how long they take, by id in the paper's order."""
+    found: dict[str, dict[str, Any]] = json.loads(files("rhoplan_paper").joinpath("studies.json").read_text("utf-8"))
+    return found
 
 
 def claim(id: str) -> Callable[[Check], Check]:
     """Register the function that checks the paper's claim `id`."""
     if id not in published().claims:
         raise ValueError(f"the paper has no claim '{id}'")
-    return lambda check: CLAIMS.add(id, check)
+    return lambda check: CLAIMS.add(id, wraps(check)(lambda context: on_claim(id, check(context))))
+
+
+def on_claim(id: str, finding: Finding) -> Finding:
+    """`finding` with the paper's words: the claim, where it stands, and what the paper prints where it does not say."""
+    about = published().claims[id]
+    shown = finding.published or printed(*about.shows)
+    return replace(finding, id=id, place=about.place, claim=about.gist, published=shown)
 
 
 MeasureFunction = TypeVar("MeasureFunction", bound=Measure)
@@ -96,7 +104,8 @@ def measure(function: MeasureFunction) -> MeasureFunction:
 
 def studies() -> dict[str, Study]:
     """Every study by id, in the paper's order."""
-    return {study.id: study for study in sorted(STUDIES.every().values(), key=_place)}
+    found = STUDIES.every()
+    return {id: found[id] for id in titles()}
 
 
 def claims() -> dict[str, Check]:
@@ -112,15 +121,3 @@ def choose(ids: tuple[str, ...]) -> list[Study]:
     if unknown:
         raise RhoplanError(f"there is no study '{unknown[0]}'; `rhoplan reproduce --list` shows all {len(every)}")
     return [every[name] for name in dict.fromkeys(ids)] if ids else list(every.values())
-
-
-KINDS = ("table", "figure", "text", "claims")
-
-
-def _place(study: Study) -> tuple[Any, ...]:
-    """Sections by number, then appendices; within one tables, figures, text; what stands throughout comes last."""
-    section = study.section.split()[0]
-    known = re.fullmatch(r"[\d.]+|[A-Z]", section)
-    numbers = tuple(int(part) for part in section.split(".")) if section[0].isdigit() else ()
-    number = re.match(r"\w+ (\d+),", study.place)
-    return not known, not numbers, numbers, section, KINDS.index(study.kind), int(number[1]) if number else 0

@@ -49,6 +49,19 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """One of VERDICTS, the unit of information it belongs to (`either`; empty where none matters), and the parts."""
+
+    word: str
+    unit: str = ""
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.word not in VERDICTS:
+            raise ValueError(f"'{self.word}' is no verdict")
+
+
+@dataclass(frozen=True)
 class Headline:
     """A finding that matters in one number and one sentence, for the first screen of the report."""
 

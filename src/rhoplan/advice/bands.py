@@ -39,21 +39,28 @@ class Band:
     stops: bool
 
 
-def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Band, ...]:
+def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layout | None = None) -> tuple[Band, ...]:
     """The bands from 0 to 1 of a two-state model before any test is run; none for other models.
 
     They are chances of the state that the model is about (see `pathway.looked_for`). Once tests have been run, fewer
     are left and the bands are others. A narrow band can be missed: below one in three hundred of the stretch in which
-    one tests, or in seventy-five where there is no time for more. Not covered: agents whose choices are not fixed.
+    one tests, or in seventy-five where there is no time for more. layout: of the problem before any test, where there
+    is one. Not covered: agents whose choices are not fixed.
     """
     if not problem.is_flat or len(problem.states) != 2:
         return ()
     begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
-    answer = _together(problem, agent) if plans_versions(problem, agent) else _one_by_one(problem, agent)
+    answer = _together(problem, agent, layout) if plans_versions(problem, agent) else _one_by_one(problem, agent)
+
+    known: dict[float, tuple[str, bool]] = {}
 
     def ask(odds: Array) -> list[tuple[str, bool]]:
-        chances = 1 / (1 + np.exp(-odds))
-        return answer(np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1))
+        fresh = np.array([place for place in odds.tolist() if place not in known])
+        if fresh.size:
+            chances = 1 / (1 + np.exp(-fresh))
+            beliefs = np.stack([chances, 1 - chances] if first_is_it else [1 - chances, chances], axis=1)
+            known.update(zip(fresh.tolist(), answer(beliefs), strict=True))
+        return [known[place] for place in odds.tolist()]
 
     odds = np.linspace(-FURTHEST, FURTHEST, POINTS)
     answers = ask(odds)
@@ -72,10 +79,10 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0) -> tuple[Ban
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
 
 
-def _together(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+def _together(problem: Problem, agent: Agent, known: Layout | None) -> Callable[[Array], list[tuple[str, bool]]]:
     """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
     even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
-    layout = Layout(even, (), agent.horizon)
+    layout = known if known is not None and np.all(problem.prior > 0) else Layout(even, (), agent.horizon)
 
     def answer(beliefs: Array) -> list[tuple[str, bool]]:
         found = []
@@ -97,9 +104,7 @@ def _one_by_one(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[
     def answer(beliefs: Array) -> list[tuple[str, bool]]:
         nodes = graph.nodes([problem.start] * len(beliefs), (beliefs,))
         policy.settle(nodes)
-        menu = graph.menus[graph.visible[nodes[0]]]
-        chosen = [(int(policy.choice[node]), int(policy.ending[node])) for node in nodes]
-        return [(menu.going[k].name, False) if k >= 0 else (menu.ending[e].name, True) for k, e in chosen]
+        return [(action.name, action.ends_episode) for action in map(policy.action, nodes.tolist())]
 
     return answer
 

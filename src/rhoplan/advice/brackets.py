@@ -60,6 +60,7 @@ class Line:
     def __init__(self, own: float, values: list[float], *, is_convex: bool) -> None:
         self.own, self.values, self.is_convex = own, sorted({own, *values}), is_convex
         self.known: dict[float, Answer] = {}
+        self._ruled_out: dict[tuple[float | None, ...], bool] = {}
         self.is_closed_in = False
 
     def search(self) -> Search:
@@ -132,7 +133,13 @@ class Line:
         inside, outside = self.inside(side), self.outside(side)
         behind = next(iter(self.inside(-side)[1:]), self.outside(-side))
         gaps = zip([behind, *inside], inside, inside[1:], [*inside[2:], outside], strict=False)
-        return [g for g in gaps if abs(g[1].value - g[2].value) > self._near(g[1], g[2]) and not _rules_out(*g)]
+        return [g for g in gaps if abs(g[1].value - g[2].value) > self._near(g[1], g[2]) and not self._rules_out(g)]
+
+    def _rules_out(self, gap: Gap) -> bool:
+        key = tuple(None if answer is None else answer.value for answer in gap)
+        if key not in self._ruled_out:
+            self._ruled_out[key] = _rules_out(*gap)
+        return self._ruled_out[key]
 
     def _near(self, one: Answer, other: Answer) -> float:
         """What counts as next to each other; around zero the parameter's own size says so."""

@@ -16,7 +16,7 @@ from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.agents.policy import Policy, action_values, in_order, preferred
-from rhoplan.belief.situation import Situation, branch, observe_all
+from rhoplan.belief.situation import Situation, branch, named_beliefs, observe_all
 from rhoplan.errors import AgentError, EvidenceError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
@@ -156,7 +156,7 @@ def advise(
         given=tuple((test, outcome) for test, outcome in given),
         unavailable=left,
         spent=spent,
-        belief=dict(zip(model.states, map(float, situation.belief), strict=True)),
+        belief=_named(model, situation),
         entropy=float(graph.tables[0].entropy[graph.belief[node, 0]]),
         do=chosen.name,
         is_test=chosen.kind != "commit",
@@ -198,14 +198,15 @@ def _results(problem: Problem, policy: Policy, situation: Situation, test: str, 
     found = []
     for one in branch(problem, situation, action):
         node = policy.graph.node(one.situation)
-        policy.settle(np.array([node]))
-        slot = int(policy.choice[node])
         menu = policy.graph.menus[policy.graph.visible[node]]
-        then = menu.going[slot].name if slot >= 0 else menu.ending[int(policy.ending[node])].name
         best = menu.ending[int(policy.plan.best_ending(np.array([node]))[1][0])].name
-        belief = dict(zip(problem.states, map(float, one.situation.belief), strict=True))
-        found.append(Result(one.outcome, one.probability, belief, then, best != now))
+        belief = _named(problem, one.situation)
+        found.append(Result(one.outcome, one.probability, belief, policy.action(node).name, best != now))
     return tuple(found)
+
+
+def _named(problem: Problem, situation: Situation) -> dict[str, float]:
+    return next(iter(named_beliefs(problem, situation).values()))
 
 
 def _reason(

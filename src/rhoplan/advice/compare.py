@@ -7,7 +7,7 @@ changes as the weight grows, and what that does to reward and success.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rhoplan.advice.case import check_fixed
@@ -65,9 +65,6 @@ class Row:
         """Whether so many cases are cut off that the reward cannot be held against that of plans that end."""
         return self.truncated is not None and self.truncated > HARDLY_EVER
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, ...]:
     """Commit now, all tests, cost-only planned, EFE (unless `agent` is that), `agent`, the certified optimum.
@@ -79,21 +76,12 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plan
     plans = plans or Plans(problem, node_limit=MOST_NODES)
     asked = _planned("asked", plans, agent)
     plain, deep = cost_only(problem, agent, seconds=seconds, plans=plans)
-    rows = (
-        _commit_now(plans.graph),
-        _all_tests(problem),
-        plain,
-        *_efe(plans, agent),
-        asked,
-        _optimum(problem, plain, deep, seconds),
-    )
-    return tuple(_told(problem, row) for row in rows)
-
-
-def _told(problem: Problem, row: Row) -> Row:
-    """`row` with a note on cases that are cut off."""
-    words = cut_off(problem, row.truncated or 0.0)
-    return replace(row, note="; ".join(filter(None, [row.note, words])))
+    efe = make_agent("efe", problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
+    others = [_planned("efe", plans, efe)] if agent.name != "efe" else []
+    rows = [_commit_now(plans.graph), _all_tests(problem), plain, *others, asked]
+    rows.append(_optimum(problem, plain, deep, seconds))
+    notes = [filter(None, [row.note, cut_off(problem, row.truncated or 0.0)]) for row in rows]
+    return tuple(replace(row, note="; ".join(note)) for row, note in zip(rows, notes, strict=True))
 
 
 def deepest(problem: Problem) -> int | None:
@@ -139,9 +127,9 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
     if best is None:
         return _unknown("cost-only", "cost-only planned", note), False
     plan, ahead, first = best
-    row = _row("cost-only", f"cost-only planned, horizon {plan.horizon}", first, ahead)
-    deep = most is not None and plan.horizon >= most
-    return replace(row, horizon=plan.horizon, weight=0.0, note=note), deep
+    label = f"cost-only planned, horizon {plan.horizon}"
+    row = _row("cost-only", label, first, **_brought(ahead), horizon=plan.horizon, weight=0.0, note=note)
+    return row, most is not None and plan.horizon >= most
 
 
 def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:
@@ -154,20 +142,14 @@ def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:
     return look_ahead(followed), followed.first
 
 
-def _row(key: str, label: str, first: str, ahead: Ahead) -> Row:
-    return Row(
-        key=key,
-        label=label,
-        first=first,
-        reward=ahead.reward,
-        loss=-ahead.reward + 0.0,
-        tests=ahead.tests,
-        cost=ahead.cost,
-        cost_90=ahead.bad_case()[1],
-        right=ahead.right,
-        errors=1.0 - ahead.right,
-        truncated=ahead.cut,
-    )
+def _row(key: str, label: str, first: str, *, reward: float, right: float, **more: Any) -> Row:
+    return Row(key, label, first, reward=reward, loss=-reward + 0.0, right=right, errors=1.0 - right, **more)
+
+
+def _brought(ahead: Ahead) -> dict[str, float]:
+    """What a row says of a plan that was followed."""
+    names = ("reward", "tests", "cost", "right")
+    return {name: getattr(ahead, name) for name in names} | {"cost_90": ahead.bad_case()[1], "truncated": ahead.cut}
 
 
 def _unknown(key: str, label: str, note: str) -> Row:
@@ -180,11 +162,9 @@ def _commit_now(graph: Graph) -> Row:
     commit = int(graph.stop_action[graph.root])
     chosen = problem.flat.commits[commit]
     reward, right = float(problem.prior @ chosen.reward), float(problem.prior @ problem.flat.right[commit])
+    spent = {"tests": 0.0, "cost": 0.0, "cost_90": 0.0, "truncated": 0.0}
     label = f"commit now: {chosen.name}"
-    return Row(
-        "commit-now", label, chosen.name, reward, -reward + 0.0, 0.0, 0.0, 0.0, right, 1.0 - right, note="no test",
-        truncated=0.0,
-    )  # fmt: skip
+    return _row("commit-now", label, chosen.name, reward=reward, right=right, note="no test", **spent)
 
 
 def _all_tests(problem: Problem) -> Row:
@@ -195,18 +175,9 @@ def _all_tests(problem: Problem) -> Row:
     note = f"in the model's order: {', '.join(found.run) or 'none'}"
     if found.left_out:
         note += f"; not allowed any more: {', '.join(found.left_out)}"
-    cost = found.cost
     first = found.run[0] if found.run else found.commit
-    return Row(
-        "all-tests", label, first, found.reward, -found.reward + 0.0, float(len(found.run)), cost, cost, found.right,
-        1.0 - found.right, note=note, truncated=0.0,
-    )  # fmt: skip
-
-
-def _efe(plans: Plans, agent: Agent) -> tuple[Row, ...]:
-    """The row of EFE with the agent's horizon and unit; none where the agent is that."""
-    efe = make_agent("efe", plans.problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
-    return () if agent.name == "efe" else (_planned("efe", plans, efe),)
+    spent = {"tests": float(len(found.run)), "cost": found.cost, "cost_90": found.cost, "truncated": 0.0}
+    return _row("all-tests", label, first, reward=found.reward, right=found.right, note=note, **spent)
 
 
 def _planned(key: str, plans: Plans, agent: Agent) -> Row:
@@ -218,7 +189,7 @@ def _planned(key: str, plans: Plans, agent: Agent) -> Row:
         if key == "asked":
             raise
         return _unknown(key, label, f"it would need more than {MOST_NODES:,} situations")
-    return replace(_row(key, label, first, ahead), horizon=agent.horizon, weight=agent.weight)
+    return _row(key, label, first, **_brought(ahead), horizon=agent.horizon, weight=agent.weight)
 
 
 def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
@@ -236,10 +207,10 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     gap = MARGIN * (size or 1e-6 * problem.reward_scale)
     found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
     proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
-    row = Row(
-        "optimum", label, found.first, found.reward, -found.reward + 0.0, found.tests, None, None,
-        found.success, 1.0 - found.success, weight=0.0, lower=found.lower, upper=found.upper,
-        reached=found.converged, note=proved, truncated=found.truncated,
+    bounds: dict[str, Any] = {"weight": 0.0, "lower": found.lower, "upper": found.upper}
+    row = _row(
+        "optimum", label, found.first, reward=found.reward, right=found.success, tests=found.tests, cost=None,
+        cost_90=None, **bounds, reached=found.converged, note=proved, truncated=found.truncated,
     )  # fmt: skip
     if plain.reward is not None and plain.reward >= found.upper - gap:
         # This plan is as good as any: where its outlay is known, that of the other plan need not be.
@@ -249,7 +220,7 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
     if not found.converged:
         low, high = sorted((sign * found.lower + 0.0, sign * found.upper + 0.0))
         note = f"not reached in {seconds:g} s: the best plan has a {word} between {low:,.6g} and {high:,.6g}"
-        return replace(_unknown(row.key, row.label, note), weight=0.0, lower=found.lower, upper=found.upper)
+        return replace(_unknown(row.key, row.label, note), **bounds)
     return row
 
 
@@ -279,9 +250,6 @@ class Frontier:
     points: tuple[Point, ...]
     complete: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 CHUNK = 10
 """Steps that are looked for at a time, between looks at the clock."""
@@ -310,10 +278,8 @@ def frontier(
         )
         for step in steps:
             score = step.score
-            words = cut_off(problem, score.truncated)
-            fresh = Point(
-                step.lower, step.upper, score.reward, score.success, score.tests, 1, score.truncated, words
-            )  # fmt: skip
+            held = score.reward, score.success, score.tests, 1, score.truncated
+            fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
             last = points[-1] if points else None
             if last and _alike(last, fresh):
                 points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)

@@ -176,14 +176,8 @@ def digest_of(text: str) -> str:
 
 def told(advice: Advice) -> dict[str, Any]:
     """The advice as the log keeps it: what, why, and the parts that add up."""
-    parts = [asdict(option) for option in advice.options]
-    return {
-        "do": advice.do,
-        "reason": advice.reason,
-        "belief": advice.belief,
-        "stop": asdict(advice.stop),
-        "options": parts,
-    }
+    parts = {"stop": asdict(advice.stop), "options": [asdict(option) for option in advice.options]}
+    return {"do": advice.do, "reason": advice.reason, "belief": advice.belief, **parts}
 
 
 def settings_of(agent: Agent) -> dict[str, Any]:
@@ -242,17 +236,18 @@ def read_cases(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _is_case(record: Any) -> bool:
     """Whether `record` has the shape that `as_dict` gives it."""
-    if not isinstance(record, dict) or not _is_agent(record.get("agent")):
-        return False
-    if not all(isinstance(record.get(name), str) for name in ("model", "digest", "problem")):
-        return False
-    return isinstance(record.get("entries"), list) and all(map(_is_entry, record["entries"]))
+    return (
+        isinstance(record, dict)
+        and _is_agent(record.get("agent"))
+        and all(isinstance(record.get(name), str) for name in ("model", "digest", "problem"))
+        and isinstance(record.get("entries"), list)
+        and all(map(_is_entry, record["entries"]))
+    )
 
 
 def _is_agent(agent: Any) -> bool:
-    if not isinstance(agent, dict) or not isinstance(agent.get("name"), str):
-        return False
-    return all(setting.reads(agent.get(setting.name)) for setting in KEPT)
+    named = isinstance(agent, dict) and isinstance(agent.get("name"), str)
+    return named and all(setting.reads(agent.get(setting.name)) for setting in KEPT)
 
 
 def _is_entry(entry: Any) -> bool:

@@ -17,12 +17,13 @@ import numpy as np
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.outlay import look_ahead
-from rhoplan.advice.totals import Totals, totals
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
+from rhoplan.belief.situation import named_beliefs
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Problem
-from rhoplan.scoring.followed import Plans
+from rhoplan.model.problem import Array, Problem
+from rhoplan.scoring.flow import Flow
+from rhoplan.scoring.followed import NEGLIGIBLE, Plans
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
@@ -130,19 +131,18 @@ class _Builder:
 
     def record(self, place: _Place) -> Node:
         """The finished record of `place` and of everything below it."""
-        belief = self._belief(place.node)
-        menu = self.graph.menus[self.graph.visible[place.node]]
+        found = self.graph.situation(place.node)
+        belief = next(iter(named_beliefs(self.graph.problem, found).values()))
+        action = self.policy.action(place.node).name
         if place.children:
-            action = menu.going[place.slot].name
             cost = -float(self.graph.reward[place.node, place.slot]) + 0.0
             outcomes = tuple(Outcome(name, chance, self.record(child)) for name, chance, child in place.children)
             return Step(place.number, "test", action, cost, belief, place.share, place.spent, outcomes)
         ahead = self._ends[place.node, self.cap - place.depth]
-        commits = place.slot < 0
         return Leaf(
             number=place.number,
-            kind="commit" if commits else "goes on",
-            action=(menu.ending[int(self.policy.ending[place.node])] if commits else menu.going[place.slot]).name,
+            kind="commit" if place.slot < 0 else "goes on",
+            action=action,
             belief=belief,
             share=place.share,
             spent=place.spent,
@@ -159,10 +159,6 @@ class _Builder:
         self.policy.settle(np.array([node]))
         return _Place(node, share, spent, depth, int(self.policy.choice[node]))
 
-    def _belief(self, node: int) -> dict[str, float]:
-        belief = self.graph.situation(node).belief
-        return dict(zip(self.graph.problem.states, map(float, belief), strict=True))
-
     def _number(self, root: _Place) -> list[_Place]:
         """Number places from 1, each before what follows it; all of them in this order."""
         waiting, numbered = [root], list[_Place]()
@@ -172,3 +168,58 @@ class _Builder:
             place.number = len(numbered)
             waiting.extend(child for _, _, child in reversed(place.children))
         return numbered
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Expected tests, cost of tests, reward of tests and commit together, share of right commits; shares of commits."""
+
+    tests: float
+    cost: float
+    reward: float
+    right: float
+    commits: dict[str, float]
+
+    @property
+    def cut(self) -> float:
+        """Share of cases that go on beyond the cap."""
+        return max(0.0, 1.0 - sum(self.commits.values()))
+
+
+def totals(policy: Policy, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Totals]:
+    """Totals for each place: a node of the policy's graph, and how many actions are left before the cap."""
+    waiting: dict[int, list[int]] = {}
+    for node, left in sorted(set(places)):
+        waiting.setdefault(left, []).append(node)
+    found = {}
+    for left, nodes in waiting.items():
+        for node, row in zip(nodes, _followed(policy, nodes, left), strict=True):
+            found[node, left] = _read(row, [commit.name for commit in policy.graph.problem.flat.commits])
+    return found
+
+
+def _followed(policy: Policy, nodes: list[int], left: int) -> Array:
+    """Tests, cost, reward, right, and one column per commit, for cases that begin at each of `nodes`: one flow for all,
+    each with a label of its own."""
+    brought = np.zeros((len(nodes), 4 + len(policy.graph.problem.flat.commits)))
+    if not left:
+        return brought
+    ones, labels = np.ones(len(nodes)), np.arange(len(nodes))
+    for layer in Flow(policy, nodes=nodes, mass=ones, labels=labels, cap=left, least=NEGLIGIBLE):
+        acts, label = layer.acts, layer.label[layer.acts.row]
+        going, ends = np.flatnonzero(acts.slot >= 0), np.flatnonzero(acts.slot < 0)
+        paid = acts.mass * acts.reward
+        np.add.at(brought[:, 0], label[going], acts.mass[going])
+        np.add.at(brought[:, 1], label[going], -paid[going])
+        np.add.at(brought[:, 2], label, paid)
+        np.add.at(brought, (label[ends], 4 + acts.ending[ends]), acts.mass[ends])
+        for one in layer.endings:
+            places = ends[one.place]
+            np.add.at(brought[:, 3], label[places], acts.mass[places] * (one.belief * one.right).sum(axis=1))
+    return brought
+
+
+def _read(row: Array, names: list[str]) -> Totals:
+    tests, cost, reward, right, *shares = row.tolist()
+    taken = {name: share for name, share in zip(names, shares, strict=True) if share}
+    return Totals(tests, cost + 0.0, reward, right, taken)

@@ -24,7 +24,6 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
 
 FIRST_STEP = 0.02
@@ -106,11 +105,13 @@ def flips(
     only: Iterable[str] | None = None,
     budget: float = 10.0,
     now: str | None = None,
+    layout: Layout | None = None,
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 
     only: kinds of parameter to look at, of `variations.KINDS`. budget: seconds; what was not reached in that time is
-    `not examined`. now: today's first action, where it is known.
+    `not examined`. now: today's first action, and layout: of `problem` after `given` with all that is available, where
+    they are known.
     Not covered: agents whose choices are not fixed (see `pathway`).
     """
     check_fixed(agent)
@@ -118,13 +119,16 @@ def flips(
     gone = set(unavailable)
     model = without(problem, gone - {test for test, _ in given})  # what a test said counts, though it is gone now
     asker = _Asker(model, agent, given, gone & {test.name for test in model.flat.tests}, now)
+    if layout is not None and not gone:
+        asker.layouts[False] = layout
     kinds = None if only is None else set(only)
     chosen = [p for p in parameters(model, agent) if kinds is None or p.kind in kinds]
     found: list[Flip] = []
     for start in range(0, len(chosen), SIDE_BY_SIDE):
         group = chosen[start : start + SIDE_BY_SIDE]
-        for parameter, line in zip(group, asker.lines(group, end), strict=True):
-            found.append(_flip(parameter, asker.now, line))
+        for p, line in zip(group, asker.lines(group, end), strict=True):
+            down, up = (_edge(p, line, side) for side in (-1, 1))
+            found.append(Flip(p.id, p.kind, p.names, p.quantity, p.value, asker.now, down, up))
     return tuple(found)
 
 
@@ -145,7 +149,7 @@ class First:
 def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> First:
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
     copies = layout.copies(problems)
-    plan = Plan(copies.graph, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
+    plan = layout.plan(copies, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
     ending, going, _ = plan.action_values(copies.start, agent.horizon)
     slots = plan.chosen(copies.start, agent.horizon, ending, going)
     menu = layout.graph.menus[layout.graph.visible[layout.node]]
@@ -169,7 +173,7 @@ class _Asker:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = now or ""
         self.now = now or self._alone(problem, agent, 0.0).action
-        self._layouts: dict[bool, Layout | None] = {}
+        self.layouts: dict[bool, Layout | None] = {}
 
     def layout(self, parameter: Parameter) -> Layout | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
@@ -177,19 +181,20 @@ class _Asker:
         if not plans_versions(problem, agent):
             return None
         prices = parameter.kind in ("cost", "first-price") and problem.flat.budget is not None
-        if prices not in self._layouts:
+        if prices not in self.layouts:
             try:
-                self._layouts[prices] = Layout(
+                self.layouts[prices] = Layout(
                     problem, self.given, agent.horizon, left_out=self.unavailable, prices_vary=prices
                 )
             except LimitError:
-                self._layouts[prices] = None
-        return self._layouts[prices]
+                self.layouts[prices] = None
+        return self.layouts[prices]
 
     def lines(self, group: Sequence[Parameter], end: float) -> list[Line]:
         """What is known along the range of each parameter after its search, or when time is up."""
         convex = self.agent.commits_count and self.agent.objective.is_information  # other utilities need not be
-        lines = [Line(p.value, _range(p), is_convex=p.is_convex and convex) for p in group]
+        ranges = [[value for side in (-1, 1) for value in _steps(p, side)] for p in group]
+        lines = [Line(p.value, r, is_convex=p.is_convex and convex) for p, r in zip(group, ranges, strict=True)]
         searches = [line.search() for line in lines]
         wanted = [next(search) for search in searches]
         while any(wanted):
@@ -242,37 +247,22 @@ class _Asker:
         unsure = copies.graph.tables[0].entropy[copies.graph.belief[copies.start, 0]]
         chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
         worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
-        answers: list[Answer | None] = []
-        for k, (_, value, _) in enumerate(versions):
-            if copies.evidence[k] == 0:
-                answers.append(None)
-                continue
-            answers.append(self._answer(value, names[first.choice[k]], names, worth[k], int(copies.allowed[k])))
-        return answers
+        today = names.index(self.now)  # its worth comes first
+        worth = np.concatenate([worth[:, today : today + 1], np.delete(worth, today, axis=1)], axis=1)
+        taken = [names[place] for place in first.choice.tolist()]
+        return [
+            Answer(value, taken[k], taken[k] == self.now, worth[k], int(copies.allowed[k]))
+            if copies.evidence[k]
+            else None
+            for k, (_, value, _) in enumerate(versions)
+        ]
 
     def _alone(self, problem: Problem, agent: Agent, value: float) -> Answer:
         """The answer on a graph of its own; RhoplanError where the evidence would be impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))
         node = graph.node(observe_all(problem, self.given))
-        policy = Policy(graph, agent)
-        policy.settle(np.array([node]))
-        menu = graph.menus[graph.visible[node]]
-        slot, ending = int(policy.choice[node]), int(policy.ending[node])
-        name = (menu.going[slot] if slot >= 0 else menu.ending[ending]).name
+        name = Policy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0))
-
-    def _answer(self, value: float, action: str, names: Sequence[str], worth: Array, allowed: int) -> Answer:
-        """An answer, today's action first among the worths."""
-        today = names.index(self.now)
-        ordered = np.concatenate([worth[today : today + 1], np.delete(worth, today)])
-        return Answer(value, action, action == self.now, ordered, allowed)
-
-
-def _flip(parameter: Parameter, now: str, line: Line) -> Flip:
-    down, up = (_edge(parameter, line, side) for side in (-1, 1))
-    return Flip(
-        parameter.id, parameter.kind, parameter.names, parameter.quantity, parameter.value, now, down, up
-    )  # fmt: skip
 
 
 def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
@@ -290,12 +280,8 @@ def _edge(parameter: Parameter, line: Line, side: int) -> Edge:
     return Edge("does not flip", inside[-1].value if missing else limit, is_nearest=sure)
 
 
-def _range(parameter: Parameter) -> list[float]:
-    """Values to look at first, both ways from the parameter's own to the ends of its range."""
-    return [value for side in (-1, 1) for value in _steps(parameter, side)]
-
-
 def _steps(parameter: Parameter, side: int) -> list[float]:
+    """Values to look at first, one way from the parameter's own to the end of its range."""
     is_probability = parameter.quantity == "probability"
     low, high = (SURE, 1 - SURE) if is_probability else (parameter.low, parameter.high)
     end = low if side < 0 else high

@@ -6,18 +6,15 @@ moves, and the rest of the distribution keeps its proportions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
-
-Change = Callable[[float], tuple[Problem, Agent]]
 
 FAR = 10.0
 """How many times the largest reward a cost, reward or weight may grow before it counts as without limit."""
@@ -32,7 +29,7 @@ Quantity = Literal["probability", "money", "weight"]
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A number of the model or of the agent, where it may lie, and the model with another value in its place.
+    """A number of `problem` or of `agent`, where it may lie, and both with another value in its place.
 
     names: what it is a number of, from its state, test, group or commit inwards; see `parameter_name` for people.
     is_convex: whether what an action is worth is convex in it, but for a factor and a term that all have in common:
@@ -45,7 +42,8 @@ class Parameter:
     value: float
     low: float
     high: float
-    change: Change
+    problem: Problem
+    agent: Agent
     is_convex: bool = True
 
     @property
@@ -70,6 +68,31 @@ class Parameter:
             name = parameter_name(self.kind, self.names)
             raise RhoplanError(f"{name} {rule}; it is {value:g}", field=(self.id,))
 
+    def change(self, value: float) -> tuple[Problem, Agent]:
+        """Model and agent with `value` instead."""
+        problem, menu = self.problem, self.problem.flat
+        states = problem.states
+        parts: dict[str, Any]
+        match self.kind, *self.names:
+            case "prior", state:
+                factor = replace(problem.factors[0], prior=moved(problem.prior, states.index(state), value))
+                return replace(problem, factors=(factor,)), self.agent
+            case "cost", name:
+                parts = {"tests": _with(menu.tests, name, cost=value)}
+            case "first-price", group:
+                parts = {"first_prices": {**menu.first_prices, group: value}}
+            case "likelihood", name, state, outcome:
+                test, row = next(test for test in menu.tests if test.name == name), states.index(state)
+                chances = moved(test.likelihood[row], test.outcomes.index(outcome), value)
+                parts = {"tests": _with(menu.tests, name, likelihood=_set(test.likelihood, row, chances))}
+            case kind, name, state:
+                old = next(commit.reward for commit in menu.commits if commit.name == name)
+                reward = _set(old, states.index(state), -value if kind == "loss" else value)
+                parts = {"commits": _with(menu.commits, name, reward=reward)}
+            case _:
+                return problem, self.agent.changed(weight=value)
+        return replace(problem, menu=replace(menu, **parts)), self.agent
+
 
 def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     """Every parameter, those that usually matter most first.
@@ -78,30 +101,32 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     of each outcome is one, of two outcomes the larger; of models with more than two states the likeliest outcome of
     each row only.
     """
-    menu, scale = problem.flat, problem.reward_scale
-    largest = FAR * scale
-    only = problem.details.get("positive", problem.states[-1]) if len(problem.states) == 2 else None
-    for place, state in enumerate(problem.states):
-        if 0 < problem.prior[place] < 1 and only in (None, state):
-            yield Parameter("prior", (state,), float(problem.prior[place]), 0, 1, _prior(problem, agent, place))
+    menu, largest = problem.flat, FAR * problem.reward_scale
+    two = len(problem.states) == 2
+    only = problem.details.get("positive", problem.states[-1]) if two else None
+
+    def number(kind: Kind, names: tuple[str, ...], value: float, low: float, high: float) -> Parameter:
+        return Parameter(kind, names, float(value), low, high, problem, agent)
+
+    for state, share in zip(problem.states, problem.prior, strict=True):
+        if 0 < share < 1 and only in (None, state):
+            yield number("prior", (state,), share, 0, 1)
     if agent.plans_for_information:
-        yield Parameter(
-            "weight", (), agent.weight, 0, largest, lambda value: (problem, agent.changed(weight=value))
-        )  # fmt: skip
+        yield number("weight", (), agent.weight, 0, largest)
     for test in menu.tests:
-        yield Parameter("cost", (test.name,), test.cost, 0, largest, _cost(problem, agent, test))
+        yield number("cost", (test.name,), test.cost, 0, largest)
     for group, price in menu.first_prices.items():
-        yield Parameter("first-price", (group,), price, 0, largest, _first_price(problem, agent, group))
+        yield number("first-price", (group,), price, 0, largest)
     kind = stake(problem)
-    sign = -1.0 if kind == "loss" else 1.0
     for commit in menu.commits:
-        for place, state in enumerate(problem.states):
-            change = _reward(problem, agent, commit, place, sign)
-            value = sign * float(commit.reward[place]) + 0.0
-            yield Parameter(kind, (commit.name, state), value, -largest, largest, change)
+        for state, reward in zip(problem.states, commit.reward, strict=True):
+            yield number(kind, (commit.name, state), (-reward if kind == "loss" else reward) + 0.0, -largest, largest)
     for test in menu.tests:
-        for place, state in enumerate(problem.states):
-            yield from _row(problem, agent, test, place, state)
+        for state, row in zip(problem.states, test.likelihood, strict=True):
+            for place in range(len(row)) if two and len(row) > 2 else [int(row.argmax())]:
+                if 0 < row[place] < 1:
+                    found = number("likelihood", (test.name, state, test.outcomes[place]), row[place], 0, 1)
+                    yield replace(found, is_convex=not test.repeatable)
 
 
 def with_values(problem: Problem, agent: Agent, values: Mapping[str, float]) -> tuple[Problem, Agent]:
@@ -117,19 +142,6 @@ def with_values(problem: Problem, agent: Agent, values: Mapping[str, float]) -> 
         found.check(value)
         problem, agent = found.change(value)
     return problem, agent
-
-
-def _row(problem: Problem, agent: Agent, test: Test, place: int, state: str) -> Iterator[Parameter]:
-    row = test.likelihood[place]
-    top = int(row.argmax())
-    entries = range(len(row)) if len(problem.states) == 2 and len(row) > 2 else [top]
-    for outcome in entries:
-        if 0 < row[outcome] < 1:
-            names, change = (
-                (test.name, state, test.outcomes[outcome]),
-                _likelihood(problem, agent, test, place, outcome),
-            )
-            yield Parameter("likelihood", names, float(row[outcome]), 0, 1, change, not test.repeatable)
 
 
 def counts_losses(problem: Problem) -> bool:
@@ -155,50 +167,13 @@ def moved(distribution: Array, place: int, value: float) -> Array:
     return result
 
 
-def _prior(problem: Problem, agent: Agent, place: int) -> Change:
-    def change(value: float) -> tuple[Problem, Agent]:
-        factor = replace(problem.factors[0], prior=moved(problem.prior, place, value))
-        return replace(problem, factors=(factor,)), agent
-
-    return change
-
-
-def _with(problem: Problem, **parts: object) -> Problem:
-    menu = problem.flat
-    fields: dict[str, object] = {
-        "tests": menu.tests, "commits": menu.commits, "first_prices": menu.first_prices,
-        "most_tests": menu.most_tests, "budget": menu.budget,
-    }  # fmt: skip
-    return replace(problem, menu=FlatMenu(**{**fields, **parts}))  # type: ignore[arg-type]
+def _set(array: Array, place: int, value: float | Array) -> Array:
+    """`array` with `value` at `place`."""
+    changed = array.copy()
+    changed[place] = value
+    return changed
 
 
-def _test(problem: Problem, test: Test, changed: Test) -> Problem:
-    return _with(problem, tests=tuple(changed if other is test else other for other in problem.flat.tests))
-
-
-def _cost(problem: Problem, agent: Agent, test: Test) -> Change:
-    return lambda value: (_test(problem, test, replace(test, cost=value)), agent)
-
-
-def _first_price(problem: Problem, agent: Agent, group: str) -> Change:
-    return lambda value: (_with(problem, first_prices={**problem.flat.first_prices, group: value}), agent)
-
-
-def _reward(problem: Problem, agent: Agent, commit: Commit, place: int, sign: float) -> Change:
-    def change(value: float) -> tuple[Problem, Agent]:
-        reward = commit.reward.copy()
-        reward[place] = sign * value
-        changed = replace(commit, reward=reward)
-        commits = tuple(changed if other is commit else other for other in problem.flat.commits)
-        return _with(problem, commits=commits), agent
-
-    return change
-
-
-def _likelihood(problem: Problem, agent: Agent, test: Test, place: int, outcome: int) -> Change:
-    def change(value: float) -> tuple[Problem, Agent]:
-        likelihood = test.likelihood.copy()
-        likelihood[place] = moved(test.likelihood[place], outcome, value)
-        return _test(problem, test, replace(test, likelihood=likelihood)), agent
-
-    return change
+def _with(records: Iterable[Any], name: str, **changes: Any) -> tuple[Any, ...]:
+    """`records`, the one called `name` with changes."""
+    return tuple(replace(one, **changes) if one.name == name else one for one in records)

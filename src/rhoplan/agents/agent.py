@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Planner
@@ -21,6 +21,7 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.utility import Utility
 
 Named: TypeAlias = "str | Utility | None"
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,19 @@ AGENTS: dict[str, AgentKind] = {
 }
 
 DEFAULT_PLANNER = "exact"
+
+
+class Part(Generic[Value]):
+    """An attribute that an agent has from its objective or its planner, by the same name; None where that lacks it."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, agent: Any, owner: type) -> Value:
+        return cast(Value, getattr(getattr(agent, self.home), self.name, None))
 
 
 @dataclass(frozen=True, init=False)
@@ -89,66 +103,23 @@ class Agent:
     def settings(self) -> dict[str, Any]:
         """Every setting of the table by name, as JSON can hold it; None where the agent does not have it."""
         found = {name: getattr(self, setting.word) for name, setting in SETTINGS.items()}
-        target = self.objective.target
-        return {
-            **found,
-            "planner": self.planner.name,
-            "utility": self.utility.name,
-            "precision": None if math.isinf(self.precision) else self.precision,
-            "target": None if target is None else list(target),
-        }
+        found |= {"planner": self.planner.name, "utility": self.utility.name}
+        found["precision"] = None if math.isinf(self.precision) else self.precision
+        return {**found, "target": None if self.target is None else list(self.target)}
 
-    @property
-    def horizon(self) -> int:
-        return self.planner.horizon
-
-    @property
-    def simulations(self) -> int | None:
-        return getattr(self.planner, "simulations", None)
-
-    @property
-    def seconds(self) -> float | None:
-        return getattr(self.planner, "seconds", None)
-
-    @property
-    def exploration(self) -> float | None:
-        return getattr(self.planner, "exploration", None)
-
-    @property
-    def weight(self) -> float:
-        return self.objective.weight
-
-    @property
-    def unit(self) -> str:
-        return self.objective.unit
-
-    @property
-    def discount(self) -> float:
-        return self.objective.discount
-
-    @property
-    def precision(self) -> float:
-        return self.objective.precision
-
-    @property
-    def commits_count(self) -> bool:
-        return self.objective.commits_count
-
-    @property
-    def utility(self) -> Utility:
-        return self.objective.utility
-
-    @property
-    def target(self) -> tuple[float, ...] | None:
-        return self.objective.target
-
-    @property
-    def rho(self) -> Utility:
-        return self.objective.rho
-
-    @property
-    def weight_per_nat(self) -> float:
-        return self.objective.weight_per_nat
+    horizon = Part[int]("planner")
+    simulations = Part["int | None"]("planner")
+    seconds = Part["float | None"]("planner")
+    exploration = Part["float | None"]("planner")
+    weight = Part[float]("objective")
+    unit = Part[str]("objective")
+    discount = Part[float]("objective")
+    precision = Part[float]("objective")
+    commits_count = Part[bool]("objective")
+    utility = Part[Utility]("objective")
+    target = Part["tuple[float, ...] | None"]("objective")
+    rho = Part[Utility]("objective")
+    weight_per_nat = Part[float]("objective")
 
     @property
     def plans_for_information(self) -> bool:
@@ -201,18 +172,10 @@ def make_agent(
         notes.append(f"{name} is defined with information; with utility {valued.name} {what}")
     how = _planner(problem.planner if planner is None else planner, problem, given)
     notes += unused(how.name, how.takes, given)
-    objective = Objective(
-        1.0 if weight is None else weight,
-        unit,
-        problem.discount if discount is None else discount,
-        precision,
-        kind.commits_count,
-        valued,
-    )
-    if kind.weight is not None:
-        objective = replace(objective, weight=kind.weight)
-    if kind.one_step:
-        how = replace(how, horizon=1)
+    chosen, fades = 1.0 if weight is None else weight, problem.discount if discount is None else discount
+    objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
+    objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
+    how = replace(how, horizon=1) if kind.one_step else how
     return Agent(name, objective=objective, planner=how, notes=tuple(notes))
 
 

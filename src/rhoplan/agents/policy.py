@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan.agents.agent import Agent
 from rhoplan.belief.information import coupling, entropy
-from rhoplan.belief.situation import Situation, initial
+from rhoplan.belief.situation import Situation, initial, named_beliefs
 from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import grown
@@ -53,6 +53,12 @@ class Policy:
             choices, ending = self.chooser.choose(fresh)
             self._make_room()
             self.choice[fresh], self.ending[fresh] = choices, ending
+
+    def action(self, node: int) -> Action:
+        """What is done at `node`."""
+        self.settle(np.array([node]))
+        menu, slot = self.graph.menus[int(self.graph.visible[node])], int(self.choice[node])
+        return menu.going[slot] if slot >= 0 else menu.ending[int(self.ending[node])]
 
     def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
         """Probability of each ending action (n, E) and of each action that goes on (n, M).
@@ -159,10 +165,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     node = graph.node(situation)
     actions = action_values(policy, node, seed)
     chosen = preferred(policy, node, actions)
-    beliefs = {
-        factor.name: dict(zip(factor.states, map(float, belief), strict=True))
-        for factor, belief in zip(problem.factors, situation.beliefs, strict=True)
-    }
+    beliefs = named_beliefs(problem, situation)
     runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
     return Decision(
         belief=next(iter(beliefs.values())),
@@ -217,15 +220,8 @@ def action_values(policy: Policy, node: int, seed: int = 0) -> tuple[ActionValue
         parts = (reward, information, weighted, later, value, float(probability))
         return ActionValue(action.name, action.kind, *parts, still, apart)
 
-    going = [
-        row(
-            action,
-            (graph.reward[node, k], graph.information[node, k], bonus[k], continuation[k]),
-            going_probability[k],
-        )
-        for k, action in enumerate(menu.going)
-    ]
-    ending = [
-        row(action, (rewards[i], 0.0, extra[i], 0.0), ending_probability[i]) for i, action in enumerate(menu.ending)
-    ]
-    return (*going, *ending)
+    paid, told = graph.reward[node], graph.information[node]
+    going = ((paid[k], told[k], bonus[k], continuation[k]) for k in range(len(menu.going)))
+    ending = ((rewards[i], 0.0, extra[i], 0.0) for i in range(len(menu.ending)))
+    chances = (*going_probability[: len(menu.going)], *ending_probability)
+    return tuple(map(row, (*menu.going, *menu.ending), (*going, *ending), chances))

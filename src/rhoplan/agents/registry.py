@@ -36,29 +36,28 @@ class Registered:
         return found
 
 
-SEARCH_SETTINGS = ("horizon", "simulations", "time", "exploration")
+HERE = "rhoplan.agents.planners"
+SEARCH = ("horizon", "simulations", "time", "exploration")
 
 PLANNERS: dict[str, Registered] = {
     "exact": Registered(
-        "every plan of the horizon, then the problem's own leaf",
-        "rhoplan.agents.planners.exact:Exact",
-        ("horizon",),
+        "every plan of the horizon, then the problem's own leaf", f"{HERE}.planner:Exact", ("horizon",)
     ),
     "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
-        "rhoplan.agents.planners.anytime:Anytime",
+        f"{HERE}.anytime:Anytime",
         ("horizon", "time"),
     ),
     "mcts": Registered(
         "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",
-        "rhoplan.agents.planners.search:Mcts",
-        SEARCH_SETTINGS,
+        f"{HERE}.search:Mcts",
+        SEARCH,
         samples=True,
     ),
     "pomcp": Registered(
         "a UCB1 tree over histories, sampled states, semi-informed rollouts",
-        "rhoplan.agents.planners.search:Pomcp",
-        SEARCH_SETTINGS,
+        f"{HERE}.search:Pomcp",
+        SEARCH,
         samples=True,
     ),
 }

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.evaluate import Score
+    from rhoplan.scoring.simulate import Estimate
 
 SAME = 1e-9
 """Rewards that differ by less, as a share of the largest, come to the same."""
+
+
+def one_or_more(records: list[dict[str, Any]]) -> Any:
+    """A record by itself, several as a list."""
+    return records[0] if len(records) == 1 else records
 
 
 def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
     """The keys that say whose result a record is."""
     from rhoplan.version import __version__
 
-    return {
-        "problem": problem.spec,
-        "agent": agent.name,
-        **agent.settings,
-        "reward_unit": problem.unit,
-        "notes": list(agent.notes),
-        "version": __version__,
-    }
+    whose = {"problem": problem.spec, "agent": agent.name, **agent.settings}
+    return {**whose, "reward_unit": problem.unit, "notes": list(agent.notes), "version": __version__}
 
 
 def decision_record(
@@ -51,8 +51,15 @@ def decision_record(
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
     """An exact score; `world` where it is not the agent's own model."""
-    where = world.spec if world else None
-    return {**describe(problem, agent), "world": where, "kind": "exact", **asdict(score), **ceiling_record(problem)}
+    told = {"world": world.spec if world else None, "kind": "exact", **asdict(score)}
+    return {**describe(problem, agent), **told, **ceiling_record(problem)}
+
+
+def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
+    """Means over episodes; `world` where it is not the agent's own model."""
+    per_seed = estimate.episodes // len(estimate.seeds)
+    told = {"world": world.spec if world else None, "kind": "estimated", "episodes_per_seed": per_seed}
+    return {**describe(problem, agent), **told, **asdict(estimate), **ceiling_record(world or problem)}
 
 
 def solution_record(
@@ -61,17 +68,9 @@ def solution_record(
     """Certified bounds, with what they are bounds for."""
     from rhoplan.version import __version__
 
-    return {
-        "problem": problem.spec,
-        "weight": weight,
-        "unit": unit,
-        "discount": discount,
-        "kind": "bounded",
-        **asdict(solution),
-        "converged": solution.converged,
-        "reward_unit": problem.unit,
-        "version": __version__,
-    }
+    asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
+    found = {**asdict(solution), "converged": solution.converged}
+    return {**asked, **found, "reward_unit": problem.unit, "version": __version__}
 
 
 def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, Any]:
@@ -80,12 +79,8 @@ def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, A
     What a commit comes to is also told as people count it in this model (`stake`): a loss, or a reward.
     """
     tests, cost = advice.ahead.bad_case()
-    record = {
-        **describe(problem, agent),
-        "kind": "exact",
-        **asdict(advice),
-        "entropy_bits": advice.entropy / math.log(2),
-    }
+    record = {**describe(problem, agent), "kind": "exact", **asdict(advice)}
+    record["entropy_bits"] = advice.entropy / math.log(2)
     record["ahead"] |= {"tests_90": tests, "cost_90": cost}
     behind, chances = record.pop("behind"), record.pop("chances")
     for option in record["options"]:
@@ -106,23 +101,19 @@ def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge:
     for row in rows:
         bounds = [at_stake(problem, bound) for bound in (row.lower, row.upper) if bound is not None]
         stake = None if row.reward is None else at_stake(problem, row.reward)
-        told.append({**row.as_dict(), "stake": stake, "stake_bounds": sorted(bounds) or None})
+        told.append({**asdict(row), "stake": stake, "stake_bounds": sorted(bounds) or None})
     whole = {row.key: row.reward for row in rows if row.reward is not None and not row.is_cut}
     gain = whole["cost-only"] - whole["asked"] if {"cost-only", "asked"} <= whole.keys() else None
     found = None
     if edge is not None:
-        found = edge.as_dict()
+        found = asdict(edge)
         for point in found["points"]:
             point["stake"] = at_stake(problem, point["reward"])
         rewards = [point.reward for point in edge.points]
         found["best"] = rewards.index(max(rewards)) if rewards else None
-    return {
-        **describe(problem, agent),
-        "kind": "exact",
-        "rows": told,
-        "cost_only_better_by": 0.0 if gain is not None and abs(gain) <= SAME * abs(whole["asked"]) else gain,
-        "frontier": found,
-    }
+    gain = 0.0 if gain is not None and abs(gain) <= SAME * abs(whole["asked"]) else gain
+    record = {**describe(problem, agent), "kind": "exact", "rows": told}
+    return {**record, "cost_only_better_by": gain, "frontier": found}
 
 
 def parameter_records(
@@ -141,10 +132,9 @@ def parameter_records(
     for one in parameters(*own):
         counts[one.kind] = counts.get(one.kind, 0) + 1
         if counts[one.kind] <= most:
-            words = parameter_name(one.kind, one.names)
-            record = {"id": one.id, "parameter": words, "kind": one.kind, "names": list(one.names)}
-            value = now.get(one.id, one.value)
-            records.append({**record, "quantity": one.quantity, "value": value, "own": one.value})
+            record = {"id": one.id, "parameter": parameter_name(one.kind, one.names), "kind": one.kind}
+            values = {"value": now.get(one.id, one.value), "own": one.value}
+            records.append({**record, "names": list(one.names), "quantity": one.quantity, **values})
     return records, counts
 
 
@@ -181,13 +171,10 @@ def catalogue_record() -> dict[str, Any]:
     from rhoplan.agents.settings import SETTINGS
     from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make, parameters
 
+    defaults = {name: {p.name: p.default for p in parameters(name)} for name in PROBLEMS}
     return {
         "problems": [
-            {
-                "name": name,
-                "about": (build.__doc__ or "").split("\n")[0],
-                "parameters": {p.name: p.default for p in parameters(name)},
-            }
+            {"name": name, "about": (build.__doc__ or "").split("\n")[0], "parameters": defaults[name]}
             for name, build in PROBLEMS.items()
         ],
         "models": [{"name": name, **make(name).details.get("info", {})} for name in WORKED_MODELS],
@@ -208,13 +195,8 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     """A problem as plain data; a flat one in the shape of a model file."""
     if not problem.is_flat:
         return {
-            "name": problem.name,
-            "unit": problem.unit,
-            "horizon": problem.horizon,
-            "cap": problem.cap,
-            "discount": problem.discount,
+            **{name: getattr(problem, name) for name in ("name", "unit", "horizon", "cap", "discount", "start")},
             **({"note": problem.note} if problem.note else {}),
-            "start": problem.start,
             "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
             "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
             **problem.details,

@@ -39,21 +39,9 @@ def sweep(
             score = asdict(evaluate(problem, agent))
             del score["tests_distribution"]
             tallies = score.pop("tallies")
-            rows.append(
-                {
-                    "problem": problem.spec,
-                    "setting": setting,
-                    "agent": agent.name,
-                    "horizon": agent.horizon,
-                    "weight": agent.weight,
-                    "unit": agent.unit,
-                    "discount": agent.discount,
-                    "utility": agent.utility.name,
-                    "kind": "exact",
-                    **score,
-                    **tallies,
-                }
-            )
+            whose = {word: agent.settings[word] for word in ("horizon", "weight", "unit", "discount", "utility")}
+            where = {"problem": problem.spec, "setting": setting, "agent": agent.name}
+            rows.append({**where, **whose, "kind": "exact", **score, **tallies})
     return rows, list(notes)
 
 

@@ -53,6 +53,12 @@ def initial(problem: Problem) -> Situation:
     return Situation(problem.start, tuple(factor.prior for factor in problem.factors))
 
 
+def named_beliefs(problem: Problem, situation: Situation) -> dict[str, dict[str, float]]:
+    """For each hidden factor by name, the chance of each of its states by name; joined ones each by itself."""
+    parts = zip(problem.factors, situation.beliefs, strict=True)
+    return {name: shares for factor, belief in parts for name, shares in factor.shares(belief).items()}
+
+
 def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Branch, ...]:
     """Where `action` can lead: one Branch per possible outcome (its probability may be too small for a float)."""
     belief, logs = situation.beliefs[action.factor][None, :], situation.log_belief(action.factor)

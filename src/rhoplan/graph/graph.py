@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
+from rhoplan.graph.actions import ActionTable
 from rhoplan.graph.menu import VisibleMenu, most_at_once, most_nodes
-from rhoplan.graph.merging import Keys, RowIndex, grown, row_keys
+from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import key
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -60,15 +60,9 @@ class Graph:
         self.going: Ids = np.empty(0, dtype=np.int64)
         self._alike: Ids = np.empty(0, dtype=np.int64)
         self._first_alike: dict[tuple[tuple[int, bytes], ...], int] = {}
-        self._actions: list[Action] = []
-        self._kernels: list[Action] = []
-        self._kernel_ids: dict[tuple[bytes, ...], int] = {}
+        self._offered = ActionTable()
         self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
-        self._action_kernel: Ids = np.empty(0, dtype=np.int64)
-        self._action_factor: Ids = np.empty(0, dtype=np.int64)
         self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
-        self._action_tests: NDArray[np.bool_] = np.empty(0, dtype=bool)
-        self._action_depends: NDArray[np.bool_] = np.empty(0, dtype=bool)
         self._visible_ids: dict[Visible, int] = {}
         self._index = RowIndex()
         # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
@@ -124,14 +118,14 @@ class Graph:
         if len(self.visibles) == 1:
             return [(0, np.arange(len(nodes)))]
         visible = self.visible[nodes]
-        return [(int(v), np.flatnonzero(visible == v)) for v in np.unique(visible)]
+        return [(v, (visible == v).nonzero()[0]) for v in distinct(visible, len(self.visibles)).tolist()]
 
     def by_endings(self, nodes: Ids) -> list[tuple[int, Ids]]:
         """Positions within `nodes` whose ending actions are alike, each with one visible state that offers them."""
         if len(self.visibles) == 1:
             return [(0, np.arange(len(nodes)))]
         alike = self._alike[self.visible[nodes]]
-        return [(int(v), np.flatnonzero(alike == v)) for v in np.unique(alike)]
+        return [(v, (alike == v).nonzero()[0]) for v in distinct(alike, len(self.visibles)).tolist()]
 
     def ending_rewards(self, nodes: Ids, visible: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
@@ -187,12 +181,14 @@ class Graph:
 
     def is_test(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) the actions taken at `nodes` (m,) are tests."""
-        result: NDArray[np.bool_] = self._action_tests[self._menu_actions[self.visible[nodes], slots]]
+        result: NDArray[np.bool_] = self._offered.tests[self._menu_actions[self.visible[nodes], slots]]
         return result
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) what actions taken at `nodes` (m,) pay depends on the hidden state, or on chance."""
-        result: NDArray[np.bool_] = self._action_depends[self._menu_actions[self.visible[nodes], slots]]
+        if self.problem.is_flat:
+            return np.zeros(len(nodes), dtype=bool)
+        result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.visible[nodes], slots]]
         return result
 
     def kernels(self, nodes: Ids, slots: Ids) -> Iterator[tuple[Action, int, Ids]]:
@@ -201,10 +197,10 @@ class Graph:
         An action that stands for them: its name and where it leads mean nothing.
         """
         actions = self._menu_actions[self.visible[nodes], slots]
-        codes = self._action_kernel[actions] * len(self.tables) + self._action_factor[actions]
+        codes = self._offered.kernel[actions] * len(self.tables) + self._offered.factor[actions]
         for code in np.unique(codes).tolist():
             kernel, factor = divmod(code, len(self.tables))
-            yield self._kernels[kernel], factor, np.flatnonzero(codes == code)
+            yield self._offered.kernels[kernel], factor, np.flatnonzero(codes == code)
 
     @contextmanager
     def limited(self, nodes: int) -> Iterator[None]:
@@ -233,12 +229,12 @@ class Graph:
             return
         sources = nodes[rows]
         actions = self._menu_actions[self.visible[sources], columns]
-        kernels = self._action_kernel[actions]
+        kernels = self._offered.kernel[actions]
         order = np.argsort(kernels, kind="stable")
         ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
         for first, last in pairwise([0, *ends, len(order)]):
             part = order[first:last]
-            kernel = self._kernels[kernels[part[0]]]
+            kernel = self._offered.kernels[kernels[part[0]]]
             step = max(1, CHUNK_NUMBERS // kernel.likelihood.size)
             for start in range(0, len(part), step):
                 chunk = part[start : start + step]
@@ -247,13 +243,13 @@ class Graph:
     def _expand_chunk(self, kernel: Action, nodes: Ids, slots: Ids, actions: Ids) -> None:
         """Fill arcs whose actions have the numbers of `kernel`, whatever factor they concern and wherever they lead."""
         table, outcomes = self.tables[kernel.factor], len(kernel.outcomes)
-        factors = self._action_factor[actions]
+        factors = self._offered.factor[actions]
         ids = self.belief[nodes, factors]
-        distinct, place = (ids, slice(None)) if len(self.tables) == 1 else np.unique(ids, return_inverse=True)
-        probability, after = table.follow(distinct, kernel)
+        single, place = (ids, slice(None)) if len(self.tables) == 1 else numbered(ids, table.size)
+        probability, after = table.follow(single, kernel)
         possible = after >= 0
-        beliefs = table.beliefs[distinct]
-        before = table.entropy[distinct] if kernel.transition is None else entropy(predict(beliefs, kernel))
+        beliefs = table.beliefs[single]
+        before = table.entropy[single] if kernel.transition is None else entropy(predict(beliefs, kernel))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
         # Beliefs sum to 1 up to their last digit; a price is exact.
@@ -273,8 +269,8 @@ class Graph:
     def _targets(self, actions: Ids, outcomes: int) -> Ids:
         """Visible id (n, O) that each outcome of `actions` leads to, -1 where the episode ends."""
         unknown = self._action_target[actions, 0] == UNKNOWN
-        for action in np.unique(actions[unknown]) if unknown.any() else ():
-            leads_to = self._actions[action].leads_to
+        for action in distinct(actions[unknown], len(self._offered.actions)).tolist() if unknown.any() else ():
+            leads_to = self._offered.actions[action].leads_to
             self._action_target[action, : len(leads_to)] = [-1 if v is END else self._visible_id(v) for v in leads_to]
         return self._action_target[actions, :outcomes]
 
@@ -322,37 +318,26 @@ class Graph:
                     self.stop_reward[chosen] = rewards.max(axis=1)
 
     def _visible_id(self, visible: Visible) -> int:
-        if visible not in self._visible_ids:
-            menu = VisibleMenu(self.problem.menu(visible))
-            number = self._visible_ids[visible] = len(self.visibles)
-            self.visibles.append(visible)
-            self.menus.append(menu)
-            outcomes = max([len(action.outcomes) for action in menu.going], default=0)
-            if len(menu.going) > self.known.shape[1] or outcomes > self.next.shape[2]:
-                self._widen(max(len(menu.going), self.known.shape[1]), max(outcomes, self.next.shape[2]))
-            self.going = grown(self.going, number + 1, 0)
-            self._menu_actions = grown(self._menu_actions, number + 1, -1)
-            self.going[number] = len(menu.going)
-            self._menu_actions[number, : len(menu.going)] = [self._action_id(action) for action in menu.going]
-            endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
-            self._alike = grown(self._alike, number + 1, -1)
-            self._alike[number] = self._first_alike.setdefault(endings, number)
-        return self._visible_ids[visible]
+        number = self._visible_ids.get(visible)
+        return self._add_visible(visible) if number is None else number
 
-    def _action_id(self, action: Action) -> int:
-        number = len(self._actions)
-        self._actions.append(action)
-        for name in ("kernel", "factor", "tests", "depends", "target"):
-            fill = UNKNOWN if name == "target" else 0
-            setattr(self, f"_action_{name}", grown(getattr(self, f"_action_{name}"), number + 1, fill))
-        parts = tuple(key(part) for part in (action.likelihood, action.reward, action.transition, action.pays))
-        if parts not in self._kernel_ids:
-            self._kernel_ids[parts] = len(self._kernels)
-            self._kernels.append(action)
-        self._action_kernel[number] = self._kernel_ids[parts]
-        self._action_factor[number] = action.factor
-        self._action_tests[number] = action.kind == "test"
-        self._action_depends[number] = action.same_reward is None or action.pays is not None
+    def _add_visible(self, visible: Visible) -> int:
+        menu = VisibleMenu(self.problem.menu(visible))
+        number = self._visible_ids[visible] = len(self.visibles)
+        self.visibles.append(visible)
+        self.menus.append(menu)
+        going = len(menu.going)
+        outcomes = max([len(action.outcomes) for action in menu.going], default=0)
+        if going > self.known.shape[1] or outcomes > self.next.shape[2]:
+            self._widen(max(going, self.known.shape[1]), max(outcomes, self.next.shape[2]))
+        self.going = grown(self.going, number + 1, 0)
+        self._menu_actions = grown(self._menu_actions, number + 1, -1)
+        self._alike = grown(self._alike, number + 1, -1)
+        self.going[number] = going
+        self._menu_actions[number, :going] = self._offered.add(menu.going)
+        self._action_target = grown(self._action_target, len(self._offered.actions), UNKNOWN)
+        endings = tuple((action.factor, action.reward.tobytes()) for action in menu.ending)
+        self._alike[number] = self._first_alike.setdefault(endings, number)
         return number
 
     def _allocate(self, rows: int, slots: int) -> None:

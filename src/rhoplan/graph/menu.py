@@ -1,4 +1,4 @@
-"""What a visible state offers, laid out for layers of beliefs: ending actions by factor, and actions that go on."""
+"""What a visible state offers, for whole layers of beliefs: ending actions by factor, and actions that go on."""
 
 from __future__ import annotations
 
@@ -28,11 +28,15 @@ class VisibleMenu:
     def __init__(self, actions: tuple[Action, ...]) -> None:
         self.ending = tuple(action for action in actions if action.ends_episode)
         self.going = tuple(action for action in actions if not action.ends_episode)
-        self.ending_rewards: list[tuple[int, Ids, Array]] = []
+
+    @cached_property
+    def ending_rewards(self) -> list[tuple[int, Ids, Array]]:
+        found = []
         for factor in sorted({action.factor for action in self.ending}):
             columns = np.flatnonzero([action.factor == factor for action in self.ending])
             rewards = np.stack([self.ending[column].reward for column in columns], axis=1)
-            self.ending_rewards.append((factor, columns, rewards))
+            found.append((factor, columns, rewards))
+        return found
 
     @cached_property
     def right(self) -> list[Array]:

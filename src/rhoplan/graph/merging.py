@@ -79,6 +79,10 @@ def mixed(keys: Keys) -> Keys:
 NOWHERE: Ids = np.empty(0, dtype=np.int64)
 
 
+SHORT_RUN = 500
+"""Runs up to this length are sorted into one: that takes less than looking keys up in one more."""
+
+
 class RowIndex:
     """Ids for rows, given in order of first appearance; sorted runs of doubling size keep lookups logarithmic."""
 
@@ -94,34 +98,40 @@ class RowIndex:
         later try the next key.
         OverflowError, with nothing changed, where there would be more than `limit` ids.
         """
-        order = np.argsort(keys)  # looked up in order, neighbours share cache lines
+        order = keys.argsort()  # looked up in order, neighbours share cache lines
         sorted_keys = keys[order]
         found = self._find(sorted_keys)
-        is_known = found >= 0
-        known, missing = is_known.nonzero()[0], (~is_known).nonzero()[0]
-        wrong = order[known[_different(stored(found[known]), rows[order[known]])]] if known.size else known
+        is_new, wrong = found < 0, NOWHERE
+        missing = is_new.nonzero()[0]
+        if len(missing) < len(found):
+            known = (~is_new).nonzero()[0] if missing.size else slice(None)
+            places = order[known]
+            wrong = places[_different(stored(found[known]), rows[places])]
         ids = np.empty_like(found)
         if not missing.size and not wrong.size:
             ids[order] = found
             return ids, missing
-        fresh_keys, places = sorted_keys[missing], order[missing]
-        begin = np.ones(len(missing), dtype=bool)
+        fresh_keys, first = sorted_keys[missing], order[missing]
+        begin = np.empty(len(missing), dtype=bool)
+        begin[:1] = True
         np.not_equal(fresh_keys[1:], fresh_keys[:-1], out=begin[1:])
-        begins, group = begin.nonzero()[0], begin.cumsum() - 1
-        first = np.minimum.reduceat(places, begins) if begins.size else begins
-        if len(begins) < len(missing):
+        group: Ids | slice = slice(None)
+        if not begin.all():
+            places, begins, group = first, begin.nonzero()[0], begin.cumsum() - 1
+            fresh_keys, first = fresh_keys[begins], np.minimum.reduceat(places, begins)
             wrong = np.append(wrong, places[_different(rows[places], rows[first[group]])])
-        if self.size + len(begins) + len(wrong) > self.limit:
+        if self.size + len(first) + len(wrong) > self.limit:
             raise OverflowError
-        appearance = np.argsort(first)
+        appearance = first.argsort()
         rank = np.empty_like(appearance)
         rank[appearance] = np.arange(len(appearance))
         start, fresh = self.size, first[appearance]
-        found[missing] = start + rank[group]
+        rank += start
+        found[missing] = rank[group]
         ids[order] = found
-        self.size += len(begins)
-        if begins.size:
-            self._add(fresh_keys[begins], start + rank)
+        self.size += len(first)
+        if first.size:
+            self._add(fresh_keys, rank)
         if not wrong.size:
             return ids, fresh
 
@@ -137,24 +147,25 @@ class RowIndex:
 
     def _find(self, keys: Keys) -> Ids:
         """Id (n,) of each of the keys, which are sorted; -1 where there is none."""
-        ids = np.full(len(keys), -1, dtype=np.int64)
+        ids = np.empty(len(keys), dtype=np.int64)
+        ids.fill(-1)
         for run_keys, run_ids in self._runs:
-            place = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
-            hit = run_keys[place] == keys
-            ids[hit] = run_ids[place[hit]]
+            place = run_keys.searchsorted(keys)
+            hit = run_keys.take(place, mode="clip") == keys
+            np.copyto(ids, run_ids.take(place, mode="clip"), where=hit)
         return ids
 
     def _add(self, keys: Keys, ids: Ids) -> None:
-        while self._runs and len(self._runs[-1][0]) <= 2 * len(keys):
+        while self._runs and len(self._runs[-1][0]) <= max(2 * len(keys), SHORT_RUN):
             old_keys, old_ids = self._runs.pop()
             keys, ids = np.concatenate([old_keys, keys]), np.concatenate([old_ids, ids])
-            order = np.argsort(keys, kind="stable")
+            order = keys.argsort(kind="stable")
             keys, ids = keys[order], ids[order]
         self._runs.append((keys, ids))
 
 
 LARGEST_TABLE = 20_000
-"""Up to so many ids, a table of all of them is quicker than sorting."""
+"""Up to so many ids, marking them in a table of all is quicker than sorting, however few they are."""
 
 
 def _different(one: Keys, other: Keys) -> Ids:
@@ -165,21 +176,19 @@ def _different(one: Keys, other: Keys) -> Ids:
 
 def distinct(ids: NDArray[np.integer[Any]], size: int) -> Ids:
     """The different ones among `ids`, all below `size`, in order."""
-    if len(ids) * 16 < size:
+    if size > max(LARGEST_TABLE, 16 * len(ids)):
         return np.unique(ids).astype(np.int64)
     there = np.zeros(size, dtype=bool)
     there[ids] = True
-    return np.flatnonzero(there)
+    return there.nonzero()[0]
 
 
 def numbered(ids: Ids, size: int) -> tuple[Ids, Ids]:
     """The different ones among `ids` (n,), all below `size`, in order, and the place (n,) of each among them."""
-    if size > LARGEST_TABLE:
-        found = distinct(ids, size)
-        return found, np.searchsorted(found, ids)
-    there = np.zeros(size, dtype=np.int64)
-    there[ids] = 1
-    return there.nonzero()[0], (there.cumsum() - 1)[ids]
+    found = distinct(ids, size)
+    place = np.empty(size, dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[ids]
 
 
 def grown(array: NDArray[Number], needed: int, fill: float) -> NDArray[Number]:

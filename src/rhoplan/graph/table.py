@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rhoplan.belief.information import LOG_TINY, TINY, entropy, underflows, update, update_logs
-from rhoplan.graph.merging import SECRET, Keys, RowIndex, grown, orbit_keys, rounded, row_keys
+from rhoplan.graph.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
 from rhoplan.model.problem import Action, Array, Ids
 
 LOG_DIGITS = 12
@@ -105,8 +105,8 @@ class BeliefTable:
             if 2 * len(fresh) > len(keys):
                 posterior = update(beliefs, action)[1][rows, outcomes]
             else:
-                distinct, place = np.unique(rows, return_inverse=True)
-                posterior = update(beliefs[distinct], action)[1][place, outcomes]
+                single, place = numbered(rows, len(beliefs))
+                posterior = update(beliefs[single], action)[1][place, outcomes]
             self._memo_proofs = grown(self._memo_proofs, self._memo.size, 0)
             self._memo_ids = grown(self._memo_ids, self._memo.size, 0)
             self._memo_proofs[places[fresh]] = proofs[fresh]

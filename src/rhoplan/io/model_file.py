@@ -68,4 +68,9 @@ def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> Pr
     """The problem that `text` describes; `file` is what errors call it, `language` yaml, json or toml."""
     if language not in LANGUAGES.values():
         raise ValueError(f"language must be yaml, json or toml, not '{language}'")
-    return ModelReader(file).problem(parse_tree(text, file=file, language=language))
+    tree = parse_tree(text, file=file, language=language)
+    if "factors" in tree.items:
+        from rhoplan.io.general import GeneralReader
+
+        return GeneralReader(file).problem(tree)
+    return ModelReader(file).problem(tree)

@@ -78,7 +78,7 @@ class ModelReader(Fields):
             return states[-1]
         given = tree.items["positive"]
         if len(states) != 2:
-            raise self.fault(f"positive needs two states; the model has {len(states)}", given)
+            raise self.fault(f"positive needs two states; {tree.label} has {len(states)}", given)
         return self.one_of(given, states, "state")
 
     def prior(self, tree: Tree, states: tuple[str, ...], positive: str) -> Array | None:
@@ -87,9 +87,9 @@ class ModelReader(Fields):
         if "prevalence" not in items:
             return self.distribution(items["prior"], states) if "prior" in items else None
         if "prior" in items:
-            raise self.fault("the model must give either prior or prevalence, not both", items["prevalence"])
+            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", items["prevalence"])
         if len(states) != 2:
-            raise self.fault(f"prevalence needs two states; the model has {len(states)}", items["prevalence"])
+            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", items["prevalence"])
         share = self.probability(items["prevalence"])
         return np.array([share if state == positive else 1 - share for state in states])
 

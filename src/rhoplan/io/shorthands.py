@@ -49,7 +49,7 @@ def two_state_test(
         )
     fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
-        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; the model has {len(states)}", tree)
+        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; there are {len(states)}", tree)
     read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
     rows = read(fields, tree)
     silent = fields.probability(items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
@@ -74,8 +74,7 @@ def _from_ratios(fields: Fields, tree: Tree) -> Array:
         rule = "must be from 0 to below 1: a negative result speaks against it"
         raise fields.fault(f"{below.label} {rule}; it is {low:g}", below)
     # Each rate by itself: 1 - specificity would be 0 for a large LR+, and a result then a proof.
-    rows: Array = np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
-    return rows
+    return np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
 
 
 def _from_counts(fields: Fields, tree: Tree) -> Array:

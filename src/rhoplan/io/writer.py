@@ -1,6 +1,7 @@
-"""A flat problem as plain data in the shape of a model file, and as YAML.
+"""A problem as plain data in the shape of a model file, and as YAML.
 
-Everything is written in full: a shorthand has become a likelihood, a prevalence a prior.
+Everything is written in full: a shorthand has become a likelihood, a prevalence a prior. Here are flat problems;
+`general_writer` has the others.
 """
 
 from __future__ import annotations
@@ -14,13 +15,31 @@ from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
 
 
+class Flow(dict[str, Any]):
+    """A map that is written on one line, whatever it holds."""
+
+
 def write_model(problem: Problem) -> str:
-    """A flat `problem` as a YAML model file; reading it gives the same problem."""
-    return "\n".join(_block(model_record(problem), "")) + "\n"
+    """`problem` as a YAML model file; reading it gives the same problem, but for a leaf and rules of its own.
+
+    LimitError where a problem with places is too large to be written.
+    """
+    lines = _block(model_record(problem), "")
+    if problem.leaf is not None or problem.rules:
+        lines.insert(0, "# Without the problem's own leaf and agents that follow a rule: they are no numbers.")
+    return "\n".join(lines) + "\n"
 
 
 def model_record(problem: Problem) -> dict[str, Any]:
-    """A flat `problem` as maps, lists and numbers, with the fields of a model file."""
+    """`problem` as maps, lists and numbers, with the fields of a model file."""
+    if problem.is_flat:
+        return _flat_record(problem)
+    from rhoplan.io.general_writer import general_record
+
+    return general_record(problem)
+
+
+def _flat_record(problem: Problem) -> dict[str, Any]:
     menu, states, details = problem.flat, problem.states, problem.details
     notes = details.get("test_info", {})
     caps = {"tests": menu.most_tests, "spend": menu.budget}
@@ -60,11 +79,22 @@ def _block(record: dict[str, Any], margin: str) -> list[str]:
     """The lines of a map: what holds more than numbers is indented below its name, the rest stands beside it."""
     lines = []
     for name, value in record.items():
-        if isinstance(value, dict) and any(not isinstance(part, int | float) for part in value.values()):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            items = [_block(part, margin + "    ") for part in value]
+            lines.append(f"{margin}{_word(name)}:")
+            lines += [f"{margin}  - {item[0].lstrip()}" if line == 0 else text
+                      for item in items for line, text in enumerate(item)]  # fmt: skip
+        elif _is_block(value):
             lines += [f"{margin}{_word(name)}:", *_block(value, margin + "  ")]
         else:
             lines.append(f"{margin}{_word(name)}: {_flow(value)}")
     return lines
+
+
+def _is_block(value: Any) -> bool:
+    if not isinstance(value, dict) or isinstance(value, Flow):
+        return False
+    return any(not isinstance(part, int | float) for part in value.values())
 
 
 def _flow(value: Any) -> str:

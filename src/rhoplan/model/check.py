@@ -33,6 +33,12 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
             _check_action(problem, action, where)
 
 
+def checked(problem: Problem) -> Problem:
+    """`problem`, if it is sound."""
+    check_problem(problem)
+    return problem
+
+
 def _check_action(problem: Problem, action: Action, where: str) -> None:
     place = _place(problem, action)
     if not 0 <= action.factor < len(problem.factors):

@@ -53,13 +53,13 @@ class Done(NamedTuple):
     """The visible state of an observe-then-commit problem: what has been done that bears on what may still be done.
 
     run: tests that may not be run again or that others wait for. paid: groups whose first price is paid. tests, spent:
-    how many were run and what they cost, counted only where there is a cap on it.
+    how many were run and what they cost (in `FlatMenu.ticks`), counted only where there is a cap on it.
     """
 
     run: frozenset[str] = frozenset()
     paid: frozenset[str] = frozenset()
     tests: int = 0
-    spent: Fraction = Fraction(0)
+    spent: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +106,27 @@ class FlatMenu(CachedMenu):
             (test.repeatable or test.name not in done.run)
             and done.run.issuperset(test.after)
             and (self.most_tests is None or done.tests < self.most_tests)
-            and (self.budget is None or done.spent + self.exact_price(test, done) <= written(self.budget))
+            and (self.budget is None or done.spent + self._price(test, done) <= self.ticks(self.budget))
         )
 
     def price(self, test: Test, done: Done) -> float:
         """What running `test` costs now."""
-        return float(self.exact_price(test, done))
+        return self._price(test, done) / self._ticks_per_unit
 
-    def exact_price(self, test: Test, done: Done) -> Fraction:
-        """What running `test` costs now, to the last digit that people wrote."""
-        first, cost = self.first_prices.get(test.group, 0.0), written(test.cost)
-        return cost + written(first) if first and test.group not in done.paid else cost
+    def ticks(self, price: float) -> int:
+        """`price`, one of this menu, as a whole number of ticks, so small that sums are what they are on paper."""
+        exact = written(price)
+        return exact.numerator * (self._ticks_per_unit // exact.denominator)
+
+    def _price(self, test: Test, done: Done) -> int:
+        """What running `test` costs now, in ticks."""
+        first, cost = self.first_prices.get(test.group, 0.0), self.ticks(test.cost)
+        return cost + self.ticks(first) if first and test.group not in done.paid else cost
+
+    @cached_property
+    def _ticks_per_unit(self) -> int:
+        prices = (*(test.cost for test in self.tests), *self.first_prices.values(), self.budget or 0.0)
+        return math.lcm(*(written(price).denominator for price in prices))
 
     @property
     def everything(self) -> tuple[Action, ...]:
@@ -163,7 +173,7 @@ class FlatMenu(CachedMenu):
             done.run | {test.name} if test.name in self._remembered else done.run,
             done.paid | {test.group} if self.first_prices.get(test.group, 0.0) else done.paid,
             done.tests + (self.most_tests is not None),
-            done.spent + (self.exact_price(test, done) if self.budget is not None else 0),
+            done.spent + (self._price(test, done) if self.budget is not None else 0),
         )
 
 

@@ -49,11 +49,27 @@ END = _End.END
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One hidden quantity: its states and the belief about them before any evidence, shape (S,)."""
+    """One hidden quantity: its states and the belief about them before any evidence, shape (S,).
+
+    joins: the quantities that it stands for, where several belong together (`blocks`): its states are the combinations
+    of theirs, the last varying fastest.
+    """
 
     name: str
     states: tuple[str, ...]
     prior: Array
+    joins: tuple[Factor, ...] = ()
+
+    def shares(self, belief: Array) -> dict[str, dict[str, float]]:
+        """For each quantity that this is, or stands for, the chance of its states by name, given a belief (S,)."""
+        if not self.joins:
+            return {self.name: dict(zip(self.states, belief.tolist(), strict=True))}
+        table = belief.reshape([len(one.states) for one in self.joins])
+        found = {}
+        for axis, one in enumerate(self.joins):
+            share = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+            found[one.name] = dict(zip(one.states, share.tolist(), strict=True))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +94,7 @@ class Action:
     transition: Change | None = None
     pays: Change | None = None
 
-    @property
+    @cached_property
     def ends_episode(self) -> bool:
         return all(visible is END for visible in self.leads_to)
 
@@ -151,9 +167,10 @@ class CachedMenu:
         raise NotImplementedError
 
     def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        if visible not in self._menus:
-            self._menus[visible] = self.build(visible)
-        return self._menus[visible]
+        known = self._menus.get(visible)
+        if known is None:
+            known = self._menus[visible] = self.build(visible)
+        return known
 
     @cached_property
     def _menus(self) -> dict[Visible, tuple[Action, ...]]:
@@ -238,8 +255,7 @@ class Problem:
 
         It can where the hidden state stays as it is and only commits gain; None elsewhere.
         """
-        found: Array | None = getattr(self.menu, "gains", None)
-        return found
+        return getattr(self.menu, "gains", None)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: everything but what planners keep on the problem."""

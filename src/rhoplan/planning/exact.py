@@ -73,6 +73,11 @@ class Plan:
         result: Array = self._values[depth][nodes]
         return result
 
+    @property
+    def valued(self) -> list[Ids]:
+        """The nodes whose V_depth is known, for every depth from 0 on."""
+        return [np.flatnonzero(~np.isnan(values[: self.graph.size])) for values in self._values]
+
     def action_values(self, nodes: Ids, horizon: int) -> tuple[Array, Array, Array]:
         """Value (n,) of ending at once, and value and expected continuation (n, M) of each action that goes on."""
         self.graph.expand(nodes)

@@ -25,6 +25,7 @@ from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test, written
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.utility import Utility
 
 MOST_NODES = 100_000
 """Situations that a layout may have."""
@@ -73,6 +74,23 @@ class VersionsGraph(Graph):
         return gains
 
 
+class VersionsPlan(Plan):
+    """A plan on copies of a layout: which values follow from which is the same in all, and known."""
+
+    def __init__(
+        self, layers: Sequence[Ids], copies: Copies, utility: Utility, *, discount: float, commits_count: bool
+    ) -> None:
+        super().__init__(copies.graph, utility, discount=discount, commits_count=commits_count)
+        self._layers, self._first = layers, np.arange(len(copies.start)) * (copies.graph.size // len(copies.start))
+
+    def _missing_layers(self, nodes: Ids, depth: int) -> dict[int, Ids]:
+        if len(self._values) > depth and not np.isnan(self._values[depth][nodes]).any():
+            return {}
+        for level in range(depth + 1):
+            self._make_room(level)
+        return {level: (self._first[:, None] + self._layers[level]).ravel() for level in range(depth + 1)}
+
+
 class Layout:
     """Every situation that `horizon` actions after `given` can lead to, whatever the numbers of `problem`.
 
@@ -95,7 +113,9 @@ class Layout:
         fewer = replace(generic, menu=generic.flat.without(left_out))
         self.graph = VersionsGraph(fewer, node_limit=MOST_NODES)
         self.node = self.graph.node(observe_all(generic, given))
-        Plan(self.graph).values(np.array([self.node]), horizon)
+        plan = Plan(self.graph)
+        plan.values(np.array([self.node]), horizon)
+        self.layers = plan.valued
         menu = problem.flat
         places = {test.name: place for place, test in enumerate(menu.tests)}
         self._given = [(places[test], menu.tests[places[test]].outcomes.index(outcome)) for test, outcome in given]
@@ -112,6 +132,10 @@ class Layout:
         """How many versions fit one graph."""
         return max(1, NUMBERS_AT_ONCE // max(self.graph.probability[: self.graph.size].size, 1))
 
+    def plan(self, copies: Copies, utility: Utility, *, discount: float, commits_count: bool) -> Plan:
+        """A plan for every version at once."""
+        return VersionsPlan(self.layers, copies, utility, discount=discount, commits_count=commits_count)
+
     def copies(self, problems: Sequence[Problem]) -> Copies:
         """The layout with the numbers of each of `problems`, menus and all else as they are in the layout."""
         layout, count, size = self.graph, len(problems), self.graph.size
@@ -120,7 +144,8 @@ class Layout:
         index = np.array([believed.setdefault(_belief_numbers(problem), len(believed)) for problem in problems])
         first = [int(np.argmax(index == number)) for number in range(len(believed))]
         parts = self._believed([problems[place] for place in first])
-        beliefs, evidence, unsure, probability, information = (part[index] for part in parts)
+        spread = parts if len(believed) == count else tuple(part[index] for part in parts)
+        beliefs, evidence, unsure, probability, information = spread
         reward = self._rewards(problems, evidence)
         graph = copy(layout)
         graph.problem, graph.size = problems[0], count * size
@@ -155,12 +180,16 @@ class Layout:
         unsure = entropy(beliefs)
         probability = np.zeros((count, *layout.probability[:size].shape))
         information = np.zeros((count, *layout.information[:size].shape))
-        for test, (nodes, slots, after, _) in enumerate(self._arcs):
+        slots = layout.known.shape[1]
+        by_arc = probability.reshape(count, size * slots, layout.probability.shape[2])
+        told = information.reshape(count, size * slots)
+        for test, (nodes, slot, after, _) in enumerate(self._arcs):
             if not nodes.size:
                 continue
             chance = beliefs[:, nodes] @ likelihood[:, test, : self._outcomes[test]].swapaxes(1, 2)
-            probability[:, nodes, slots, : self._outcomes[test]] = chance
-            information[:, nodes, slots] = gain(unsure[:, nodes], chance, unsure[:, after])
+            place = nodes * slots + slot
+            by_arc[:, place, : self._outcomes[test]] = chance
+            told[:, place] = gain(unsure[:, nodes], chance, unsure[:, after])
         return beliefs, evidence, unsure, probability, information
 
     def _shape(self, count: int) -> tuple[Ids, NDArray[np.bool_], NDArray[np.int32]]:
@@ -201,12 +230,13 @@ class Layout:
 
     def _rewards(self, problems: Sequence[Problem], evidence: Array) -> Array:
         """Reward (K, N, M) of every arc; minus infinity beyond the budget, where what was given had no chance."""
-        cost = np.array([[test.cost for test in problem.flat.tests] for problem in problems])
-        first = np.array([[p.flat.first_prices.get(group, 0.0) for group in self._groups] for p in problems])
+        menus = [problem.flat for problem in problems]
+        cost = np.array([[test.cost for test in menu.tests] for menu in menus])
+        first = np.array([[menu.first_prices.get(group, 0.0) for group in self._groups] for menu in menus])
         reward = np.full((len(problems), *self.graph.reward[: self.graph.size].shape), -np.inf)
-        prices = [cost[:, t, None] + first[:, t, None] * opens for t, (_, _, _, opens) in enumerate(self._arcs)]
-        for (nodes, slots, _, _), price in zip(self._arcs, prices, strict=True):
-            reward[:, nodes, slots] = -price
+        by_arc = reward.reshape(len(problems), self.graph.size * reward.shape[2])
+        for test, (nodes, slots, _, opens) in enumerate(self._arcs):
+            by_arc[:, nodes * reward.shape[2] + slots] = -(cost[:, test, None] + first[:, test, None] * opens)
         if self._bars:
             evidence[self._over(problems, self._bought[[self.node]])[:, 0]] = 0.0
             for test, (nodes, slots, _, opens) in enumerate(self._arcs):

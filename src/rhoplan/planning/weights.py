@@ -18,7 +18,7 @@ Shapes: n pairs of a node and a weight, A = 1 + M actions: ending first, then th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ NARROW = 5e-12
 
 NOISE = 0.01
 """Share of the tie tolerance by which a proof may fail: 1e-14 of the reward scale, room for some 50 roundings."""
+
+MOST_CUTS = 60
+"""Cuts where lines say a change should be; after so many in a row intervals are halved, which comes to an end for sure.
+The tie tolerance depends on what the best plans gain, and jumps where these change."""
 
 NEVER = -1e200
 """Value of an action that is not on the menu: below that of all others, and finite, so that chords are numbers."""
@@ -118,7 +122,9 @@ class Chart:
         least = NARROW * self.high
         cells = _joined([_Cells(nodes, *pair, least) for pair in pairwise(ends)])
         settled: list[tuple[Ids, Array, Ids]] = []
-        while len(cells.node):
+        for cuts in count():
+            if not len(cells.node):
+                break
             winner = np.where(_proven(cells, cells.right.winner), cells.right.winner, -1)
             winner = np.where(
                 _proven(cells, cells.left.winner) | cells.narrow & (winner < 0), cells.left.winner, winner
@@ -126,7 +132,7 @@ class Chart:
             done = winner >= 0
             settled.append((cells.node[done], cells.left.weight[done], winner[done]))
             cells = cells.at(~done)
-            middle = self._measure(cells.node, _cut(cells))
+            middle = self._measure(cells.node, _cut(cells) if cuts < MOST_CUTS else cells.middle)
             sides = (cells.left, middle), (middle, cells.right)
             cells = _joined([_Cells(cells.node, *side, least) for side in sides])
         self._keep(nodes, *(np.concatenate(parts) for parts in zip(*settled, strict=True)))
@@ -202,6 +208,10 @@ class _Cells:
     def narrow(self) -> NDArray[np.bool_]:
         result: NDArray[np.bool_] = self.right.weight - self.left.weight <= self.least
         return result
+
+    @property
+    def middle(self) -> Array:
+        return self.left.weight + (self.right.weight - self.left.weight) / 2
 
     def at(self, chosen: NDArray[np.bool_]) -> _Cells:
         return _Cells(self.node[chosen], self.left.at(chosen), self.right.at(chosen), self.least)
@@ -282,5 +292,4 @@ def _cut(cells: _Cells) -> Array:
     inside = [(left.weight < place) & (place < right.weight) for place in crossings]
     crossing = np.where(inside[0], crossings[0], crossings[1])
     cut = np.where(left.winner == right.winner, _shortfall(cells, left.winner)[1], crossing)
-    middle = left.weight + width / 2
-    return np.where((left.weight < cut) & (cut < right.weight), cut, middle)
+    return np.where((left.weight < cut) & (cut < right.weight), cut, cells.middle)

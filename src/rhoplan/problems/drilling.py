@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.check import check_problem
+from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.problems.classics import check_probabilities
 
@@ -31,18 +31,11 @@ def drilling(
         likelihood = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
         return Action(name, np.full(2, -cost), likelihood, ("clear", "dull"), (here, here), transition=transition)
 
-    def commit(name: str, reward: tuple[float, float]) -> Action:
+    def commit(name: str, *reward: float) -> Action:
         return Action(name, np.array(reward), np.ones((2, 1)), ("done",), (END,))
 
-    menu = FixedMenu(
-        (
-            test("tap", tap, tap_cost, None),
-            test("drill", drill, drill_cost, np.array([[1 - damage, damage], [0.0, 1.0]])),
-            commit("use", (sound, cracked)),
-            commit("scrap", (0.0, 0.0)),
-        )
-    )
+    wears = np.array([[1 - damage, damage], [0.0, 1.0]])
+    tests = test("tap", tap, tap_cost, None), test("drill", drill, drill_cost, wears)
+    menu = FixedMenu((*tests, commit("use", sound, cracked), commit("scrap", 0.0, 0.0)))
     factor = Factor("part", ("sound", "cracked"), np.array([1 - prior, prior]))
-    problem = Problem("drilling", (factor,), here, menu, horizon=4)
-    check_problem(problem)
-    return problem
+    return checked(Problem("drilling", (factor,), here, menu, horizon=4))

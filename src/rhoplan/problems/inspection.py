@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
+from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
 from rhoplan.problems.rules import INSPECTOR_RULES
-
-FAULTY, NOMINAL, DECLARED = range(3)
 
 # fmt: off
 PUBLISHED_ORDER: dict[int, tuple[Cell, ...]] = {
@@ -67,26 +65,26 @@ def inspection(
     )
     structure = Structure(size, cells, move_cost, tests, verdicts)
     belief = np.array([prior, 1 - prior, 0.0])
-    problem = Problem(
-        name="inspection",
-        factors=tuple(Factor(f"component-{i}", ("faulty", "nominal", "declared"), belief) for i in range(n)),
-        start=(0, 0, 0),
-        menu=structure,
-        leaf=structure.walk_in_order,
-        horizon=PUBLISHED_DEPTH.get(n, 2),
-        planner="exact" if cells == PUBLISHED_ORDER.get(n) else "anytime",
-        cap=PUBLISHED_CAP.get(n, 25 * n),
-        tallies={
-            "right_nominal": Tally(("declare-nominal",), ("nominal",)),
-            "right_faulty": Tally(("declare-faulty",), ("faulty",)),
-            "missed": Tally(("declare-nominal",), ("faulty",)),
-            "false_alarms": Tally(("declare-faulty",), ("nominal",)),
-        },
-        rules=INSPECTOR_RULES,
-        details={"grid": size, "places": cells},
+    return checked(
+        Problem(
+            name="inspection",
+            factors=tuple(Factor(f"component-{i}", ("faulty", "nominal", "declared"), belief) for i in range(n)),
+            start=(0, 0, 0),
+            menu=structure,
+            leaf=structure.walk_in_order,
+            horizon=PUBLISHED_DEPTH.get(n, 2),
+            planner="exact" if cells == PUBLISHED_ORDER.get(n) else "anytime",
+            cap=PUBLISHED_CAP.get(n, 25 * n),
+            tallies={
+                "right_nominal": Tally(("declare-nominal",), ("nominal",)),
+                "right_faulty": Tally(("declare-faulty",), ("faulty",)),
+                "missed": Tally(("declare-nominal",), ("faulty",)),
+                "false_alarms": Tally(("declare-faulty",), ("nominal",)),
+            },
+            rules=INSPECTOR_RULES,
+            details={"grid": size, "places": cells},
+        )
     )
-    check_problem(problem)
-    return problem
 
 
 def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.model.check import check_problem
+from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem, Tally
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
@@ -21,19 +21,19 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
     """A goal hidden in one of n x n cells; each move costs, and tells warm or cold by the distance that is left."""
     at_least("n", n, 2)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
-    problem = Problem(
-        name="navigation",
-        factors=(Factor("goal", cells, np.full(n * n, 1 / (n * n))),),
-        start=(0, 0),
-        menu=Field(n, cost, goal),
-        horizon=2,
-        cap=3 * n * n,
-        tallies={"success": Tally(outcomes=("found",))},
-        rules=WALKER_RULES,
-        details={"grid": n},
+    return checked(
+        Problem(
+            name="navigation",
+            factors=(Factor("goal", cells, np.full(n * n, 1 / (n * n))),),
+            start=(0, 0),
+            menu=Field(n, cost, goal),
+            horizon=2,
+            cap=3 * n * n,
+            tallies={"success": Tally(outcomes=("found",))},
+            rules=WALKER_RULES,
+            details={"grid": n},
+        )
     )
-    check_problem(problem)
-    return problem
 
 
 @dataclass(frozen=True, eq=False)

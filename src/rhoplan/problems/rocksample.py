@@ -14,13 +14,11 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.graph.ties import choose
-from rhoplan.model.check import check_problem
+from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES
-
-BAD, GOOD, SPENT = range(3)
 
 LAYOUTS: dict[tuple[int, int], tuple[tuple[Cell, ...], int]] = {
     (5, 3): (((1, 2), (3, 1), (2, 4)), 3),
@@ -40,6 +38,10 @@ APPENDIX_LAYOUTS: dict[tuple[int, int], tuple[Cell, ...]] = {
 """The other rocks that the paper's appendix uses for its heuristic agents."""
 
 
+SAMPLED = {"good": Tally(("sample",), ("good",)), "bad": Tally(("sample",), ("bad",))}
+"""What is counted in an episode: rocks sampled, good and bad."""
+
+
 def rocksample(
     *,
     n: int = 5,
@@ -56,27 +58,22 @@ def rocksample(
     """The paper's RockSample[n, k]: check k rocks from afar, sample good ones, exit anywhere; every action costs."""
     places = rock_places(n, k, rocks, layout, seed)
     check_probabilities(prior=prior)
-    site = Site(n, places, cost, good, bad, exit)
-    problem = Problem(
-        name="rocksample",
-        factors=tuple(
-            Factor(f"rock-{i}", ("bad", "good", "spent"), np.array([1 - prior, prior, 0.0])) for i in range(k)
-        ),
-        start=(n // 2, 0),
-        menu=site,
-        leaf=site.greedy_walk,
-        horizon=LAYOUTS.get((n, k), ((), 3))[1],
-        planner="exact" if places in [cells for cells, _ in LAYOUTS.values()] else "anytime",
-        cap=n * n + 10 * k,
-        tallies={
-            "good": Tally(("sample",), ("good",)),
-            "bad": Tally(("sample",), ("bad",)),
-        },
-        rules=ROVER_RULES,
-        details={"grid": n, "places": places},
+    site, belief = Site(n, places, cost, good, bad, exit), np.array([1 - prior, prior, 0.0])
+    return checked(
+        Problem(
+            name="rocksample",
+            factors=tuple(Factor(f"rock-{i}", ("bad", "good", "spent"), belief) for i in range(k)),
+            start=(n // 2, 0),
+            menu=site,
+            leaf=site.greedy_walk,
+            horizon=LAYOUTS.get((n, k), ((), 3))[1],
+            planner="exact" if places in [cells for cells, _ in LAYOUTS.values()] else "anytime",
+            cap=n * n + 10 * k,
+            tallies=SAMPLED,
+            rules=ROVER_RULES,
+            details={"grid": n, "places": places},
+        )
     )
-    check_problem(problem)
-    return problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +95,8 @@ class Site(CachedMenu):
 
     def _check(self, rock: int, cell: Cell) -> Action:
         accuracy = check_accuracy(euclidean(cell, self.rocks[rock]))
-        return Action(
-            f"check-{rock}", np.full(3, -self.cost), check_likelihood(accuracy), ("bad", "good"), (cell, cell), rock
-        )
+        likelihood = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy], [0.5, 0.5]])  # spent: says nothing
+        return Action(f"check-{rock}", np.full(3, -self.cost), likelihood, ("bad", "good"), (cell, cell), rock)
 
     def _sample(self, cell: Cell) -> Action:
         if cell not in self.rocks:
@@ -127,18 +123,12 @@ class Site(CachedMenu):
             total += np.where(goes, scores[rows, best] - self.cost, 0.0)
             here = np.where(goes, rocks[best], here)
             left[rows, best] = False
-        edge: Array = total - self.cost * (self.size - 1 - here % self.size) + self.exit - self.cost
-        return edge
+        return total - self.cost * (self.size - 1 - here % self.size) + self.exit - self.cost
 
 
 def check_accuracy(distance: float) -> float:
     """Probability that a check tells the truth, in the paper's variant."""
     return float(np.clip(0.95 * 0.5 ** (distance / 4), 0.5, 0.95))
-
-
-def check_likelihood(accuracy: float) -> Array:
-    """P(outcome | bad, good, spent): a spent rock says nothing."""
-    return np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy], [0.5, 0.5]])
 
 
 def rock_places(n: int, k: int, rocks: str, layout: str, seed: int) -> tuple[Cell, ...]:

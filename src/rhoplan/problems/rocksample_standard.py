@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem, Tally
+from rhoplan.model.check import checked
+from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
 from rhoplan.problems.classics import check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, euclidean, move, moved
-from rhoplan.problems.rocksample import rock_places
+from rhoplan.problems.rocksample import SAMPLED, rock_places
 
 CLASSIC: dict[tuple[int, int], tuple[Cell, ...]] = {
     (7, 8): ((0, 2), (1, 0), (1, 3), (3, 6), (4, 2), (4, 3), (5, 5), (6, 1)),
@@ -39,20 +39,20 @@ def rocksample_standard(
     if not 0 < discount <= 1:
         raise ProblemError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     belief = np.array([1 - prior, prior])
-    problem = Problem(
-        name="rocksample-standard",
-        factors=tuple(Factor(f"rock-{i}", ("bad", "good"), belief) for i in range(k)),
-        start=(n // 2, 0),
-        menu=StandardSite(n, places),
-        horizon=2,
-        planner="anytime",
-        discount=discount,
-        cap=200,
-        tallies={"good": Tally(("sample",), ("good",)), "bad": Tally(("sample",), ("bad",))},
-        details={"grid": n, "places": places},
+    return checked(
+        Problem(
+            name="rocksample-standard",
+            factors=tuple(Factor(f"rock-{i}", ("bad", "good"), belief) for i in range(k)),
+            start=(n // 2, 0),
+            menu=StandardSite(n, places),
+            horizon=2,
+            planner="anytime",
+            discount=discount,
+            cap=200,
+            tallies=SAMPLED,
+            details={"grid": n, "places": places},
+        )
     )
-    check_problem(problem)
-    return problem
 
 
 @dataclass(frozen=True, eq=False)

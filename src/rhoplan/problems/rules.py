@@ -63,9 +63,8 @@ def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> st
 
     rock = _first_best({rock: appeal(rock) for rock in doubtful})
     accuracy = float(checks[f"check-{rock}"].likelihood[1, 1])
-    return (
-        f"check-{rock}" if at_least(accuracy, WORTH_CHECKING) or places[rock] == here else towards(here, places[rock])
-    )
+    near = at_least(accuracy, WORTH_CHECKING) or places[rock] == here
+    return f"check-{rock}" if near else towards(here, places[rock])
 
 
 def greedy_inspector(problem: Problem, situation: Situation, weight: float) -> str:

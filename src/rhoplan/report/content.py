@@ -9,10 +9,11 @@ from rhoplan.advice.case import Advice, advise, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
 from rhoplan.advice.pathway import Pathway, pathway
-from rhoplan.advice.sensitivity import Flip, flips
+from rhoplan.advice.sensitivity import Flip, flips, plans_versions
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.versions import Layout
 from rhoplan.scoring.followed import Plans
 
 MOST_NODES = 200
@@ -55,17 +56,18 @@ def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget:
     followed = plans.follow(agent)
     rows = compare(problem, agent, seconds=seconds, plans=plans)
     plain = next(row for row in rows if row.key == "cost-only")
+    layout = _layout(problem, agent)
     return Report(
         problem=problem,
         agent=agent,
         advice=advise(problem, agent, plans=plans),
         pathway=pathway(problem, agent, most_nodes=MOST_NODES, plans=plans),
         ends=followed.ends,
-        bands=_bands(problem, agent, seconds),
+        bands=_bands(problem, agent, seconds, layout),
         stops=stops(followed),
         rows=rows,
         frontier=_frontier(plans, agent, seconds),
-        flips=flips(problem, agent, budget=budget, now=followed.first),
+        flips=flips(problem, agent, budget=budget, now=followed.first, layout=layout),
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
     )
@@ -95,8 +97,16 @@ def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
         return None
 
 
-def _bands(problem: Problem, agent: Agent, seconds: float) -> tuple[Band, ...]:
+def _layout(problem: Problem, agent: Agent) -> Layout | None:
+    """What versions of the model are planned on, by bands and by flips; None where they are not planned at once."""
     try:
-        return bands(problem, agent, seconds=seconds)
+        return Layout(problem, (), agent.horizon) if plans_versions(problem, agent) else None
+    except LimitError:
+        return None
+
+
+def _bands(problem: Problem, agent: Agent, seconds: float, layout: Layout | None) -> tuple[Band, ...]:
+    try:
+        return bands(problem, agent, seconds=seconds, layout=layout)
     except LimitError:
         return ()

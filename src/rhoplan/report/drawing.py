@@ -9,9 +9,10 @@ line, so that nothing is cut and nothing shrinks.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import accumulate
 
 from rhoplan.advice.branches import Node, Pathway, Step
 from rhoplan.advice.words import belief_words, in_thousand, money, percent, plain
@@ -65,68 +66,111 @@ class Size:
     is_cramped: bool
 
 
-def as_svg(pathway: Pathway) -> str:
-    """The whole tree as a whole SVG document."""
-    return draw(pathway)
+class Drawing:
+    """The tree from `root` on, or all of it, laid out. folded: steps drawn as ends, with what to say of them.
 
-
-def measured(
-    pathway: Pathway, root: Node | None = None, *, folded: Mapping[int, str] | None = None, width: float | None = None
-) -> Size:
-    """The size of what `draw` draws."""
-    columns, is_cramped, box = _laid_out(pathway, root, folded or {}, width)
-    return Size(sum(columns) + GAP * (len(columns) - 1) + 2 * MARGIN, box.tall - SPACE + 2 * MARGIN, is_cramped)
-
-
-def draw(
-    pathway: Pathway, root: Node | None = None, *, folded: Mapping[int, str] | None = None, width: float | None = None
-) -> str:
-    """The tree from `root` on, or all of it, as a whole SVG document.
-
-    folded: steps drawn as ends, with what to say of them. width: at most.
+    width: at most.
     """
-    columns, _, box = _laid_out(pathway, root, folded or {}, width)
-    starts = [MARGIN]
-    for column in columns:
-        starts.append(starts[-1] + column + GAP)
-    lines: list[tuple[float, str]] = []
-    boxes: list[str] = []
-    _place(pathway, box, 0, MARGIN, starts, columns, lines, boxes)
-    wide, high = starts[-1] - GAP + MARGIN, box.tall - SPACE + 2 * MARGIN
-    title = f"Recommended pathway of {pathway.problem}: a tree of tests, results and commits"
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}' width='{wide:.0f}' "
-        f"height='{high:.0f}' role='img' font-family='Helvetica, Arial, sans-serif' font-size='{TEXT}'>"
-        f"<title>{_safe(title)}</title><rect width='100%' height='100%' fill='white'/>"
-        f"{''.join(line for _, line in sorted(lines, reverse=True))}{''.join(boxes)}</svg>\n"
-    )
 
+    def __init__(
+        self,
+        pathway: Pathway,
+        root: Node | None = None,
+        *,
+        folded: Mapping[int, str] | None = None,
+        width: float | None = None,
+    ) -> None:
+        self.pathway, self.ends = pathway, folded or {}
+        top = root if root is not None else pathway.root
+        asked: list[float] = []
+        self._ask(top, "", 0, asked)
+        self.columns = asked if width is None else _narrowed(asked, width)
+        self.box = self._boxed(top, "", 0)
+        self.size = Size(
+            sum(self.columns) + GAP * (len(self.columns) - 1) + 2 * MARGIN,
+            self.box.tall - SPACE + 2 * MARGIN,
+            self.columns != asked and max(self.columns) < CRAMPED,
+        )
 
-def _laid_out(
-    pathway: Pathway, root: Node | None, ends: Mapping[int, str], width: float | None
-) -> tuple[list[float], bool, _Box]:
-    """The widths of columns, whether they are cramped, and the box of the root with all that comes after it."""
-    top = root if root is not None else pathway.root
-    asked = _asked(pathway, top, ends)
-    columns = asked if width is None else _narrowed(asked, width)
-    return columns, columns != asked and max(columns) < CRAMPED, _boxed(pathway, top, "", 0, columns, ends)
+    def svg(self) -> str:
+        """The tree as a whole SVG document."""
+        lines: list[tuple[float, str]] = []
+        boxes: list[str] = []
+        starts = list(accumulate(self.columns, lambda start, column: start + column + GAP, initial=MARGIN))
+        self._place(self.box, 0, MARGIN, starts, lines, boxes)
+        wide, high = starts[-1] - GAP + MARGIN, self.size.height
+        title = f"Recommended pathway of {self.pathway.problem}: a tree of tests, results and commits"
+        return (
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}' width='{wide:.0f}' "
+            f"height='{high:.0f}' role='img' font-family='Helvetica, Arial, sans-serif' font-size='{TEXT}'>"
+            f"<title>{_safe(title)}</title><rect width='100%' height='100%' fill='white'/>"
+            f"{''.join(line for _, line in sorted(lines, reverse=True))}{''.join(boxes)}</svg>\n"
+        )
 
+    def _after(self, node: Node) -> Iterator[tuple[Node, str]]:
+        """What is drawn after `node`, and the words that stand above it."""
+        for outcome in node.outcomes if isinstance(node, Step) and node.number not in self.ends else ():
+            yield outcome.child, f"{outcome.outcome} {percent(outcome.probability)}"
 
-def _asked(pathway: Pathway, top: Node, ends: Mapping[int, str]) -> list[float]:
-    """How wide each column would be if its words decided."""
-    asked: list[float] = []
-
-    def look(node: Node, label: str, depth: int) -> None:
-        title, facts, _ = _words(pathway, node, ends)
+    def _ask(self, node: Node, label: str, depth: int, asked: list[float]) -> None:
+        """Make each column in `asked` as wide as its words would have it, from `node` on."""
+        title, facts, _ = self._words(node)
         need = [_long(label, TEXT) + 1, _long(title, TITLE, bold=True) + 2 * PADDING]
         need.append(_long(", ".join(facts[:2]), TEXT) + 2 * PADDING)
         asked.extend([NARROWEST] * (depth + 1 - len(asked)))
         asked[depth] = max(asked[depth], min(max(need), WIDEST))
-        for outcome in node.outcomes if isinstance(node, Step) and node.number not in ends else ():
-            look(outcome.child, _label(outcome.outcome, outcome.probability), depth + 1)
+        for child, above in self._after(node):
+            self._ask(child, above, depth + 1, asked)
 
-    look(top, "", 0)
-    return asked
+    def _boxed(self, node: Node, label: str, depth: int) -> _Box:
+        title, facts, kind = self._words(node)
+        room = self.columns[depth] - 2 * PADDING
+        above = _broken(label, self.columns[depth] - 1, TEXT) if label else ()
+        after = tuple(self._boxed(child, words, depth + 1) for child, words in self._after(node))
+        lines: list[str] = []
+        for fact in facts:
+            joined = f"{lines[-1]}, {fact}" if lines else fact
+            if lines and _long(joined, TEXT) <= room:
+                lines[-1] = joined
+            else:
+                lines += _broken(fact, room, TEXT)
+        box = _Box(node, above, _broken(title, room, TITLE, bold=True), tuple(lines), kind, after, 0.0)
+        return replace(box, tall=max(box.outside, sum(one.tall for one in after)))
+
+    def _place(
+        self, box: _Box, depth: int, top: float, starts: list[float], lines: list[tuple[float, str]], boxes: list[str]
+    ) -> float:
+        """Draw `box` and what comes after it between `top` and `top` + its tallness; the middle of the box."""
+        below = top + (box.tall - sum(one.tall for one in box.after)) / 2
+        middles = []
+        for one in box.after:
+            middles.append(self._place(one, depth + 1, below, starts, lines, boxes))
+            below += one.tall
+        over = LINE * len(box.above)
+        middle = top + over + (box.tall - over - SPACE) / 2
+        if middles:
+            wanted = (middles[0] + middles[-1]) / 2
+            middle = min(max(wanted, top + over + box.inside / 2), top + box.tall - SPACE - box.inside / 2)
+        left, right = starts[depth], starts[depth] + self.columns[depth]
+        for one, y in zip(box.after, middles, strict=True):
+            lines.append((one.node.share, _line(right, middle, starts[depth + 1], y, one.node.share)))
+        boxes.append(_drawn(self.pathway, box, left, middle, self.columns[depth]))
+        return middle
+
+    def _words(self, node: Node) -> tuple[str, tuple[str, ...], str]:
+        """The title of a box, the facts that stand below it, and what kind of box it is."""
+        cases = f"{in_thousand(node.share)}/1,000"
+        believed = belief_words(node.belief, self.pathway.looked_for, most=1, others=False)
+        title = f"{node.number}. {node.action}"
+        if isinstance(node, Step):
+            if node.number in self.ends:
+                return title, (cases, self.ends[node.number]), "other"
+            return title, (cases, money(node.cost, self.pathway.unit), believed), "test"
+        if node.kind == "commit":
+            return title, (cases, believed), "commit"
+        if node.back_to is not None:
+            return f"{node.number}. as at step {node.back_to}", (cases,), "other"
+        return title, (cases, "and so on"), "other"
 
 
 def _narrowed(asked: list[float], width: float) -> list[float]:
@@ -139,48 +183,6 @@ def _narrowed(asked: list[float], width: float) -> list[float]:
         middle = (low + high) / 2
         low, high = (middle, high) if sum(min(one, middle) for one in asked) <= room else (low, middle)
     return [min(one, low) for one in asked]
-
-
-def _boxed(pathway: Pathway, node: Node, label: str, depth: int, columns: list[float], ends: Mapping[int, str]) -> _Box:
-    title, facts, kind = _words(pathway, node, ends)
-    room = columns[depth] - 2 * PADDING
-    above = _broken(label, columns[depth] - 1, TEXT) if label else ()
-    after = tuple(
-        _boxed(pathway, o.child, _label(o.outcome, o.probability), depth + 1, columns, ends)
-        for o in (node.outcomes if isinstance(node, Step) and node.number not in ends else ())
-    )
-    lines: list[str] = []
-    for fact in facts:
-        joined = f"{lines[-1]}, {fact}" if lines else fact
-        if lines and _long(joined, TEXT) <= room:
-            lines[-1] = joined
-        else:
-            lines += _broken(fact, room, TEXT)
-    box = _Box(node, above, _broken(title, room, TITLE, bold=True), tuple(lines), kind, after, 0.0)
-    tall = max(box.outside, sum(one.tall for one in after))
-    return _Box(node, above, box.title, box.lines, kind, after, tall)
-
-
-def _place(
-    pathway: Pathway, box: _Box, depth: int, top: float, starts: list[float], columns: list[float],
-    lines: list[tuple[float, str]], boxes: list[str],
-) -> float:  # fmt: skip
-    """Draw `box` and what comes after it between `top` and `top` + its tallness; the middle of the box."""
-    below = top + (box.tall - sum(one.tall for one in box.after)) / 2
-    middles = []
-    for one in box.after:
-        middles.append(_place(pathway, one, depth + 1, below, starts, columns, lines, boxes))
-        below += one.tall
-    over = LINE * len(box.above)
-    middle = top + over + (box.tall - over - SPACE) / 2
-    if middles:
-        wanted = (middles[0] + middles[-1]) / 2
-        middle = min(max(wanted, top + over + box.inside / 2), top + box.tall - SPACE - box.inside / 2)
-    left, right = starts[depth], starts[depth] + columns[depth]
-    for one, y in zip(box.after, middles, strict=True):
-        lines.append((one.node.share, _line(right, middle, starts[depth + 1], y, one.node.share)))
-    boxes.append(_drawn(pathway, box, left, middle, columns[depth]))
-    return middle
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, share: float) -> str:
@@ -223,26 +225,6 @@ def _drawn(pathway: Pathway, box: _Box, x: float, middle: float, width: float) -
 
 def _text(words: str, x: float, y: float, colour: str, more: str = "") -> str:
     return f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}'{more}>{_safe(words)}</text>"
-
-
-def _words(pathway: Pathway, node: Node, ends: Mapping[int, str]) -> tuple[str, tuple[str, ...], str]:
-    """The title of a box, the facts that stand below it, and what kind of box it is."""
-    cases = f"{in_thousand(node.share)}/1,000"
-    believed = belief_words(node.belief, pathway.looked_for, most=1, others=False)
-    title = f"{node.number}. {node.action}"
-    if isinstance(node, Step):
-        if node.number in ends:
-            return title, (cases, ends[node.number]), "other"
-        return title, (cases, money(node.cost, pathway.unit), believed), "test"
-    if node.kind == "commit":
-        return title, (cases, believed), "commit"
-    if node.back_to is not None:
-        return f"{node.number}. as at step {node.back_to}", (cases,), "other"
-    return title, (cases, "and so on"), "other"
-
-
-def _label(outcome: str, probability: float) -> str:
-    return f"{outcome} {percent(probability)}"
 
 
 def _safe(text: str) -> str:

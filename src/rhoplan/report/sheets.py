@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rhoplan.advice.branches import Node, Pathway, Step
-from rhoplan.report.drawing import Size, draw, measured
+from rhoplan.report.drawing import Drawing, Size
 
 WIDTH, HEIGHT = 680.0, 900.0
 """CSS pixels of A4 (794 x 1123) left for a drawing by margins of 15 mm, a heading and a caption."""
@@ -39,11 +39,11 @@ class Sheet:
 def sheets(pathway: Pathway) -> tuple[Sheet, ...]:
     """The drawings of `pathway`, the one with the first step first."""
     for smallest in FOLDED:
-        small = _small(pathway.root, smallest)
-        size = measured(pathway, folded=small, width=WIDTH)
-        if _fits(size):
-            svg = draw(pathway, folded=small, width=WIDTH)
-            return (Sheet(svg, size, pathway.root, "", (), smallest if small else 0.0),)
+        steps = _open(pathway.root, 0, {})
+        small = {step.number: IN_TABLE for step, depth in steps if depth and step.share < smallest}
+        whole = Drawing(pathway, folded=small, width=WIDTH)
+        if _fits(whole.size):
+            return (Sheet(whole.svg(), whole.size, pathway.root, "", (), smallest if small else 0.0),)
     return tuple(_several(pathway, small, smallest if small else 0.0))
 
 
@@ -54,7 +54,7 @@ def _several(pathway: Pathway, small: dict[int, str], smallest: float) -> Iterat
     while waiting:
         root, seen = waiting.pop(0)
         later: list[Step] = []
-        while not _fits(size := measured(pathway, root, folded=small | _named(later, done), width=WIDTH)):
+        while not _fits(size := Drawing(pathway, root, folded=small | _named(later, done), width=WIDTH).size):
             cuts = _cuts(pathway, root, small | _named(later, done), size)
             if not cuts:
                 break
@@ -63,7 +63,8 @@ def _several(pathway: Pathway, small: dict[int, str], smallest: float) -> Iterat
             kept = [step for step in later if step.number not in beyond]
             later = sorted([*kept, *cuts], key=lambda step: step.number)
         ends = small | _named(later, done + len(waiting))
-        yield Sheet(draw(pathway, root, folded=ends, width=WIDTH), size, root, _letter(done), seen, smallest)
+        svg = Drawing(pathway, root, folded=ends, width=WIDTH).svg()
+        yield Sheet(svg, size, root, _letter(done), seen, smallest)
         done += 1
         waiting += [(step, _results(root, step.number, seen)) for step in later]
 
@@ -84,12 +85,12 @@ def _cuts(pathway: Pathway, root: Node, ends: dict[int, str], size: Size) -> lis
     if size.height <= HEIGHT:
         deepest = max(depth for _, depth in steps)
         return [step for step, depth in steps if depth == deepest]
-    branches = [(measured(pathway, step, folded=ends, width=WIDTH), step) for step, _ in steps]
+    branches = [(Drawing(pathway, step, folded=ends, width=WIDTH).size, step) for step, _ in steps]
     fitting = [(branch.height, step) for branch, step in branches if _fits(branch)]
     even = []
     for height, step in fitting:
         if size.height - height < HEIGHT:
-            rest = measured(pathway, root, folded=ends | {step.number: "sheet B"}, width=WIDTH)
+            rest = Drawing(pathway, root, folded=ends | {step.number: "sheet B"}, width=WIDTH).size
             even += [(max(height, rest.height), step.number, step)] if _fits(rest) else []
     if even:
         return [min(even)[2]]
@@ -99,10 +100,6 @@ def _cuts(pathway: Pathway, root: Node, ends: dict[int, str], size: Size) -> lis
 
 def _fits(size: Size) -> bool:
     return size.height <= HEIGHT and not size.is_cramped
-
-
-def _small(root: Node, smallest: float) -> dict[int, str]:
-    return {step.number: IN_TABLE for step, depth in _open(root, 0, {}) if depth and step.share < smallest}
 
 
 def _open(node: Node, depth: int, ends: dict[int, str]) -> Iterator[tuple[Step, int]]:

@@ -25,7 +25,7 @@ from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
-from rhoplan.scoring.names import check_menu
+from rhoplan.scoring.worlds import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
@@ -210,7 +210,7 @@ class Walk:
     def _menu(self, visible: int) -> WorldMenu:
         if visible not in self._menus:
             mine = self.graph.menus[visible]
-            if self.world is not self.problem and not self.problem.is_flat:
+            if self.world is not self.problem:
                 check_menu(self.problem, self.world, self.graph.visibles[visible])
             theirs = {action.name: action for action in self.world.menu(self.graph.visibles[visible])}
             self._menus[visible] = WorldMenu(self.world, mine.going, mine.ending, theirs)
@@ -336,10 +336,9 @@ class Log:
             self.success = (tallies.pop("success") > 0).astype(float)
         elif len(self.world.factors) > 1 or not has_commits(self.world):
             self.success = np.full(len(self.reward), np.nan)
-        return Episodes(
-            self.reward, self.discounted, self.tests, self.steps, self.success, self.truncated, log_score,
-            self.worst_paid, np.minimum(self.worst_possible, self.worst_paid), self.worst_chance, tallies,
-        )  # fmt: skip
+        self.worst_possible = np.minimum(self.worst_possible, self.worst_paid)
+        columns = {name: getattr(self, name) for name in Episodes.__dataclass_fields__ if name != "log_score"}
+        return Episodes(**{**columns, "log_score": log_score, "tallies": tallies})
 
 
 def _is_risky(action: Action) -> bool:
@@ -361,10 +360,8 @@ class Streams:
         self.states = np.empty((last - first, len(priors)), dtype=np.int64)
         self._drawn = np.empty((last - first, BLOCK))
         self._filled = np.full(last - first, BLOCK)
-        for row, entropy in enumerate(self.entropy.tolist()):
-            generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
-            self.states[row] = [draw_state(generator, prior) for prior in priors]
-            self._drawn[row] = generator.random(BLOCK)
+        for row in range(last - first):
+            self._draw(row, BLOCK)
         self._own = np.empty((last - first, 0)) if own else None
 
     def uniforms(self, walkers: Ids, places: Ids) -> Array:
@@ -376,13 +373,15 @@ class Streams:
                 self._drawn = np.concatenate([self._drawn, np.empty_like(self._drawn)], axis=1)
                 width *= 2
             for row in short.tolist():
-                generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
-                for prior in self.priors:
-                    draw_state(generator, prior)
-                self._drawn[row] = generator.random(width)
+                self._draw(row, width)
             self._filled[short] = width
-        result: Array = self._drawn[walkers, places]
-        return result
+        return self._drawn[walkers, places]
+
+    def _draw(self, row: int, width: int) -> None:
+        """The hidden states of the episode in this row, and the first `width` numbers of its stream."""
+        generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
+        self.states[row] = [draw_state(generator, prior) for prior in self.priors]
+        self._drawn[row] = generator.random(width)
 
     def own_uniforms(self, walkers: Ids, step: int) -> Array:
         """The `step`-th number (n,) of the agent's own stream in the episodes `walkers`."""

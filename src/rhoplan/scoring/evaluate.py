@@ -92,17 +92,17 @@ def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
     for layer in flow:
         if layer.is_cut:
             truncated = float(layer.mass.sum())
-            counts.add(layer, layer.label + layer.step * flat, layer.mass, layer.step)
+            counts.add(layer.label + layer.step * flat, layer.mass, layer.step)
             totals.believe(layer.node, layer.truth, layer.mass)
             continue
         totals.act(layer)
         acts = layer.acts
-        tests = layer.label[acts.row] + layer.step * flat
-        stops = acts.slot < 0
-        counts.add(layer, tests[stops], acts.mass[stops], layer.step + 1)
+        tests, stops = layer.label[acts.row] + layer.step * flat, acts.stops
+        if stops.size:
+            counts.add(tests[stops], acts.mass[stops], layer.step + 1)
         if layer.over is not None:
             after = tests if flat or flow.relabel is None else flow.relabel(tests, layer.node[acts.row], acts.slot)
-            counts.add(layer, after, layer.over.sum(axis=1), layer.step + 1)
+            counts.add(after, layer.over.sum(axis=1), layer.step + 1)
     reward, variance = paid.result
     distribution = counts.distribution
     return Score(
@@ -129,12 +129,11 @@ class _Counts:
         self.distribution: Array = np.zeros(1)
         self.steps = 0.0
 
-    def add(self, layer: Layer, tests: Ids, mass: Array, steps: int) -> None:
-        if mass.size:
-            found = np.bincount(np.maximum(tests, 0), weights=mass, minlength=len(self.distribution)).astype(float)
-            found[: len(self.distribution)] += self.distribution
-            self.distribution = found
-            self.steps += steps * float(mass.sum())
+    def add(self, tests: Ids, mass: Array, steps: int) -> None:
+        found = np.bincount(np.maximum(tests, 0), weights=mass, minlength=len(self.distribution)).astype(float)
+        found[: len(self.distribution)] += self.distribution
+        self.distribution = found
+        self.steps += steps * float(mass.sum())
 
 
 class _Totals:
@@ -164,14 +163,15 @@ class _Totals:
     def act(self, layer: Layer) -> None:
         acts, world = layer.acts, self.world
         self.discounted += world.problem.discount**layer.step * float(acts.mass @ acts.reward)
-        node, truth = layer.node[acts.row], layer.truth[acts.row]
-        stops = (acts.slot < 0).nonzero()[0]
+        stops = acts.stops
         if stops.size:
-            self.believe(node[stops], truth[stops], acts.mass[stops])
+            ended = acts.row[stops]
+            self.believe(layer.node[ended], layer.truth[ended], acts.mass[stops])
         if "success" not in self._tallied and not math.isnan(self._right):
             for one in layer.endings:
                 self._right += float(acts.mass[stops[one.place]] @ (one.belief * one.right).sum(axis=1))
         if self._tallied:
+            truth = layer.truth[acts.row]
             for action, places in actions(world.graph, truth, acts.slot, acts.ending):
                 self._tally(action, truth[places], acts.mass[places])
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +64,17 @@ class Acts:
     mass: Array
     reward: Array
 
-    def at(self, chosen: NDArray[np.bool_]) -> Acts:
+    @cached_property
+    def going(self) -> Ids:
+        """Which of them go on."""
+        return (self.slot >= 0).nonzero()[0]
+
+    @cached_property
+    def stops(self) -> Ids:
+        """Which of them end the episode."""
+        return (self.slot < 0).nonzero()[0]
+
+    def at(self, chosen: NDArray[np.bool_] | Ids) -> Acts:
         return Acts(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
@@ -142,14 +153,13 @@ class Flow:
             row, slot, ending, mass = np.arange(len(node)), policy.choice[node], policy.ending[node], self._mass
         else:
             row, slot, ending, mass = self._drawn()
-        going, truth = slot >= 0, self._truth[row]
-        stops = (~going).nonzero()[0]
-        reward = np.empty(len(row))
-        reward[going] = self.world.going_rewards(truth[going], slot[going])
+        acts = Acts(row, slot, ending, mass, np.empty(len(row)))
+        going, stops, truth = acts.going, acts.stops, self._truth[row]
+        acts.reward[going] = self.world.going_rewards(truth[going], slot[going])
         endings = self.world.endings(truth[stops], ending[stops]) if stops.size else []
         for one in endings:
-            reward[stops[one.place]] = one.mean
-        return Acts(row, slot, ending, mass, reward), endings
+            acts.reward[stops[one.place]] = one.mean
+        return acts, endings
 
     def _drawn(self) -> tuple[Ids, Ids, Ids, Array]:
         """What is done by a policy that acts at random: every action of positive probability."""
@@ -168,45 +178,50 @@ class Flow:
 
     def _moved(self, acts: Acts, endings: list[Ending]) -> tuple[Array | None, tuple[Ids, Ids, Ids, Array]]:
         """Mass (m, O) of each act that its outcome ends, and the cases of the next layer: nodes, labels, mass."""
-        row, slot, paid, world = acts.row, acts.slot, self.paid, self.world
-        node, truth, over = self._node[row], self._truth[row], None
-        going, stops = (slot >= 0).nonzero()[0], (slot < 0).nonzero()[0]
+        paid, stops, over = self.paid, acts.stops, None
         if paid and stops.size:
-            paid.commit(endings, row[stops], acts.mass[stops], acts.reward[stops])
-        if not going.size:
+            paid.commit(endings, acts.row[stops], acts.mass[stops], acts.reward[stops])
+        goes = acts.at(acts.going) if stops.size else acts
+        if not goes.row.size:
             return over, (self._node[:0], self._truth[:0], self._label[:0], self._mass[:0])
-        row, node, truth, slot = row[going], node[going], truth[going], slot[going]
+        node, truth, slot = self._node[goes.row], self._truth[goes.row], goes.slot
         if paid:
-            paid.go_on(truth, row, slot, acts.mass[going], acts.reward[going])
-        chance, after_truth = world.outcomes(truth, slot)
-        part, outcome = (chance > 0).nonzero()
-        mass = acts.mass[going[part]] * chance[part, outcome]
-        reached = self.graph.next[node, slot].astype(np.int64)[part, outcome]
+            paid.go_on(truth, goes.row, slot, goes.mass, goes.reward)
+        chance, after = self.world.outcomes(truth, slot)
+        act, outcome = (chance > 0).nonzero()
+        mass, after = goes.mass[act] * chance[act, outcome], after[act, outcome]
+        reached = after if self.world.is_model else self.graph.next[node[act], slot[act], outcome].astype(np.int64)
+        if paid:
+            paid.tell(truth, slot, act, outcome, mass)
         ends = reached < 0
         if ends.any():
-            self._check_possible(node[part[ends]], slot[part[ends]], outcome[ends])
+            self._check_possible(node[act[ends]], slot[act[ends]], outcome[ends])
             over = np.zeros((len(acts.row), chance.shape[1]))
-            over[going[part[ends]], outcome[ends]] = mass[ends]
-        if paid:
-            paid.tell(truth, slot, part, outcome, mass)
-            paid.end(mass, ends)
-        label = self._label[row]
+            over[acts.going[act[ends]], outcome[ends]] = mass[ends]
+            if paid:
+                paid.end(mass, ends)
+            act, mass, reached, after = act[~ends], mass[~ends], reached[~ends], after[~ends]
+        label = self._label[goes.row]
         label = self.relabel(label, node, slot) if self.relabel else label
-        part, outcome, mass, reached = part[~ends], outcome[~ends], mass[~ends], reached[~ends]
-        met, place = self._meeting(reached, after_truth[part, outcome], label[part])
-        total = np.bincount(place, weights=mass, minlength=len(met[0])).astype(float)
+        met, place = self._meeting(reached, after, label, act)
+        total = np.bincount(place, weights=mass, minlength=len(met[0])).astype(float, copy=False)
         kept = self.graph.matters(met[0], total, self.least)
-        self.dropped += float(total[~kept].sum())
         if paid:
             paid.meet(place, mass, total, kept)
+        if kept.all():
+            return over, (*met, total)
+        self.dropped += float(total[~kept].sum())
         return over, (met[0][kept], met[1][kept], met[2][kept], total[kept])
 
-    def _meeting(self, node: Ids, truth: Ids, label: Ids) -> tuple[tuple[Ids, Ids, Ids], Ids]:
-        """Node, truth and label (n,) of the places where parts (p,) meet that have them in common, and which (p,)."""
+    def _meeting(self, node: Ids, truth: Ids, label: Ids, act: Ids) -> tuple[tuple[Ids, Ids, Ids], Ids]:
+        """Node, truth and label (n,) of the places where parts (p,) meet that have them in common, and which (p,).
+
+        label: of each of the acts, of which `act` (p,) has led to the part.
+        """
         if not self._shared:
             arrived, place = numbered(node, self.graph.size)
             return (arrived, arrived, np.zeros_like(arrived)), place
-        code = node
+        code, label = node, label[act]
         for more in (truth, label):
             values, place = np.unique(more, return_inverse=True)
             code = code * len(values) + place

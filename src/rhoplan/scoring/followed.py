@@ -44,19 +44,15 @@ class Followed:
 
     def action(self, node: int) -> str:
         """The name of what is done at a node that was met."""
-        menu, slot = self.graph.menus[self.graph.visible[node]], int(self.policy.choice[node])
-        name: str = (menu.going[slot] if slot >= 0 else menu.ending[int(self.policy.ending[node])]).name
-        return name
+        return self.policy.action(node).name
 
     @cached_property
     def stops(self) -> dict[int, float]:
         """Share of cases that commit at each node where some do."""
         found: dict[int, float] = {}
         for layer in self.layers:
-            ends = layer.acts.slot < 0
-            for node, share in zip(
-                layer.node[layer.acts.row[ends]].tolist(), layer.acts.mass[ends].tolist(), strict=True
-            ):
+            acts = layer.acts.at(layer.acts.slot < 0)
+            for node, share in zip(layer.node[acts.row].tolist(), acts.mass.tolist(), strict=True):
                 found[node] = found.get(node, 0.0) + share
         return found
 
@@ -75,9 +71,8 @@ class Followed:
         """Expected information of its tests, in nats."""
         total = 0.0
         for layer in self.layers:
-            going = layer.acts.slot >= 0
-            nodes, slots = layer.node[layer.acts.row[going]], layer.acts.slot[going]
-            total += float(layer.acts.mass[going] @ self.graph.information[nodes, slots])
+            acts = layer.acts.at(layer.acts.slot >= 0)
+            total += float(acts.mass @ self.graph.information[layer.node[acts.row], acts.slot])
         return total
 
     def choices(self, least: float) -> dict[int, int]:

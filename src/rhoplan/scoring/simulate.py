@@ -36,12 +36,12 @@ from rhoplan.agents.agent import Agent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
 from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
-from rhoplan.scoring.names import check_world
+from rhoplan.scoring.worlds import check_world
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -214,11 +214,12 @@ def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = N
     reward, reward_se = mean(rows.reward, spread)
     fades = not np.array_equal(rows.discounted, rows.reward)
     discounted, discounted_se = mean(rows.discounted, None if fades else spread)
-    tests, tests_se = mean(rows.tests, _spread_of_tests(exact) if exact else None)
+    tests, tests_se = mean(rows.tests, _spread(exact) if exact else None)
     success, success_se = share(rows.success, exact.success if exact else None)
     truncated, truncated_se = share(rows.truncated, exact.truncated if exact else None)
     log_score, log_score_se = mean(rows.log_score)
-    steps, steps_se = mean(rows.steps, _spread_of_steps(exact, cap) if exact else None)
+    # In a flat problem an episode has a step more than tests, unless the cap ends it.
+    steps, steps_se = mean(rows.steps, _spread(exact, more=1, most=cap) if exact else None)
     bounds = (math.nan, math.nan)
     if not math.isnan(success):
         interval = wilson(round(success * count), count)
@@ -244,20 +245,11 @@ def _unseen_loss(rows: Episodes) -> UnseenLoss | None:
     return UnseenLoss(feared, seen, float(np.where(rows.worst_possible <= feared, rows.worst_chance, 0.0).mean()))
 
 
-def _spread_of_tests(score: Score) -> float:
-    return _spread(np.arange(len(score.tests_distribution), dtype=float), score.tests_distribution)
-
-
-def _spread_of_steps(score: Score, cap: int) -> float:
-    """In a flat problem an episode has a step more than tests, unless the cap ends it."""
-    numbers = np.minimum(np.arange(len(score.tests_distribution), dtype=float) + 1, cap)
-    return _spread(numbers, score.tests_distribution)
-
-
-def _spread(values: Array, shares: Sequence[float]) -> float:
-    weights = np.array(shares)
-    middle = float(values @ weights)
-    return math.sqrt(max(float((values - middle) ** 2 @ weights), 0.0))
+def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
+    """Spread of the number of tests, and `more`, but at most `most`."""
+    weights = np.array(score.tests_distribution)
+    values = np.minimum(np.arange(len(weights), dtype=float) + more, most)
+    return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
 
 
 def _together(problem: Problem, agent: Agent) -> int:

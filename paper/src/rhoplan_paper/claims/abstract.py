@@ -8,30 +8,16 @@ from itertools import pairwise
 
 from rhoplan.belief.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Lead,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
 from rhoplan_paper.claims.weights import CLOSE, sweeps
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, ask, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, signed
 
 RESCALED = {
     "testbed:cost={0:g},right={1:g},wrong={2:g}": (4, (0.1, 1.0, -1.0)),
@@ -83,17 +69,13 @@ def weight_from_units(context: Context) -> Finding:
         f"{t.partition(':')[0]} {tests[t, 0.1, 'nats']:.2f}, {tests[t, 1.0, 'nats']:.2f}, {tests[t, 10.0, 'nats']:.2f}"
         for t in RESCALED
     )
-    verdict, unit = by_unit(holds)
     moves = "stays" if all(holds.values()) else "changes"
     return found(
-        "weight-from-units",
-        verdict,
+        by_unit(holds),
         f"The bound does not fix the unit of reward: with all rewards and costs times 0.1 and times 10, the policy at "
         f"weight 1 {moves}; with the weight multiplied alike it {'stays' if kept else 'changes'}. "
         f"One per nat is {NATS_PER_BIT:.3f} per bit, one per bit is {1 / NATS_PER_BIT:.3f} per nat.",
-        published=printed("abstract-weight", "weight-in-bits"),
         exact=f"tests of EFE with rewards times 0.1, 1, 10: {changes}",
-        unit=unit,
     )
 
 
@@ -105,7 +87,6 @@ def matches_or_outperforms(context: Context) -> Finding:
     worse = {
         unit: [one for one in compared.values() if one.gap(unit) < -BEYOND_NOISE * errors[one.label]] for unit in UNITS
     }
-    verdict, unit = by_unit({unit: not ones for unit, ones in worse.items()})
 
     def told(unit: str) -> str:
         gaps = [lead.gap(unit) for lead in compared.values()]
@@ -115,21 +96,20 @@ def matches_or_outperforms(context: Context) -> Finding:
 
     clear = [f"{one.problem} in {u}" for u, ones in worse.items() for one in ones]
     return found(
-        "matches-or-outperforms",
-        verdict,
+        by_unit({unit: not ones for unit, ones in worse.items()}),
         f"Of {len(compared)} problems and horizons, {told('bits')}; {told('nats')}. "
         f"Below by more than {BEYOND_NOISE:g} SE of the printed protocol: {', '.join(clear) or 'none'}.",
-        published=printed("testbed reward agent=efe", "testbed reward agent=planning", "inspection reward agent=efe",
-                          "inspection reward agent=planning"),
-        exact=listed(f"{one.problem} {signed(one.gap('bits'), 3)} bits, {signed(one.gap('nats'), 3)} nats"
-                     for one in compared.values() if one.gap("bits") or one.gap("nats")),
-        unit=unit,
+        exact=listed(
+            f"{one.problem} {signed(one.gap('bits'), 3)} bits, {signed(one.gap('nats'), 3)} nats"
+            for one in compared.values()
+            if one.gap("bits") or one.gap("nats")
+        ),
         headline=(
             f"{sum(one.gap('bits') < 0 for one in compared.values())} of {len(compared)}",
             "problems and horizons have EFE earn less than Planning, exactly, with a weight of 1 per bit; on "
             f"{len(worse['bits'])} by more than the noise of the paper's runs. The abstract has none.",
         ),
-    )  # fmt: skip
+    )
 
 
 @claim("avoids-over-exploration")
@@ -152,19 +132,24 @@ def avoids_over_exploration(context: Context) -> Finding:
         holds[unit] = all(p in less and p in more for p in tuned if p[0] not in alike)
         told.append(f"{unit}: fewer tests and more reward on {len(set(less) & set(more))} of {len(tuned)}, "
                     f"one and the same score on {', '.join(alike) or 'none'}")  # fmt: skip
-    verdict, unit = by_unit(holds)
     better = [sweep for sweep in swept if min(sweep.loss(unit) for unit in UNITS) > 1e-9]
     return found(
-        "avoids-over-exploration",
-        verdict,
+        by_unit(holds),
         f"{listed(told)}. The bonuses were tuned for success: tuned for reward, one earns more than EFE on "
-        + (listed(f"{s.problem} ({signed(s.top('reward'))} against {signed(float(s.at_one['nats']['reward']))})"
-                  for s in better) or "no problem") + ".",
-        published=printed("main tests agent=efe", "main tests agent=planning-ig"),
-        exact="tests, bits: " + listed(f"{p} {results[p, h, 'bits']['tests']:.2f} against "
-                                       f"{results[p, h, 'tuned bits']['tests']:.2f}" for p, h in tuned),
-        unit=unit,
-    )  # fmt: skip
+        + (
+            listed(
+                f"{s.problem} ({signed(s.top('reward'))} against {signed(float(s.at_one['nats']['reward']))})"
+                for s in better
+            )
+            or "no problem"
+        )
+        + ".",
+        exact="tests, bits: "
+        + listed(
+            f"{p} {results[p, h, 'bits']['tests']:.2f} against {results[p, h, 'tuned bits']['tests']:.2f}"
+            for p, h in tuned
+        ),
+    )
 
 
 @claim("near-knee")
@@ -180,19 +165,16 @@ def near_knee(context: Context) -> Finding:
             for step in sweep.steps
         )
     ]
-    verdict, unit = by_unit(holds)
     return found(
-        "near-knee",
-        verdict,
+        by_unit(holds),
         f"Near means within a factor of {CLOSE:g} of a weight that earns the most. Some other weight has more reward "
         f"and more success at once on {', '.join(beaten) or 'none'}; weight 1 lacks "
         + listed(f"{sweep.loss('nats'):.3f} on {sweep.problem}" for sweep in swept if sweep.loss("nats") > 1e-9)
         + " of the best reward (nats).",
-        published=printed("alpha-eta best_weight"),
-        exact=listed(f"{s.problem} most reward at {s.best('reward')[0]:.3g} to {s.best('reward')[1]:.3g} per nat"
-                     for s in swept),
-        unit=unit,
-    )  # fmt: skip
+        exact=listed(
+            f"{s.problem} most reward at {s.best('reward')[0]:.3g} to {s.best('reward')[1]:.3g} per nat" for s in swept
+        ),
+    )
 
 
 @claim("coverage")
@@ -202,18 +184,16 @@ def coverage(context: Context) -> Finding:
     other = [problem for problem in problems if problem not in flat]
     rocks = {str(cell.row["problem"]) for cell in select("rocksample reward")}
     kinds = {kind for problem in other for kind in (action.kind for action in make(problem).menu(make(problem).start))}
-    verdict, _, parts = by_parts(
+    verdict = by_parts(
         {"six observe-then-commit problems": len(flat) == 6, "four RockSample instances": len(rocks) == 4}
     )
     return found(
-        "coverage",
         verdict,
         f"Of the {len(problems)} problems listed, {len(flat)} are observe-then-commit"
         + (f"; {', '.join(other)} is not: all its actions are of the kind {', '.join(sorted(kinds))}" if other else "")
         + f". There are {len(rocks)} RockSample instances.",
         published="6 observe-then-commit problems, 4 RockSample instances",
         exact=f"{len(flat)} and {len(rocks)}",
-        parts=parts,
     )
 
 
@@ -221,7 +201,6 @@ def coverage(context: Context) -> Finding:
 def dominates_planning(context: Context) -> Finding:
     compared = leads(context, OBSERVE_THEN_COMMIT)
     behind = {u: [x for x in compared if min(x.gap(u), x.gap(u, "success")) < 0] for u in UNITS}
-    verdict, unit = by_unit({unit: not ones for unit, ones in behind.items()})
     ahead = {u: [x for x in compared if x not in behind[u] and max(x.gap(u), x.gap(u, "success")) > 0] for u in UNITS}
 
     def told(lead: Lead, unit: str) -> str:
@@ -233,14 +212,10 @@ def dominates_planning(context: Context) -> Finding:
         for unit in UNITS
     ]
     return found(
-        "dominates-planning",
-        verdict,
+        by_unit({unit: not ones for unit, ones in behind.items()}),
         listed(reasons),
-        published=printed("main success agent=efe", "main success agent=planning", "tileworld-6 success agent=efe",
-                          "tileworld-6 success agent=planning"),
         exact=listed(f"{unit}: " + listed(told(x, unit) for x in (*ahead[unit], *behind[unit])) for unit in UNITS),
-        unit=unit,
-    )  # fmt: skip
+    )
 
 
 @claim("grows-with-states")
@@ -251,22 +226,18 @@ def grows_with_states(context: Context) -> Finding:
     series = {u: [lead.gap(u, "success") for lead in compared] for u in UNITS}
     split = len(grids)
     holds = {u: _grows(gaps[:split]) and _grows(gaps[split:]) for u, gaps in series.items()}
-    verdict, unit = by_unit(holds)
     last = compared[split - 1]
     return found(
-        "grows-with-states",
-        verdict,
+        by_unit(holds),
         f"EFE minus Planning in success, horizon 2. The 8x8 grid, where the lead is printed, has "
         f"{points(series['bits'][2])} in bits and {points(series['nats'][2])} in nats; on the largest grid "
         f"tried, {GRIDS[-1]}x{GRIDS[-1]}, Planning makes {last.planning['tests']:.1f} scans and EFE "
         f"{last.efe['bits']['tests']:.1f} in bits, {last.efe['nats']['tests']:.1f} in nats.",
-        published=printed("introduction-tileworld"),
         exact=listed(
             f"{u}: grids of side {', '.join(map(str, GRIDS))}: {_series(gaps[:split])} pp; "
             f"diagnosis with {', '.join(map(str, CONDITIONS))} conditions: {_series(gaps[split:])} pp"
             for u, gaps in series.items()
         ),
-        unit=unit,
     )
 
 
@@ -276,17 +247,13 @@ def grows_with_tests(context: Context) -> Finding:
     split = len(ROCKS) + 1
     rocks = {u: [lead.gap(u) for lead in compared[:split]] for u in UNITS}
     tests = {u: [lead.gap(u, "success") for lead in compared[split:]] for u in UNITS}
-    verdict, unit = by_unit({u: _grows(rocks[u]) and _grows(tests[u]) for u in UNITS})
     return found(
-        "grows-with-tests",
-        verdict,
+        by_unit({u: _grows(rocks[u]) and _grows(tests[u]) for u in UNITS}),
         "EFE minus Planning. RockSample with 3, 4, 8 and 11 rocks (reward): "
         + listed(f"{', '.join(signed(g) for g in gaps)} in {u}" for u, gaps in rocks.items())
         + f" (depths {', '.join(str(make(lead.problem).horizon) for lead in compared[:split])}). Diagnosis with 8 "
         "conditions and 1, 2, 3 tests (success): " + listed(f"{_series(g)} pp in {u}" for u, g in tests.items()) + ".",
-        published=printed("introduction-rocksample", "rocksample reward agent=efe", "rocksample reward agent=planning"),
         exact=listed(f"{lead.problem} {signed(lead.gap('nats'))}" for lead in compared[:split]),
-        unit=unit,
     )
 
 
@@ -298,28 +265,28 @@ def epistemic_only_at_chance(context: Context) -> Finding:
     )
     chance = {problem: 1 / len(make(problem).states) for problem, _ in ABLATED}
     off = {u: [p for p in chance if abs(results[p, u]["success"] - chance[p]) > 1e-9] for u in UNITS}
-    verdict, unit = by_unit({u: not problems for u, problems in off.items()})
     spent = select("tileworld-6-full tests success agent=epistemic-only")
     grid = make("tileworld:n=6")
     scan = grid.flat.tests[0]
     told = float(information(grid.prior[None, :], grid.menu(grid.start)[0])[0])
     return found(
-        "epistemic-only-at-chance",
-        verdict,
+        by_unit({u: not problems for u, problems in off.items()}),
         "Not at chance: "
-        + (listed(f"{p} in {u} ({percent(results[p, u]['success'])} after {results[p, u]['tests']:.2f} tests, chance "
-                  f"{percent(chance[p])})" for u in UNITS for p in off[u]) or "nowhere")
+        + (
+            listed(
+                f"{p} in {u} ({percent(results[p, u]['success'])} after {results[p, u]['tests']:.2f} tests, chance "
+                f"{percent(chance[p])})"
+                for u in UNITS
+                for p in off[u]
+            )
+            or "nowhere"
+        )
         + f". The {spent[1].text} printed for the 6x6 grid is not chance either ({percent(chance['tileworld:n=6'])}): "
         f"it belongs to {spent[0].text} scans without a commit. Ours commits after "
         f"{results['tileworld:n=6', 'bits']['tests']:.0f}: a first scan costs {scan.cost:g} and tells {told:.3f} nats, "
         f"{told / NATS_PER_BIT:.3f} bits.",
-        published=printed("epistemic-only-success"),
         exact=listed(f"{p} {percent(results[p, 'bits']['success'])}" for p in chance),
-        unit=unit,
-    )  # fmt: skip
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
+    )
 
 
 def _printed_pairs(id: str) -> dict[tuple[str, int | None], str]:

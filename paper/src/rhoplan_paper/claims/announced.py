@@ -8,16 +8,16 @@ import math
 from collections.abc import Iterable
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import ask, exact_job, found, listed, percent, signed
-from rhoplan_paper.context import Context
-from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.context import Context, ask, exact_job
+from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, published, quotes_of, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
-from rhoplan_paper.tables.rows import AS_RUN, MEASURED, number, plan_row
+from rhoplan_paper.study import Finding
+from rhoplan_paper.tables.rows import AS_RUN, MEASURED, measured, plan_row
 from rhoplan_paper.told.checks import hidden_states
-
-# -- announced --------------------------------------------------------------------------------------------------------
+from rhoplan_paper.verdicts import by_unit
+from rhoplan_paper.words import listed, percent, signed
 
 
 def results(agent: str) -> list[Cell]:
@@ -38,8 +38,7 @@ def pomcp_everywhere(context: Context) -> Finding:
     has = set(_problems(results("pomcp")))
     there, absent = ([spec for spec in announced if (spec in has) is here] for here in (True, False))
     return found(
-        "pomcp-everywhere",
-        CONTRADICTED if absent else CONFIRMED,
+        by_unit({"": not absent}),
         f"Of the {len(announced)} problems POMCP has a printed result on {len(there)} ({', '.join(there) or 'none'}), "
         f"and none on {', '.join(absent) or 'any other'}.",
         published=f"{len(announced)} problems",
@@ -54,8 +53,7 @@ def pomcp_on_rocksample(context: Context) -> Finding:
     anywhere = [spec for spec in _problems(results("pomcp")) if spec.startswith("rocksample")]
     checks = [cell for cell in (*table.cells, *select("rocksample checks")) if cell.column == "checks" and cell.value]
     return found(
-        "pomcp-on-rocksample",
-        CONFIRMED if "pomcp" in agents else CONTRADICTED,
+        by_unit({"": "pomcp" in agents}),
         f"The table that is said to have it has the agents {' and '.join(agents)} only; in the whole paper POMCP has a "
         f"result on {', '.join(anywhere) or 'no RockSample instance'}. Checks, which the main table leaves to the same "
         f"appendix, are printed {len(checks) or 'nowhere'}{' times' if checks else ''}.",
@@ -66,7 +64,7 @@ def pomcp_on_rocksample(context: Context) -> Finding:
 
 @claim("pomcp-budgets-reported")
 def pomcp_budgets_reported(context: Context) -> Finding:
-    announced = [cell.value or 0.0 for cell in select("pomcp-budgets simulations")]
+    announced = [cell.number for cell in select("pomcp-budgets simulations")]
     usual = {str(row["problem"]): row["simulations"] for row in published().tables["pomcp"].protocol}
     tried: dict[float, dict[str, None]] = {}
     for cell in results("pomcp"):
@@ -82,8 +80,7 @@ def pomcp_budgets_reported(context: Context) -> Finding:
     untimed = [budget for budget in announced if budget not in timed]
     told = [f"{b:,.0f} on {', '.join(tried[b])}" for b in announced if b in tried]
     return found(
-        "pomcp-budgets-reported",
-        CONTRADICTED if without or untimed else CONFIRMED,
+        by_unit({"": not (without or untimed)}),
         f"Printed are results with {listed(told)}; none with {_budgets(without)}. A time is printed for "
         f"{_budgets(sorted(timed))} and for none of the others.",
         published=_budgets(announced),
@@ -95,9 +92,6 @@ def _budgets(budgets: Iterable[float]) -> str:
     return ", ".join(f"{budget:,.0f}" for budget in budgets) or "no budget"
 
 
-# -- what a caption fixes ---------------------------------------------------------------------------------------------
-
-
 @claim("rocksample-episodes")
 def rocksample_episodes(context: Context) -> Finding:
     table = published().tables["rocksample"]
@@ -107,19 +101,16 @@ def rocksample_episodes(context: Context) -> Finding:
         for spec in AS_RUN
         for cell in select(f"rocksample reward problem={spec}")
     }
-    jobs = {key: _as_run(plan_row(table, row, context).as_run) for key, row in rows.items()}
-    ours = ask(context, jobs)
+    planned = {key: plan_row(table, row, context).as_run for key, row in rows.items()}
+    ours = ask(context, {key: one for key, one in planned.items() if one})
     same: dict[str, int] = dict.fromkeys(AS_RUN, 0)
     every: dict[str, int] = dict.fromkeys(AS_RUN, 0)
     others: dict[str, None] = {}
     for (spec, agent), result in ours.items():
         for column in columns:
             cell = select(f"rocksample {column} problem={spec} agent={agent}")[0]
-            value = number(result, column, spec)
-            assert value is not None
-            assert cell.value is not None
             every[spec] += 1
-            fits = abs(value.mean - cell.value) <= cell.rounding * (1 + 1e-9)
+            fits = abs(measured(result, column, spec).mean - cell.number) <= cell.rounding * (1 + 1e-9)
             same[spec] += fits
             others |= {} if fits else {agent: None}
     stated = {str(row["problem"]): int(float(row["episodes"])) for row in table.protocol}
@@ -127,14 +118,12 @@ def rocksample_episodes(context: Context) -> Finding:
     told = [f"{same[spec]} of {every[spec]} on {spec} with {AS_RUN[spec]} episodes" for spec in AS_RUN]
     spec = next(iter(AS_RUN))
     return found(
-        "rocksample-episodes",
-        CONTRADICTED if rows_met else CONFIRMED,
+        by_unit({"nats": not rows_met}),
         f"The first episodes of the first seed alone give the printed numbers digit for digit: {listed(told)}; "
         f"all but those of {', '.join(others) or 'nobody'}. "
         f"The caption has {', '.join(f'{stated[spec]:,}' for spec in AS_RUN)}.",
         published=f"{stated[next(iter(AS_RUN))]:,} episodes",
         simulated=listed(told),
-        unit="nats",
         headline=(
             f"{' or '.join(map(str, dict.fromkeys(AS_RUN.values())))}, not {stated[spec]:,}",
             f"episodes of one seed, by instance, give {sum(same.values())} of {sum(every.values())} printed RockSample "
@@ -143,18 +132,12 @@ def rocksample_episodes(context: Context) -> Finding:
     )
 
 
-def _as_run(one: Job | None) -> Job:
-    assert one is not None
-    return one
-
-
 @claim("sweep-three-orders")
 def sweep_three_orders(context: Context) -> Finding:
-    ends = [cell.value or 0.0 for cell in select("sweep-range penalty") if "bound" in cell.row]
+    ends = [cell.number for cell in select("sweep-range penalty") if "bound" in cell.row]
     orders = math.log10(max(ends) / min(ends))
     return found(
-        "sweep-three-orders",
-        CONFIRMED if orders >= 3 else CONTRADICTED,
+        by_unit({"": orders >= 3}),
         f"The penalties go from {min(ends):g} to {max(ends):g}, {orders:.2f} orders of magnitude.",
         published="3 orders of magnitude",
         exact=f"{orders:.2f}",
@@ -171,8 +154,7 @@ def scaling_horizon(context: Context) -> Finding:
     ours = ask(context, {h: exact_job(problem, "planning", horizon=h) for h in (1, stated)})
     told = [f"H={h} {percent(one['success'])} at {one['tests']:.1f} scans" for h, one in ours.items()]
     return found(
-        "scaling-horizon",
-        CONTRADICTED if shallow else CONFIRMED,
+        by_unit({"": not shallow}),
         f"{' and '.join(shallow) or 'Nobody'} look{'s' if len(shallow) < 2 else ''} one action ahead by definition, "
         f"whatever the caption fixes; at the caption's horizon Myopic would be Planning. Exact, for reward alone: "
         f"{listed(told)}.",
@@ -183,7 +165,7 @@ def scaling_horizon(context: Context) -> Finding:
 
 @claim("fixed-conditions")
 def fixed_conditions(context: Context) -> Finding:
-    (states, low, high) = (cell.value or 0.0 for cell in quotes_of("observation-scaling")[0].cells)
+    (states, low, high) = (cell.number for cell in quotes_of("observation-scaling")[0].cells)
     problems = {k: f"diagnosis:n={states:g},k={k}" for k in range(int(low), int(high) + 1)}
     best = ask(context, {k: job("optimum", problem=spec) for k, spec in problems.items()})
     groups = {k: _told_apart(spec) for k, spec in problems.items()}
@@ -193,8 +175,7 @@ def fixed_conditions(context: Context) -> Finding:
         for k in problems
     ]
     return found(
-        "fixed-conditions",
-        CONTRADICTED if len(set(groups.values())) > 1 else CONFIRMED,
+        by_unit({"": len(set(groups.values())) == 1}),
         f"With the tests varies what can be known at all. {listed(told)}. So the figure varies the problem, not only "
         "the choice among tests.",
         published=f"N = {states:g} fixed, K from {low:g} to {high:g}",
@@ -208,8 +189,6 @@ def _told_apart(spec: str) -> int:
     columns = zip(*(map(tuple, test.likelihood.round(12).tolist()) for test in model.tests), strict=True)
     return len(set(columns))
 
-
-# -- sizes ------------------------------------------------------------------------------------------------------------
 
 LARGE = ("rocksample:n=7,k=8", "rocksample:n=11,k=11", "inspection:n=8", "inspection:n=16")
 DEPTH = 2
@@ -229,8 +208,7 @@ def sizes_searched(context: Context) -> Finding:
     ]
     small, large = LARGE[2:]
     return found(
-        "sizes-searched",
-        CONFIRMED if enters else CONTRADICTED,
+        by_unit({"": enters}),
         f"The number of states is a product that no step forms: components are independent, and belief and search hold "
         f"each by itself. {listed(told)}. From {small} to {large} the states grow {sizes[large] // sizes[small]}-fold, "
         f"the situations searched {searched[large] / searched[small]:.1f}-fold.",

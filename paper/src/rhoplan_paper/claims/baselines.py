@@ -8,24 +8,15 @@ from __future__ import annotations
 import math
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    ask,
-    by_unit,
-    exact_job,
-    found,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, INSPECTIONS, WALKERS, walkers
-from rhoplan_paper.claims.rows import CLEAR, at_once, rows, with_error
-from rhoplan_paper.context import Context, score_job
+from rhoplan_paper.claims.rows import CLEAR, rows, with_error
+from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import SAME, by_unit
+from rhoplan_paper.words import listed, percent, signed
 
 
 def at_once_reward(spec: str) -> float:
@@ -71,15 +62,15 @@ def greedy_worth_beating(context: Context) -> Finding:
     weaker = [spec for spec in named if ours[spec].mean("reward") < trivial[spec] - SAME]
     told = [f"{spec} {signed(ours[spec].mean('reward'))} for {signed(trivial[spec])}" for spec in named]
     return found(
-        "greedy-worth-beating",
-        CONTRADICTED if weaker else CONFIRMED,
+        by_unit({"": not weaker}),
         "On RockSample anyone may leave in the first step; on Inspection anyone may declare each component as prior "
         f"and stakes say, untested. Greedy earns less, exactly, on {len(weaker)} of {len(named)} instances: "
         f"{listed(told)}. A lead over Greedy there shows nothing that a rule without thought does not have.",
-        published=listed(one.text for table in ("rocksample", "inspection") for one in
-                         select(f"{table} reward agent=greedy")),
+        published=listed(
+            one.text for table in ("rocksample", "inspection") for one in select(f"{table} reward agent=greedy")
+        ),
         exact=listed(told),
-    )  # fmt: skip
+    )
 
 
 @claim("accuracy-at-moderate-cost")
@@ -92,13 +83,10 @@ def accuracy_at_moderate_cost(context: Context) -> Finding:
     reward = {agent: one.mean("reward") for agent, one in ours.items()}
     told = ", ".join(f"{agent} {signed(value)}" for agent, value in reward.items())
     return found(
-        "accuracy-at-moderate-cost",
-        CONFIRMED if reward["efe"] > level + SAME else CONTRADICTED,
+        by_unit({"nats": reward["efe"] > level + SAME}),
         "The paper does not say what is moderate; taken as leaving EFE ahead of no tests at all. To declare each "
         f"component untested earns {signed(level)}; {told}.",
-        published=printed("inspection-8 reward"),
         exact=f"untested {signed(level)}; {told}",
-        unit="nats",
     )
 
 
@@ -108,7 +96,7 @@ def strongest_on_navigation(context: Context) -> Finding:
     fixed = {size: tour_reward(size) for size in GRIDS}
     theirs = {(size, a): cell("navigation", "reward", problem=f"navigation:n={size}", agent=a)
                for size in GRIDS for a in WALKERS}  # fmt: skip
-    below = [size for size in GRIDS if all((theirs[size, a].value or 0.0) < fixed[size] for a in WALKERS)]
+    below = [size for size in GRIDS if all(theirs[size, a].number < fixed[size] for a in WALKERS)]
     behind = []
     for size in GRIDS:
         mine = ours[size, "nav-myopic"].number("reward")
@@ -116,8 +104,7 @@ def strongest_on_navigation(context: Context) -> Finding:
             behind.append(f"{size}x{size} ({with_error(mine)})")
     told = [f"{size}x{size} {signed(fixed[size])}, printed {theirs[size, 'nav-myopic'].text}" for size in GRIDS]
     return found(
-        "strongest-on-navigation",
-        CONTRADICTED if below or behind else CONFIRMED,
+        by_unit({"": not (below or behind)}),
         f"To walk every cell in turn, deaf to warm and cold, always finds the goal and earns {listed(told)}: more than "
         f"every printed agent on {len(below)} of {len(GRIDS)} grids. With the right sensor the walk to the likeliest "
         f"cell is still behind it on {', '.join(behind) or 'none'}.",
@@ -142,18 +129,15 @@ def tuned_worth_beating(context: Context) -> Finding:
     ours = ask(context, tuned)
     once = {p: at_once_reward(p) for p in places}
     weaker = {u: [p for p in places if float(ours[p, u]["reward"]) < once[p] - SAME] for u in UNITS}
-    verdict, unit = by_unit({u: not ones for u, ones in weaker.items()})
     told = [
         f"{p} {signed(ours[p, u]['reward'])} for {signed(once[p])} in {u}" for u, ones in weaker.items() for p in ones
     ]
     return found(
-        "tuned-worth-beating",
-        verdict,
+        by_unit({u: not ones for u, ones in weaker.items()}),
         "At its tuned weight Planning+IG earns less than answering at once, untested, on "
         f"{listed(told) or 'no problem'}. Tuning looked at success alone, which tests buy at any price.",
         published=cell("testbed", "reward", agent="planning-ig").text,
         exact=listed(f"{p} ({u}) {signed(ours[p, u]['reward'])}" for p, u in tuned),
-        unit=unit,
     )
 
 
@@ -162,14 +146,13 @@ def pomcp_worth_beating(context: Context) -> Finding:
     cells = {str(one.row["problem"]): one for one in select("pomcp reward agent=pomcp")}
     ours = rows(context, {p: ("pomcp", {"problem": p, "agent": "pomcp"}) for p in cells})
     once = {p: at_once_reward(p) for p in cells}
-    below = [p for p, one in cells.items() if (one.value or 0.0) + one.rounding < once[p]]
-    clear = [p for p in below if _errors_below(once[p], ours[p].number("reward").sd or 0.0, cells[p].value or 0.0,
+    below = [p for p, one in cells.items() if one.number + one.rounding < once[p]]
+    clear = [p for p in below if _errors_below(once[p], ours[p].number("reward").sd or 0.0, cells[p].number,
                                                ours[p].line.episodes) > CLEAR]  # fmt: skip
     told = [f"{p} {one.text} for {signed(once[p])}" for p, one in cells.items()]
     correct = [f"{p} {with_error(one.number('reward'))} at {percent(one.mean('success'))}" for p, one in ours.items()]
     return found(
-        "pomcp-worth-beating",
-        CONTRADICTED if clear else CONFIRMED,
+        by_unit({"": not clear}),
         f"What POMCP is printed with, for what the best answer without any test earns exactly: {listed(told)}. It is "
         f"below on {', '.join(below) or 'none'}, beyond sampling error on {', '.join(clear) or 'none'}. Corrected, it "
         f"earns {listed(correct)}.",

@@ -5,31 +5,16 @@ from __future__ import annotations
 import math
 
 from rhoplan.belief.information import per_nat
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Lead,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    by_unit_more,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
 from rhoplan_paper.claims.weights import CLOSE, sweeps
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, simulate_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import Finding
+from rhoplan_paper.tables.asymmetry import exact_d
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
+from rhoplan_paper.words import listed, percent, points, signed
 
 CORE = (("tiger", 6), ("diagnosis", 3), ("bandit", 2))
 SEVERAL_TESTS = CORE[1:]
@@ -49,41 +34,33 @@ def tiger_parity(context: Context) -> Finding:
     results = ask(context, jobs)
     sweep, lead = sweeps(context, [("tiger", 6)])[0], leads(context, [("tiger", 6)])[0]
     alike = {u: same(lead.planning, lead.efe[u]) and same(lead.planning, results[f"planning-ig {u}"]) for u in UNITS}
-    verdict, unit = by_unit(alike)
     first = next((step["lower"] for step in sweep.steps if abs(step["reward"] - lead.planning["reward"]) > SAME), None)
     deep = [cell("tiger", "reward", agent=agent).text for agent in DEEP]
     until = f"any weight from 0 to {first:.1f} per nat" if first else "any weight"
     return found(
-        "tiger-parity",
-        verdict,
+        by_unit(alike),
         f"Planning, Planning+IG at 20 and EFE {'are one' if all(alike.values()) else 'are not one'} policy "
         f"({percent(lead.planning['success'], 2)}, {signed(lead.planning['reward'])} for Planning). The policy is "
         f"the same at {until}: no weight is needed, 0 does. Printed are {', '.join(deep)}.",
-        published=printed("tiger-success", *(f"tiger reward agent={agent}" for agent in DEEP)),
         exact=f"{percent(lead.planning['success'], 2)}, {signed(lead.planning['reward'], 3)} for each",
-        unit=unit,
         headline=(
             signed(lead.planning["reward"]),
             f"on Tiger, exactly, for Planning; tuned Planning+IG and EFE "
             f"{'are the same policy' if all(alike.values()) else 'are other policies'}. Printed are {', '.join(deep)}.",
         ),
-    )  # fmt: skip
+    )
 
 
 @claim("diagnosis-and-bandit-dominated")
 def diagnosis_and_bandit_dominated(context: Context) -> Finding:
     compared = leads(context, SEVERAL_TESTS)
-    verdict, unit = by_unit_more({u: [g for x in compared for g in (x.gap(u), x.gap(u, "success"))] for u in UNITS})
     elsewhere = leads(context, [("tileworld:n=6", 2), ("diagnosis:n=4", 2), ("diagnosis:n=16", 2)])
     return found(
-        "diagnosis-and-bandit-dominated",
-        verdict,
+        by_unit_more({u: [g for x in compared for g in (x.gap(u), x.gap(u, "success"))] for u in UNITS}),
         f"{_both(compared, 'bits')} in bits; {_both(compared, 'nats')} in nats. Elsewhere with several tests: "
         f"{_both(elsewhere, 'bits')} in bits; {_both(elsewhere, 'nats')} in nats.",
-        published=printed(*(f"{p}-lead {column}" for p, _ in SEVERAL_TESTS for column in ("success_gap", "reward"))),
         exact=_both(compared, "bits"),
-        unit=unit,
-    )  # fmt: skip
+    )
 
 
 @claim("bootstrap-apart")
@@ -103,7 +80,6 @@ def bootstrap_apart(context: Context) -> Finding:
         holds[unit] = all(between > 0 for between, _ in apart.values())
         gaps = [f"{name} {signed(gap, 3)} (overlap in {percent(p)} of runs)" for name, (gap, p) in apart.items()]
         told.append(f"{unit}: {', '.join(gaps)}")
-    verdict, unit = by_unit(holds)
     means = [
         f"{problem} {agent} {cell('main', 'reward', problem=problem, agent=agent).value:+.2f} and "
         f"{cell(f'bootstrap-{problem}', 'reward', agent=agent).value:+.2f}"
@@ -114,84 +90,67 @@ def bootstrap_apart(context: Context) -> Finding:
     ]
     sampled = {key: results[key]["columns"]["reward"] for key in drawn}
     return found(
-        "bootstrap-apart",
-        verdict,
+        by_unit(holds),
         f"Between the 95% intervals that {MAIN_EPISODES:,} episodes have around the exact means lies {listed(told)}. "
         f"Printed of as many episodes, in the main table and here: {', '.join(means) or 'the same means'}.",
-        published=printed("bootstrap-bandit reward", "bootstrap-diagnosis reward"),
         simulated=listed(
             f"{problem} {agent} {signed(c['mean'])} ± {TWO_SIDED * c['sd'] / math.sqrt(5 * per_seed):.2f}"
             for (problem, agent), c in sampled.items()
         ),
-        exact=listed(
-            f"{x.problem} efe {_interval(x.efe['bits'])} planning {_interval(x.planning)}" for x in compared
-        ),
-        unit=unit,
-    )  # fmt: skip
+        exact=listed(f"{x.problem} efe {_interval(x.efe['bits'])} planning {_interval(x.planning)}" for x in compared),
+    )
 
 
 @claim("reward-effects-negligible")
 def reward_effects_negligible(context: Context) -> Finding:
     compared = leads(context, CORE)
-    effects = {u: {x.problem: effect(x.planning, x.efe[u]) for x in compared} for u in UNITS}
-    verdict, unit = by_unit({u: all(abs(d) < NEGLIGIBLE for d in ds.values()) for u, ds in effects.items()})
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="reward") for x in compared} for u in UNITS}
     alike = [x.problem for x in compared if all(same(x.planning, x.efe[u]) for u in UNITS)]
     return found(
-        "reward-effects-negligible",
-        verdict,
+        by_unit({u: all(abs(d) < NEGLIGIBLE for d in ds.values()) for u, ds in effects.items()}),
         f"Exact d: {_effects(effects)}. The two are one policy, any d just noise, on {', '.join(alike) or 'none'}.",
-        published=printed(*(f"effect-sizes d metric=reward versus=planning problem={x.problem}" for x in compared)),
         exact=_effects(effects),
-        unit=unit,
     )
 
 
 @claim("success-effects-small")
 def success_effects_small(context: Context) -> Finding:
     compared = leads(context, SEVERAL_TESTS)
-    effects = {u: {x.problem: effect(x.planning, x.efe[u], "success") for x in compared} for u in UNITS}
-    verdict, unit = by_unit({u: all(NEGLIGIBLE <= d < MEDIUM_UP_TO for d in ds.values()) for u, ds in effects.items()})
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="success") for x in compared} for u in UNITS}
     # The standard error of a small d is about that of a difference of two means whose spread is 1.
     error = math.sqrt(2 / MAIN_EPISODES)
-    off = {x.problem: (cell("effect-sizes", "d", metric="success", problem=x.problem).value or 0.0) for x in compared}
+    off = {x.problem: (cell("effect-sizes", "d", metric="success", problem=x.problem).number) for x in compared}
     apart = ", ".join(f"{name} {abs(d - effects['bits'][name]) / error:.1f} SE" for name, d in off.items())
     return found(
-        "success-effects-small",
-        verdict,
+        by_unit({u: all(NEGLIGIBLE <= d < MEDIUM_UP_TO for d in ds.values()) for u, ds in effects.items()}),
         f"Exact d: {_effects(effects)}; small is from {NEGLIGIBLE} and medium up to {MEDIUM_UP_TO}. The printed values "
         f"are off by {apart} (bits).",
-        published=printed("success-effects"),
         exact=_effects(effects),
-        unit=unit,
     )
 
 
 @claim("tileworld-effect")
 def tileworld_effect(context: Context) -> Finding:
     compared = leads(context, [("tileworld:n=6", 2), ("tileworld:n=8", 2)])
-    effects = {u: {x.problem: effect(x.planning, x.efe[u]) for x in compared} for u in UNITS}
-    verdict, unit = by_unit({u: max(ds.values()) > HUGE for u, ds in effects.items()})
+    effects = {u: {x.problem: exact_d(x.efe[u], x.planning, metric="reward") for x in compared} for u in UNITS}
     return found(
-        "tileworld-effect",
-        verdict,
+        by_unit({u: max(ds.values()) > HUGE for u, ds in effects.items()}),
         f"Exact d of reward, EFE against Planning: {_effects(effects)}. The claim does not say on which grid; the "
         f"largest of all is {max(d for ds in effects.values() for d in ds.values()):.2f}.",
-        published=printed("larger-effects problem=tileworld"),
         exact=_effects(effects),
-        unit=unit,
     )
 
 
 @claim("reward-weight-near-one")
 def reward_weight_near_one(context: Context) -> Finding:
     swept = sweeps(context)
-    low, high = (one.value or 0.0 for one in select("success-weights"))
+    low, high = (one.number for one in select("success-weights"))
     near, inside = {}, {}
     for unit in UNITS:
         near[unit] = [s for s in swept if s.factor(unit) <= CLOSE]
         most = per_nat(high, unit)
         inside[unit] = [s for s in swept if s.best("success", most)[1] >= per_nat(low, unit)]
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "on every problem a weight near one earns most": {u: len(near[u]) == len(swept) for u in UNITS},
             f"on every problem a weight between {low:g} and {high:g} succeeds most": {
@@ -201,7 +160,6 @@ def reward_weight_near_one(context: Context) -> Finding:
     )
     rising = [s.problem for s in swept if s.top("success") > s.top("success", high) + SAME]
     return found(
-        "reward-weight-near-one",
         verdict,
         "The weights that earn most, per nat: "
         + listed(f"{s.problem} {_span(*s.best('reward'))}" for s in swept)
@@ -209,30 +167,10 @@ def reward_weight_near_one(context: Context) -> Finding:
         f"nats. Of the weights up to {high:g}, one between {low:g} and {high:g} has the most success on "
         f"{len(inside['bits'])} of {len(swept)} in bits, {len(inside['nats'])} in nats; but beyond {high:g} per nat "
         f"there is more on {', '.join(rising) or 'none'}.",
-        published=printed("alpha-eta best_weight"),
         exact=listed(
             f"{s.problem} reward {_span(*s.best('reward'))}, success {_span(*s.best('success', high))}" for s in swept
         ),
-        unit=unit,
-        parts=parts,
     )
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
-
-
-def effect(planning: Result, efe: Result, column: str = "reward") -> float:
-    """Cohen's d with the exact means and spreads; positive favours EFE. 0 where the scores are the same."""
-    difference = float(efe[column]) - float(planning[column])
-    if abs(difference) <= SAME:
-        return 0.0
-    return difference / math.sqrt((_variance(planning, column) + _variance(efe, column)) / 2)
-
-
-def _variance(score: Result, column: str) -> float:
-    if column == "success":
-        return float(score["success"]) * (1 - float(score["success"]))
-    return float(score[f"{column}_sd"]) ** 2
 
 
 def _between(lead: Lead, unit: str) -> tuple[float, float]:

@@ -5,28 +5,18 @@ from __future__ import annotations
 import math
 
 from rhoplan.belief.information import NATS_PER_BIT, per_nat
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, walkers
-from rhoplan_paper.claims.rows import CLEAR, apart, at_once
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.robust import misbelieved
+from rhoplan_paper.claims.rows import CLEAR, apart
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit
+from rhoplan_paper.words import listed, percent, signed
 
 MATCHES = 0.01
 """What part of Planning's reward EFE may lack and still match it."""
@@ -66,9 +56,6 @@ AT_DEPTH = {"bandit": 2, "tiger": 6, "testbed": 4, "diagnosis": 3}
 KNEE = (0.5, 1.0, 2.0)
 
 
-# -- where EFE helps --------------------------------------------------------------------------------------------------
-
-
 @claim("summary-matches-or-improves")
 def summary_matches_or_improves(context: Context) -> Finding:
     compared = leads(context, SUMMED_UP)
@@ -77,7 +64,7 @@ def summary_matches_or_improves(context: Context) -> Finding:
         for unit in UNITS
     }
     families = {table: [p for p, found_in in SUMMED_UP.items() if found_in == table] for table in SUMMED_UP.values()}
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             f"on {table.split('-')[0]}": {u: all((o.problem, o.horizon) not in places for o in worse[u]) for u in UNITS}
             for table, places in families.items()
@@ -87,21 +74,16 @@ def summary_matches_or_improves(context: Context) -> Finding:
     texts = [f"{one.problem} {signed(one.gap('bits'))} bits, {signed(one.gap('nats'))} nats" for one in compared]
     shown = {place: _printed_gap(table, place[0]) for place, table in SUMMED_UP.items()}
     return found(
-        "summary-matches-or-improves",
         verdict,
         f"EFE's reward minus Planning's: {listed(texts)}. Within {percent(MATCHES, 0)} of Planning's it counts as a "
         f"match; less than that on {', '.join(below) or 'nothing'}.",
         published=listed(f"{problem} {signed(gap)}" for (problem, _), gap in shown.items()),
         exact=listed(texts),
-        unit=unit,
-        parts=parts,
     )
 
 
 def _printed_gap(table: str, problem: str) -> float:
-    efe, planning = (cell(table, "reward", problem=problem, agent=agent).value for agent in ("efe", "planning"))
-    assert efe is not None
-    assert planning is not None
+    efe, planning = (cell(table, "reward", problem=problem, agent=agent).number for agent in ("efe", "planning"))
     return efe - planning
 
 
@@ -115,7 +97,7 @@ def two_conditions(context: Context) -> Finding:
         u: all(one.gap(u) <= 0 for one in alone) and all(gaps[p, u][0] <= 0 for p in SEVERAL_TESTS) for u in UNITS
     }
     stays = {u: all(gaps[p, u][-1] > 0 for p in SEVERAL_TESTS) for u in UNITS}
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "with several tests EFE leads at the paper's horizons": helps,
             "with a single test, or one step ahead, it does not": needed,
@@ -126,7 +108,6 @@ def two_conditions(context: Context) -> Finding:
     single = listed(f"{one.label} {signed(max(one.gap(u) for u in UNITS), 3)}" for one in alone)
     first = next(iter(SEVERAL_TESTS))
     return found(
-        "two-conditions",
         verdict,
         f"EFE's reward minus Planning's at H=1 to {DEEPEST}: {listed(told)}. At the paper's horizons EFE "
         f"{'leads' if all(helps.values()) else 'does not always lead'}; with one test ({single}) or at H=1 there is "
@@ -137,10 +118,7 @@ def two_conditions(context: Context) -> Finding:
             else "But a longer horizon does not keep the lead, it ends it: what EFE adds is what Planning lacks while "
             "it looks too few tests ahead."
         ),
-        published=printed("main reward agent=efe", "main reward agent=planning"),
         exact=listed(told[:: len(UNITS)]),
-        unit=unit,
-        parts=parts,
         headline=(
             f"{gaps[first, 'bits'][SEVERAL_TESTS[first] - 1]:+.2f}, then {abs(gaps[first, 'bits'][-1]):.2f}",
             f"EFE's lead over Planning on Diagnosis at the paper's horizon of {SEVERAL_TESTS[first]}, then at "
@@ -166,31 +144,22 @@ def when_to_use(context: Context) -> Finding:
         ]
         for u in UNITS
     }
-    verdict, unit = by_unit({u: len(richer[u]) == len(compared) and not behind[u] for u in UNITS})
     texts = [f"{one.problem} {signed(one.gap('bits'))} bits, {signed(one.gap('nats'))} nats" for one in compared]
     return found(
-        "when-to-use",
-        verdict,
+        by_unit({u: len(richer[u]) == len(compared) and not behind[u] for u in UNITS}),
         f"{len(compared)} settings of the paper meet every condition. There EFE earns more than Planning on "
         + listed(f"{len(richer[u])} in {u} ({', '.join(richer[u]) or 'none'})" for u in UNITS)
         + ", and less than Planning+IG with the paper's larger weight on "
         + listed(f"{len(behind[u])} in {u} ({', '.join(behind[u]) or 'none'})" for u in UNITS)
         + f". EFE's reward minus Planning's: {listed(texts)}.",
-        published=printed("use-asymmetry", "use-states states bound=low", "use-horizon"),
         exact=listed(texts),
-        unit=unit,
     )
 
 
 @claim("when-not-to-use")
 def when_not_to_use(context: Context) -> Finding:
-    jobs: dict[tuple[str, float, str], Job] = {}
-    for problem, horizon, believed in FAR_OFF:
-        model = f"{problem}:accuracy={believed:g}"
-        jobs[problem, believed, "planning"] = exact_job(model, "planning", horizon=horizon, world=problem)
-        jobs |= {(problem, believed, unit): one for unit, one in efe_jobs(model, horizon, world=problem).items()}
     ours, walked, symmetric = at_once(
-        lambda: ask(context, jobs), lambda: walkers(context), lambda: leads(context, [("testbed", 4)])[0]
+        lambda: misbelieved(context, FAR_OFF), lambda: walkers(context), lambda: leads(context, [("testbed", 4)])[0]
     )
     ahead = {n: apart(walked[n, "efe"].number("reward"), walked[n, "nav-myopic"].number("reward")) for n in GRIDS}
     better = [f"{n}x{n} ({far:.1f} SE)" for n, far in ahead.items() if far > CLEAR]
@@ -198,7 +167,7 @@ def when_not_to_use(context: Context) -> Finding:
         unit: max(float(ours[p, b, "planning"]["reward"]) - float(ours[p, b, unit]["reward"]) for p, _, b in FAR_OFF)
         for unit in UNITS
     }
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "not for symmetric stakes": {u: symmetric.gap(u) < 0 for u in UNITS},
             "not for navigation": not better,
@@ -210,21 +179,14 @@ def when_not_to_use(context: Context) -> Finding:
         f"{n}x{n} {signed(walked[n, 'efe'].mean('reward') - walked[n, 'nav-myopic'].mean('reward'))}" for n in GRIDS
     ]
     return found(
-        "when-not-to-use",
         verdict,
         f"Symmetric stakes: on Testbed EFE's reward is {signed(symmetric.gap('bits'), 3)} from Planning's in bits and "
         f"{signed(symmetric.gap('nats'), 3)} in nats. Navigation: with the right sensor EFE earns clearly more than "
         f"the agent that walks to the likeliest cell on {', '.join(better) or 'no grid'}. Models off by more than 0.15 "
         f"({models}): the information term costs at most {max(*harm.values(), 0.0):.3f}.",
-        published=printed("not-recommended"),
         simulated=f"Navigation, EFE minus the other: {listed(gaps)}",
         exact=f"Testbed {signed(symmetric.gap('bits'), 3)}; wrong models {max(*harm.values(), 0.0):.3f}",
-        unit=unit,
-        parts=parts,
     )
-
-
-# -- weights ----------------------------------------------------------------------------------------------------------
 
 
 @claim("depth-amplifies-weight")
@@ -237,40 +199,33 @@ def depth_amplifies_weight(context: Context) -> Finding:
         jobs["bandit", unit, "w=50"] = exact_job("bandit", "info-gain", weight=50, unit=unit)
     tests = {key: float(result["tests"]) for key, result in ask(context, jobs).items()}
     more = {(p, u): tests[p, u, "deep"] - tests[p, u, "w=100"] for p in AT_DEPTH for u in UNITS}
-    verdict, unit = by_unit({u: more["bandit", u] > SAME for u in UNITS})
     shown = cell("depth-amplifies", "tests", agent="info-gain")
-    nearest = min(("w=100", "w=50"), key=lambda name: abs(tests["bandit", "bits", name] - (shown.value or 0.0)))
+    nearest = min(("w=100", "w=50"), key=lambda name: abs(tests["bandit", "bits", name] - shown.number))
     elsewhere = listed(
         f"{p} {signed(more[p, 'bits'])} bits, {signed(more[p, 'nats'])} nats" for p in list(AT_DEPTH)[1:]
     )
     return found(
-        "depth-amplifies-weight",
-        verdict,
+        by_unit({u: more["bandit", u] > SAME for u in UNITS}),
         f"At w=100 on Bandit a second test ahead adds {signed(more['bandit', 'bits'])} tests in bits and "
         f"{signed(more['bandit', 'nats'])} in nats. The printed {shown.text} is nearest to Info Gain at {nearest} per "
         f"bit ({tests['bandit', 'bits', nearest]:.2f}). At w=100 elsewhere depth adds {elsewhere}.",
-        published=printed("depth-amplifies"),
         exact=listed(f"{u}: {tests['bandit', u, 'deep']:.2f} and {tests['bandit', u, 'w=100']:.2f}" for u in UNITS),
-        unit=unit,
     )
 
 
 @claim("bits-weight")
 def bits_weight(context: Context) -> Finding:
     problem, horizon = "diagnosis:n=8", 3
-    said = cell("weight-in-bits", "weight").value
-    assert said is not None
+    said = cell("weight-in-bits", "weight").number
     jobs = {w: exact_job(problem, "planning-ig", horizon=horizon, weight=w, unit="bits") for w in (said, NATS_PER_BIT)}
     jobs[1.0] = efe_jobs(problem, horizon)["nats"]
     tests = {weight: float(result["tests"]) for weight, result in ask(context, jobs).items()}
     return found(
-        "bits-weight",
-        CONFIRMED if math.isclose(per_nat(said, "bits"), 1.0, rel_tol=0.005) else CONTRADICTED,
+        by_unit({"": math.isclose(per_nat(said, "bits"), 1.0, rel_tol=0.005)}),
         f"A bit is {NATS_PER_BIT:.3f} nats, so 1 per nat is {NATS_PER_BIT:.3f} per bit, and {said:g} per bit is "
         f"{per_nat(said, 'bits'):.2f} per nat. On Diagnosis with 8 conditions, H={horizon}, EFE at 1 per nat takes "
         f"{tests[1.0]:.2f} tests, at {NATS_PER_BIT:.3f} per bit {tests[NATS_PER_BIT]:.2f}, at {said:g} per bit "
         f"{tests[said]:.2f}.",
-        published=printed("weight-in-bits"),
         exact=f"{NATS_PER_BIT:.3f}",
     )
 
@@ -294,22 +249,18 @@ def knee_is_broad(context: Context) -> Finding:
 
     wide = {u: [f"{p} ({percent(lost(p, u), 0)})" for p in places if lost(p, u) > ALIKE] for u in UNITS}
     units_differ = [p for p in places if abs(reward[p, "bits", 1.0] - reward[p, "nats", 1.0]) > SAME]
-    verdict, unit = by_unit({u: not wide[u] and not units_differ for u in UNITS})
     texts = [
         f"{p} {signed(reward[p, 'bits', 1.0])} per bit, {signed(reward[p, 'nats', 1.0])} per nat" for p in units_differ
     ]
     return found(
-        "knee-is-broad",
-        verdict,
+        by_unit({u: not wide[u] and not units_differ for u in UNITS}),
         f"Rewards at weights 1/2, 1 and 2 differ by more than {percent(ALIKE, 0)} of the best on "
         + listed(f"{', '.join(wide[u]) or 'nothing'} in {u}" for u in UNITS)
         + f". The unit changes the reward of weight 1 on {listed(texts) or 'no problem'}.",
-        published=printed("broad-knee"),
         exact=listed(
             f"{p} {u}: " + ", ".join(signed(reward[p, u, w]) for w in KNEE)
             for p in places
             for u in UNITS
             if lost(p, u) > ALIKE
         ),
-        unit=unit,
     )

@@ -1,33 +1,24 @@
 """The extensions of the equivalence: discounting, and Proposition 3 on factored problems.
 
-Couplings are worked out on the joint of all hidden factors (`measures_claims`).
+Couplings are worked out on the joint of all hidden factors (`measures.propositions`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Result,
-    ask,
-    by_unit,
-    efe_jobs,
-    found,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.robust import PRINTED_DISCOUNTS as DISCOUNTS
+from rhoplan_paper.claims.robust import discounted
 from rhoplan_paper.claims.theory import EQUAL, equivalent, recursions
 from rhoplan_paper.compare import FAR
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.jobs import job
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import by_unit
+from rhoplan_paper.words import listed, percent, printed, signed
 
-DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DISCOUNTED = ("tiger", "diagnosis", "bandit")
 DISCOUNT_EPISODES = 500
 
@@ -43,27 +34,15 @@ def discounting_keeps_equivalence(context: Context) -> Finding:
     results = ask(context, {(g, name): one for g in below for name, one in recursions(context, discount=g).items()})
     holds, told = equivalent(results.values())
     return found(
-        "discounting-keeps-equivalence",
-        CONFIRMED if holds else CONTRADICTED,
+        by_unit({"nats": holds}),
         f"The recursion of proposition 1 with discounts {', '.join(map(str, below))} on what follows: {told}.",
         exact=told,
-        unit="nats",
     )
-
-
-def _discounted(context: Context) -> Mapping[tuple[str, float, str], Result]:
-    jobs = {
-        (problem, discount, unit): one
-        for problem in DISCOUNTED
-        for discount in DISCOUNTS
-        for unit, one in efe_jobs(problem, discount=discount).items()
-    }
-    return ask(context, jobs)
 
 
 @claim("discounting-explores-more")
 def discounting_explores_more(context: Context) -> Finding:
-    results = _discounted(context)
+    results = discounted(context, DISCOUNTED, DISCOUNTS)
 
     def still_testing(problem: str, discount: float, unit: str) -> list[float]:
         """Probability of more than 0, 1, 2, 3 tests: whether it tests more at first."""
@@ -78,11 +57,9 @@ def discounting_explores_more(context: Context) -> Finding:
                 differences = [with_discount - without for with_discount, without in pairs]
                 more[unit] += max(differences) > EQUAL
                 fewer[unit] += min(differences) < -EQUAL
-    verdict, unit = by_unit({u: more[u] > 0 and fewer[u] == 0 for u in UNITS})
     cases = len(DISCOUNTED) * (len(DISCOUNTS) - 1)
     return found(
-        "discounting-explores-more",
-        verdict,
+        by_unit({u: more[u] > 0 and fewer[u] == 0 for u in UNITS}),
         f"Chance that EFE makes more than 0, 1, 2, 3 tests, with a discount against without, in {cases} cases: "
         + listed(f"in {u} higher in {more[u]}, lower in {fewer[u]}, else the same" for u in UNITS)
         + ".",
@@ -92,13 +69,12 @@ def discounting_explores_more(context: Context) -> Finding:
             for problem in DISCOUNTED
             for u in UNITS
         ),
-        unit=unit,
     )
 
 
 @claim("discounting-harmless")
 def discounting_harmless(context: Context) -> Finding:
-    results = _discounted(context)
+    results = discounted(context, DISCOUNTED, DISCOUNTS)
     harmed: dict[str, list[str]] = {unit: [] for unit in UNITS}
     for problem in DISCOUNTED:
         for unit in UNITS:
@@ -112,24 +88,17 @@ def discounting_harmless(context: Context) -> Finding:
                         f"{problem} at {discount:g} ({percent(less['success'])} for {percent(full['success'])}, "
                         f"{signed(less['reward'])} for {signed(full['reward'])})"
                     )
-    verdict, unit = by_unit({u: not ones for u, ones in harmed.items()})
     return found(
-        "discounting-harmless",
-        verdict,
+        by_unit({u: not ones for u, ones in harmed.items()}),
         f"Success falls by more than {FAR:.1f} SE of {DISCOUNT_EPISODES} episodes "
         + listed(f"in {u} on {', '.join(ones) or 'none'}" for u, ones in harmed.items())
         + ".",
-        published=printed("discount success agent=efe discount=0.9", "discount success agent=efe discount=1"),
         exact=listed(
             f"{problem} ({u}) " + ", ".join(percent(results[problem, g, u]["success"]) for g in DISCOUNTS)
             for problem in DISCOUNTED
             for u in UNITS
         ),
-        unit=unit,
     )
-
-
-# -- Proposition 3 ----------------------------------------------------------------------------------------------------
 
 
 @claim("proposition-3")
@@ -140,14 +109,12 @@ def proposition_3(context: Context) -> Finding:
     tests, moves = (sum(r[name] for r in results.values()) for name in ("tests", "moves"))
     still = [problem for problem, result in results.items() if not result["moves"]]
     return found(
-        "proposition-3",
-        CONFIRMED if max(coupling, gap, moving) <= EQUAL else CONTRADICTED,
+        by_unit({"nats": max(coupling, gap, moving) <= EQUAL}),
         f"On {len(results)} factored problems, at random beliefs, on the joint of all hidden factors: the coupling of "
         f"{tests} tests and {moves} moves is at most {coupling:.1e} nats, a test's epistemic value is its own factor's "
         f"information within {gap:.1e}, a move's is at most {moving:.1e}. "
         f"Every move is a test on {', '.join(still) or 'none'}.",
         exact=f"coupling {coupling:.1e}, information apart {gap:.1e}, of moves {moving:.1e}",
-        unit="nats",
     )
 
 
@@ -157,12 +124,10 @@ def destructive_tests_excluded(context: Context) -> Finding:
     first, differing = results[0], [result["decisions"] for result in results]
     fails = first["coupling"] > EQUAL and first["term_gap"] > EQUAL
     return found(
-        "destructive-tests-excluded",
-        CONFIRMED if fails and any(differing) else CONTRADICTED,
+        by_unit({"nats": fails and any(differing)}),
         f"Drilling, which may crack what it probes, has a coupling of {first['coupling']:.3f} nats at the prior "
         f"(tapping: {first['harmless']:.1e}). EFE's epistemic value and what the outcome alone tells differ by up to "
         f"{first['term_gap']:.3f} nats, and the decisions at {', '.join(map(str, differing))} of {first['beliefs']} "
         "beliefs at horizons 1, 2, 3.",
         exact=f"coupling {first['coupling']:.3f} nats; {max(differing)} of {first['beliefs']} decisions differ",
-        unit="nats",
     )

@@ -5,28 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
-from rhoplan_paper.claims.rows import CLEAR, Ours, apart, at_once, rows, with_error
-from rhoplan_paper.context import Context, score_job, simulate_job
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.rows import CLEAR, Ours, apart, rows, with_error
+from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding
+from rhoplan_paper.study import CONTRADICTED, UNCHECKED, Finding, Verdict
 from rhoplan_paper.tables.rows import number
+from rhoplan_paper.verdicts import by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, signed
 
 LARGEST = "rocksample:n=11,k=11"
 APPENDIX = ("rocksample:n=5,k=3,layout=appendix", "rocksample:n=7,k=4,layout=appendix")
@@ -38,20 +27,17 @@ PRINTED_CAP = 200
 """Steps after which the published Navigation runs gave up, whatever the caption says."""
 
 
-# -- RockSample -------------------------------------------------------------------------------------------------------
-
-
 @claim("rocksample-greedy-row")
 def rocksample_greedy_row(context: Context) -> Finding:
     problems = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
-    sample, leave = (_value("rocksample-setting", "correct", action=name) for name in ("sample", "exit"))
-    cost = -_value("rocksample-setting", "cost")
+    sample, leave = (cell("rocksample-setting", "correct", action=name).number for name in ("sample", "exit"))
+    cost = -cell("rocksample-setting", "cost").number
     least = ask(context, {problem: job("shortest_walk", problem=problem) for problem in problems})
     impossible, told = [], []
     for problem in problems:
         good, bad, reward = (cell("rocksample", n, problem=problem, agent="greedy") for n in ("good", "bad", "reward"))
-        sampled = (good.value or 0.0) + (bad.value or 0.0)
-        net = sample * ((good.value or 0.0) - (bad.value or 0.0)) + leave - (reward.value or 0.0)
+        sampled = good.number + bad.number
+        net = sample * (good.number - bad.number) + leave - reward.number
         rounding = (sample * (good.rounding + bad.rounding) + reward.rounding) / cost
         rocks, moves = least[problem]["rocks"], least[problem]["moves"]
         needed = moves + rocks + 1
@@ -63,20 +49,13 @@ def rocksample_greedy_row(context: Context) -> Finding:
         for name in ("good", "bad", "reward")
     ]
     return found(
-        "rocksample-greedy-row",
-        CONTRADICTED if impossible else CONFIRMED,
+        by_unit({"": not impossible}),
         f"A good rock pays {sample:g}, a bad one takes as much, leaving pays {leave:g}, a step costs {cost:g}: so each "
         "row implies its steps. Who samples every rock needs the shortest walk, a step per rock and the exit. Implied "
         f"and needed: {listed(told)}. Rows that cannot be: {', '.join(impossible) or 'none'}.",
         published="RS[7,8] Greedy: good {}, bad {}, reward {}".format(*row),
         exact=listed(told[2:3]),
     )
-
-
-def _value(where: str, column: str, **row: str) -> float:
-    value = cell(where, column, **row).value
-    assert value is not None
-    return value
 
 
 @claim("rocksample-11-11-tie")
@@ -89,7 +68,7 @@ def rocksample_11_11_tie(context: Context) -> Finding:
     )
     tie = {unit: same(compared[0].planning, compared[0].efe[unit]) for unit in UNITS}
     gaps = {unit: [lead.gap(unit) for lead in compared] for unit in UNITS}
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "EFE and Planning come out equal": tie,
             "because the search is too shallow: a deeper one brings a lead": {u: max(gaps[u][1:]) > 0 for u in UNITS},
@@ -98,16 +77,12 @@ def rocksample_11_11_tie(context: Context) -> Finding:
     deeper_leads = any(max(gaps[u][1:]) > 0 for u in UNITS)
     told = [f"{u}: " + ", ".join(f"H={d} {signed(g, 3)}" for d, g in zip(depths, gaps[u], strict=True)) for u in UNITS]
     return found(
-        "rocksample-11-11-tie",
         verdict,
         f"At depth 2 the scores are {'one and the same' if all(tie.values()) else 'not the same'}. EFE's reward minus "
         f"Planning's by depth, {listed(told)}: a deeper search brings {'a' if deeper_leads else 'no'} lead. How "
         "situations are valued where the search stops matters more: one step ahead of a better estimate Planning "
         f"earns {signed(better['planning']['reward'])} and EFE {signed(better['efe']['reward'])} here.",
-        published=printed("rocksample-11-11 reward agent=efe", "rocksample-11-11 reward agent=planning"),
         exact=f"both {signed(compared[0].planning['reward'])} at H=2; EFE ahead by {listed(told[:1])}",
-        unit=unit,
-        parts=parts,
         headline=(
             f"{signed(better['planning']['reward'])} for {signed(compared[0].efe['nats']['reward'])}",
             "on RockSample[11,11]: Planning with a leaf that sees all errands left, and EFE with the published leaf. "
@@ -131,8 +106,7 @@ def depth_3_intractable(context: Context) -> Finding:
             f"depth 3 is computed exactly, over all its episodes."
         )
     return found(
-        "depth-3-intractable",
-        CONTRADICTED if done else CONFIRMED,
+        by_unit({"": not done}),
         reason,
         published=f"depth {cell('rocksample-11-11-depth', 'horizon', tractable='no').text} cannot be done",
         exact=f"EFE at H=3 earns {signed(score['reward'])}" if done else "",
@@ -152,19 +126,15 @@ def rule_beats_greedy(context: Context) -> Finding:
         unit: all(2 * bad[p, unit] < bad[p, "greedy"] and reward[p, unit] > reward[p, "greedy"] for p in APPENDIX)
         for unit in UNITS
     }
-    verdict, unit = by_unit(holds)
     texts = [
         f"{_size(p)} {bad[p, 'nats']:.2f} bad rocks and {signed(reward[p, 'nats'])}, Greedy {bad[p, 'greedy']:.2f} and "
         f"{signed(reward[p, 'greedy'])}"
         for p in APPENDIX
     ]
     return found(
-        "rule-beats-greedy",
-        verdict,
+        by_unit(holds),
         f"The rule that checks first, with w per nat: {listed(texts)}. Far fewer is taken as less than half.",
-        published=printed("extended-rule bad", "extended-greedy-bad"),
         exact=listed(texts),
-        unit=unit,
     )
 
 
@@ -180,28 +150,21 @@ def rule_weight_one(context: Context) -> Finding:
         and all(reward[large, unit, 1.0] > reward[large, unit, w] for w in weights[1:])
         for unit in UNITS
     }
-    verdict, unit = by_unit(holds)
     texts = [
         f"{_size(p)} in {u}: " + ", ".join(f"w={w:g} {signed(reward[p, u, w])}" for w in weights)
         for p in APPENDIX
         for u in UNITS
     ]
     return found(
-        "rule-weight-one",
-        verdict,
+        by_unit(holds),
         f"Exact rewards of the rule, {listed(texts)}. It walks and checks by a weighted score and does not plan, so "
         "this says nothing of the EFE agent.",
-        published=printed("extended-weights-5-3", "extended-weights-7-4"),
         exact=listed(texts),
-        unit=unit,
     )
 
 
 def _size(problem: str) -> str:
     return problem.partition(",layout")[0]
-
-
-# -- Structural Inspection --------------------------------------------------------------------------------------------
 
 
 @claim("inspection-best-trade-off")
@@ -222,14 +185,11 @@ def inspection_best_trade_off(context: Context) -> Finding:
     ]
     small = INSPECTIONS[0]
     return found(
-        "inspection-best-trade-off",
-        CONTRADICTED if better else UNCHECKED,
+        Verdict(CONTRADICTED if better else UNCHECKED, "nats"),
         f"The paper does not say how reward and accuracy are weighed; but whoever has as much of both is ahead of EFE "
         f"whatever the weights: {', '.join(better) or 'nobody'}. More reward have {', '.join(richer) or 'none'}. "
         f"{listed(texts)}.",
-        published=printed("inspection reward agent=efe", "inspection reward agent=planning-ig"),
         exact=listed(texts),
-        unit="nats",
         headline=(
             f"{signed(reward[small, 'efe'])}, best {signed(best[small]['optimum'][0])}",
             f"for EFE on Inspection with 8 components and for the exact optimum; Planning earns "
@@ -248,21 +208,15 @@ def inspection_16_parity(context: Context) -> Finding:
     spread = math.hypot(*(one.simulated("reward").sd or 0.0 for one in ours.values()))
     error = spread / math.sqrt(efe.line.episodes)
     return found(
-        "inspection-16-parity",
-        CONFIRMED if gain > 0 and abs(gap) < 2 * error else CONTRADICTED,
+        by_unit({"nats": gain > 0 and abs(gap) < 2 * error}),
         f"Exactly, EFE is {points(gain)} more accurate and earns {signed(gap)} compared with Planning. That is "
         f"{abs(gap) / error:.2f} standard errors of the paper's {efe.line.episodes:,} episodes, which cannot show it. "
         f"EFE spends {efe.mean('tests'):.1f} tests instead of {planning.mean('tests'):.1f}.",
-        published=printed("inspection-16 accuracy", "inspection-16 reward"),
         simulated=listed(f"{name} {with_error(one.simulated('reward'))}" for name, one in ours.items()),
         exact=listed(
             f"{name} {signed(one.mean('reward'))}, {percent(one.mean('accuracy'))}" for name, one in ours.items()
         ),
-        unit="nats",
     )
-
-
-# -- Navigation -------------------------------------------------------------------------------------------------------
 
 
 def walkers(context: Context) -> dict[tuple[int, str], Ours]:
@@ -301,15 +255,12 @@ def navigation_myopic_best(context: Context) -> Finding:
     capped = {key: number(result, "reward", _grid(key[0])) for key, result in longer.items()}
     allowed = listed(f"{n}x{n} {a} {with_error(value)}" for (n, a), value in capped.items() if value)
     return found(
-        "navigation-myopic-best",
-        CONTRADICTED if beaten else CONFIRMED,
+        by_unit({"nats": not beaten}),
         f"With the sensor of the cell that is entered all agents do far better than printed. "
         f"{'Beaten in reward on ' + ', '.join(beaten) if beaten else 'It is not beaten in reward'}; it finds the goal "
         f"{'at least as often as the others everywhere' if finds else 'less often than another'}. "
         f"With {PRINTED_CAP} steps, as the published runs had, instead of the caption's 3n²: {allowed}.",
-        published=printed("navigation reward agent=nav-myopic", "navigation reward agent=efe"),
         simulated=listed(texts),
-        unit="nats",
     )
 
 
@@ -321,16 +272,14 @@ def navigation_efe_competitive(context: Context) -> Finding:
     far = {name: apart(efe.number(name), one_step.number(name)) for name in ("reward", "success")}
     worse = min(far.values()) < -CLEAR
     return found(
-        "navigation-efe-competitive",
-        CONTRADICTED if worse else CONFIRMED,
+        by_unit({"nats": not worse}),
         f"On {size}x{size} EFE lies {far['reward']:+.1f} SE from one-step information gain in reward and "
         f"{far['success']:+.1f} SE in success; {CLEAR:g} SE would be a clear difference.",
-        published=printed(f"navigation reward problem={_grid(size)} agent=efe",
-                          f"navigation reward problem={_grid(size)} agent=info-gain"),
-        simulated=listed(f"{name} {with_error(one.number('reward'))} at {percent(one.mean('success'))}"
-                         for name, one in (("efe", efe), ("info-gain", one_step))),
-        unit="nats",
-    )  # fmt: skip
+        simulated=listed(
+            f"{name} {with_error(one.number('reward'))} at {percent(one.mean('success'))}"
+            for name, one in (("efe", efe), ("info-gain", one_step))
+        ),
+    )
 
 
 def _errors(far: float) -> str:

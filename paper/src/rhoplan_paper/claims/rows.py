@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, Pending
+from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Row, published
-from rhoplan_paper.tables.rows import Line, number, plan_row
+from rhoplan_paper.tables.rows import Line, measured, plan_row
 
 Key = TypeVar("Key")
 
@@ -29,20 +29,14 @@ class Ours:
     def number(self, column: str, unit: str = "nats") -> Number:
         """Mean, spread and error of a printed column, with the weight in `unit` where the row has one."""
         chosen = self.line.exact.get(unit) or self.line.exact.get("nats") or self.line.simulated
-        value = number(self.results[chosen], column, self.line.problem)
-        if value is None:
-            raise LookupError(f"{chosen} has no column '{column}'")
-        return value
+        return measured(self.results[chosen], column, self.line.problem)
 
     def mean(self, column: str, unit: str = "nats") -> float:
         return self.number(column, unit).mean
 
     def simulated(self, column: str) -> Number:
         """The number from episodes; only where `rows` was asked for them."""
-        value = number(self.results[self.line.simulated], column, self.line.problem)
-        if value is None:
-            raise LookupError(f"{self.line.simulated} has no column '{column}'")
-        return value
+        return measured(self.results[self.line.simulated], column, self.line.problem)
 
 
 def rows(
@@ -59,20 +53,6 @@ def rows(
             jobs[line.simulated] = None
     results = dict(zip(jobs, context.results(jobs), strict=True))
     return {key: Ours(line, results) for key, line in lines.items()}
-
-
-def at_once(*askers: Callable[[], Any]) -> tuple[Any, ...]:
-    """What each of `askers` gives; Pending with the jobs that all of them miss together."""
-    given: list[Any] = []
-    missing: list[Job] = []
-    for one in askers:
-        try:
-            given.append(one())
-        except Pending as pending:
-            missing += pending.jobs
-    if missing:
-        raise Pending(dict.fromkeys(missing))
-    return tuple(given)
 
 
 def apart(one: Number, other: Number) -> float:

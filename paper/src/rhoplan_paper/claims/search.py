@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    found,
-    listed,
-    percent,
-    points,
-    printed,
-    signed,
-)
-from rhoplan_paper.claims.rows import CLEAR, apart, at_once, rows, with_error
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.rows import CLEAR, apart, rows, with_error
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, search_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding
-from rhoplan_paper.tables.rows import number
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Verdict
+from rhoplan_paper.tables.rows import measured
+from rhoplan_paper.verdicts import by_parts, by_unit
+from rhoplan_paper.words import listed, percent, points, signed
 
 COUNTED = ("diagnosis", "tileworld:n=6")
 COUNTED_DEPTH = 5
@@ -52,9 +40,6 @@ SMALL_RISE = 0.02
 TWO_STATES = ("tiger", "testbed")
 
 
-# -- exact search -----------------------------------------------------------------------------------------------------
-
-
 @claim("search-cost")
 def search_cost(context: Context) -> Finding:
     ours = ask(context, {problem: job("look_ahead", problem=problem, horizon=COUNTED_DEPTH) for problem in COUNTED})
@@ -67,8 +52,7 @@ def search_cost(context: Context) -> Finding:
             short.append(problem)
         texts.append(f"{problem} {said:,} by the formula, {counted:,} counted, {different:,} different beliefs")
     return found(
-        "search-cost",
-        CONTRADICTED if short else CONFIRMED,
+        by_unit({"": not short}),
         f"Each of the H tests can be any of the K, so a tree has (K |O|)^H leaves, not K |O|^H. At H={COUNTED_DEPTH}: "
         f"{listed(texts)}. The formula is too low on {', '.join(short) or 'none'}; a search that works out each belief "
         "once meets only the different ones, so horizons of 2 to 3 are no limit.",
@@ -77,92 +61,57 @@ def search_cost(context: Context) -> Finding:
     )
 
 
-# -- sampled search ---------------------------------------------------------------------------------------------------
-
-
-def _search(
-    context: Context,
-    problem: str,
-    planner: str,
-    simulations: int,
-    horizon: int,
-    unit: str = "nats",
-    episodes: int = EPISODES,
-) -> Job:
-    """Episodes with a search that samples, by the settings of the studies of these searches."""
-    agent, weight = ("efe", 1.0) if planner == "mcts" else ("planning", None)
-    return simulate_job(
-        problem, agent, episodes=context.episodes(episodes), planner=planner, simulations=simulations, horizon=horizon,
-        weight=weight, unit=unit,
-    )  # fmt: skip
-
-
-def _column(result: Mapping[str, Any], column: str, problem: str) -> Number:
-    value = number(result, column, problem)
-    assert value is not None
-    return value
-
-
 @claim("mcts-beats-pomcp")
 def mcts_beats_pomcp(context: Context) -> Finding:
+    per_seed = context.episodes(EPISODES)
     jobs: dict[tuple[str, str], Job] = {}
     for problem, (horizon, simulations) in SEARCHES.items():
-        jobs[problem, "pomcp"] = _search(context, problem, "pomcp", simulations, horizon)
+        jobs[problem, "pomcp"] = search_job(problem, "pomcp", simulations, horizon, "nats", per_seed)
         for unit in UNITS:
-            jobs[problem, unit] = _search(context, problem, "mcts", simulations, horizon, unit)
+            jobs[problem, unit] = search_job(problem, "mcts", simulations, horizon, unit, per_seed)
     results = ask(context, jobs)
-    success = {(p, who): _column(result, "success", p) for (p, who), result in results.items()}
+    success = {(p, who): measured(result, "success", p) for (p, who), result in results.items()}
     errors = {(p, u): apart(success[p, u], success[p, "pomcp"]) for p in SEARCHES for u in UNITS}
-    verdict, unit = by_unit({u: all(errors[p, u] > CLEAR for p in SEARCHES) for u in UNITS})
     texts = [
         f"{p} ({simulations} simulations, H={horizon}): {percent(success[p, 'bits'].mean)} in bits, "
         f"{percent(success[p, 'nats'].mean)} in nats, POMCP {percent(success[p, 'pomcp'].mean)}"
         for p, (horizon, simulations) in SEARCHES.items()
     ]  # fmt: skip
     return found(
-        "mcts-beats-pomcp",
-        verdict,
+        by_unit({u: all(errors[p, u] > CLEAR for p in SEARCHES) for u in UNITS}),
         f"Ahead in success by {listed(f'{p} {min(errors[p, u] for u in UNITS):.1f} SE' for p in SEARCHES)}, with a "
         "POMCP that subtracts costs and starts its rollouts from the evidence. It knows sampled states only, where the "
         "other knows exact beliefs and values of commits: the budgets are the same, what is known is not.",
-        published=printed("mcts-tiger success", "mcts-diagnosis success", "mcts-tileworld success"),
         simulated=listed(texts),
-        unit=unit,
     )
 
 
 @claim("mcts-beats-exact")
 def mcts_beats_exact(context: Context) -> Finding:
-    horizon, simulations = SEARCHES[GRID]
-    jobs: dict[str, Job] = {u: _search(context, GRID, "mcts", simulations, horizon, u) for u in UNITS}
-    jobs["enough"] = _search(context, GRID, "mcts", ENOUGH, horizon, "bits")
+    (horizon, simulations), per_seed = SEARCHES[GRID], context.episodes(EPISODES)
+    jobs: dict[str, Job] = {u: search_job(GRID, "mcts", simulations, horizon, u, per_seed) for u in UNITS}
+    jobs["enough"] = search_job(GRID, "mcts", ENOUGH, horizon, "bits", per_seed)
     sampled, exact = at_once(lambda: ask(context, jobs), lambda: ask(context, efe_jobs(GRID, horizon)))
-    success = {name: _column(result, "success", GRID) for name, result in sampled.items()}
+    success = {name: measured(result, "success", GRID) for name, result in sampled.items()}
     errors = {u: apart(success[u], Number(exact[u]["success"], None)) for u in UNITS}
     if all(abs(far) <= CLEAR for far in errors.values()):
-        verdict, unit = NO_DIFFERENCE, "either"
+        verdict = Verdict(NO_DIFFERENCE, "either")
     else:
-        verdict, unit = by_unit({u: far > CLEAR for u, far in errors.items()})
-    texts = [f"{u}: {_share(success[u])}, reward {with_error(_column(sampled[u], 'reward', GRID))}" for u in UNITS]
+        verdict = by_unit({u: far > CLEAR for u, far in errors.items()})
+    texts = [f"{u}: {_share(success[u])}, reward {with_error(measured(sampled[u], 'reward', GRID))}" for u in UNITS]
     return found(
-        "mcts-beats-exact",
         verdict,
         f"With {simulations} simulations and the horizon of the exact agent, H={horizon}, the sampled search is "
         + listed(f"{errors[u]:+.1f} SE in success from the exact one in {u}" for u in UNITS)
         + f". With {ENOUGH} it comes to {_share(success['enough'])} in bits: it approaches the exact search of its "
         "horizon and has nothing to beat it with. The paper does not say how deep it looked on the grid.",
-        published=printed("mcts-tileworld success agent=mcts", "mcts-tileworld success agent=efe"),
         simulated=listed(texts),
         exact=listed(f"{u}: {percent(exact[u]['success'])}, reward {signed(exact[u]['reward'])}" for u in UNITS),
-        unit=unit,
     )
 
 
 def _share(value: Number) -> str:
     return f"{percent(value.mean)} ± {100 * value.se:.1f}"
-
-
-# -- POMCP ------------------------------------------------------------------------------------------------------------
 
 
 @claim("pomcp-underperforms")
@@ -182,7 +131,7 @@ def pomcp_underperforms(context: Context) -> Finding:
                 if (far <= 0) if (problem, column) == ABOVE else (far >= 0):
                     wrong[unit].append(f"{problem} {column} {far:+.1f} SE")
     exception = " ".join(ABOVE)
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "POMCP is below both elsewhere": {u: all(w.startswith(exception) for w in wrong[u]) for u in UNITS},
             f"it is above both in {ABOVE[0]}'s {ABOVE[1]}": {
@@ -196,34 +145,31 @@ def pomcp_underperforms(context: Context) -> Finding:
         for p in POMCP_PROBLEMS
     ]
     return found(
-        "pomcp-underperforms",
         verdict,
         f"POMCP as described, with costs subtracted and rollouts that start from the evidence: {listed(texts)}. Not on "
         f"the side that is claimed: {listed(names) or 'nothing'}. On Bandit EFE succeeds in "
         f"{percent(ours['bandit', 'efe'].mean('success', 'bits'))}, Planning in "
         f"{percent(ours['bandit', 'planning'].mean('success'))}.",
-        published=printed("pomcp success agent=pomcp", "pomcp reward agent=pomcp"),
         simulated=listed(texts),
         exact=listed(
             f"{p} EFE {percent(ours[p, 'efe'].mean('success', 'bits'))}, "
             f"{signed(ours[p, 'efe'].mean('reward', 'bits'))}"
             for p in POMCP_PROBLEMS
         ),
-        unit=unit,
-        parts=parts,
     )
 
 
 @claim("pomcp-budget-no-help")
 def pomcp_budget_no_help(context: Context) -> Finding:
+    per_seed = context.episodes(POMCP_EPISODES)
     sampled_jobs = {
-        (problem, budget): _search(context, problem, "pomcp", budget, horizon, episodes=POMCP_EPISODES)
+        (problem, budget): search_job(problem, "pomcp", budget, horizon, "nats", per_seed)
         for problem, horizon in TRIED_LONGER.items()
         for budget in BUDGETS
     }
     exact_jobs = {problem: efe_jobs(problem, horizon)["bits"] for problem, horizon in TRIED_LONGER.items()}
     sampled, exact = at_once(lambda: ask(context, sampled_jobs), lambda: ask(context, exact_jobs))
-    success = {key: _column(result, "success", key[0]) for key, result in sampled.items()}
+    success = {key: measured(result, "success", key[0]) for key, result in sampled.items()}
     rises, texts = {}, []
     for problem in TRIED_LONGER:
         before, after = (success[problem, budget] for budget in BUDGETS)
@@ -235,37 +181,31 @@ def pomcp_budget_no_help(context: Context) -> Finding:
     efe = [f"{p} {percent(one['success'])}" for p, one in exact.items()]
     helped = [p for p, rise in rises.items() if rise.mean > CLEAR * rise.se]
     ruled_out = all(rise.mean + 2 * rise.se < SMALL_RISE for rise in rises.values())
-    verdict = CONTRADICTED if helped else CONFIRMED if ruled_out else UNCHECKED
+    word = CONTRADICTED if helped else CONFIRMED if ruled_out else UNCHECKED
     follows = {
         CONTRADICTED: f"They do help on {', '.join(helped)}.",
         CONFIRMED: f"A rise of {points(SMALL_RISE, 0)} is ruled out.",
         UNCHECKED: f"Too few episodes to show a rise or rule out one of {points(SMALL_RISE, 0)}; a full run has more.",
     }
     return found(
-        "pomcp-budget-no-help",
-        verdict,
-        f"Success with {BUDGETS[1]:,} simulations instead of {BUDGETS[0]:,}: {listed(texts)}. {follows[verdict]} EFE's "
+        Verdict(word),
+        f"Success with {BUDGETS[1]:,} simulations instead of {BUDGETS[0]:,}: {listed(texts)}. {follows[word]} EFE's "
         f"exact success is {listed(efe)}.",
-        published=printed("pomcp-compute-diagnosis success", "pomcp-compute-tiger success"),
         simulated=listed(texts),
     )
-
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 
 @claim("pymdp-agrees")
 def pymdp_agrees(context: Context) -> Finding:
     ours = ask(context, {p: job("with_pymdp", problem=p) for p in TWO_STATES})
     if any(one["missing"] for one in ours.values()):
-        return found("pymdp-agrees", UNCHECKED, "pymdp is not installed here; rhoplan[validation] brings it.")
+        return found(Verdict(UNCHECKED), "pymdp is not installed here; rhoplan[validation] brings it.")
     agree = all(one["agree"]["faint"] == one["beliefs"] for one in ours.values())
     gap = max(one["information_gap"] for one in ours.values())
     told = [f"{p} {one['agree']['faint']} of {one['beliefs']}" for p, one in ours.items()]
     shown = [f"{p} {one['agree']['told']} of {one['beliefs']}" for p, one in ours.items()]
     return found(
-        "pymdp-agrees",
-        CONFIRMED if agree and gap < 1e-6 else CONTRADICTED,
+        by_unit({"": agree and gap < 1e-6}),
         f"Observe or commit, one step ahead, agree at {listed(told)} beliefs; gains differ by at most {gap:.0e} nats, "
         "so they are equal, not only alike. This holds where a commit tells nothing. pymdp counts a payoff that is "
         f"seen as information (up to the whole entropy), and then the agreement is {listed(shown)}; the paper does not "

@@ -1,36 +1,26 @@
 """Propositions 1 and 2, and what is said to follow from them.
 
 They are computed, not quoted: free energy by a recursion of its own, thresholds by bisection of decisions
-(`measures_claims`).
+(`measures.propositions`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from rhoplan.belief.information import NATS_PER_BIT
-from rhoplan_paper.claims.checking import (
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
 from rhoplan_paper.claims.weights import sweeps
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
+from rhoplan_paper.tables.asymmetry import formula
+from rhoplan_paper.verdicts import by_parts, by_unit
+from rhoplan_paper.words import listed, percent, signed
 
 EQUAL = 1e-9
 """Values of the two recursions that differ by less, relative to the rewards, are equal."""
@@ -48,20 +38,6 @@ ASYMMETRIC = (
     ("tiger", 2), ("tiger", 4), ("tiger", 6), ("diagnosis", 2), ("diagnosis", 3), ("tileworld:n=6", 2),
 )  # fmt: skip
 """Problems of the table with an asymmetry of five or more, at horizons beyond one."""
-
-
-def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, float]:
-    """Asymmetry, informativeness (per nat) and threshold as Proposition 2 has them."""
-    post = -(accuracy * math.log(accuracy) + (1 - accuracy) * math.log(1 - accuracy))
-    gain = math.log(2) - post
-    return {
-        "alpha": abs(wrong) / right,
-        "eta": gain / cost,
-        "threshold": (cost - (accuracy - 0.5) * (right - wrong)) / gain,
-    }
-
-
-# -- Proposition 1 ----------------------------------------------------------------------------------------------------
 
 
 def recursions(context: Context, discount: float | None = None, weight: float | None = None) -> dict[str, Job]:
@@ -92,12 +68,10 @@ def equivalent(results: Iterable[Result]) -> tuple[bool, str]:
 def proposition_1(context: Context) -> Finding:
     holds, told = equivalent(ask(context, recursions(context)).values())
     return found(
-        "proposition-1",
-        CONFIRMED if holds else CONTRADICTED,
+        by_unit({"nats": holds}),
         "Least expected free energy, by its own recursion with an expected divergence as epistemic value, against the "
         f"planner with utility I at every belief of the look-ahead: {told}.",
         exact=told,
-        unit="nats",
     )
 
 
@@ -112,23 +86,17 @@ def efe_is_weight_one(context: Context) -> Finding:
     twice = cell("tileworld-8", "success", agent="efe")
     differ = checked["nats"][1].partition(" decisions")[0]
     return found(
-        "efe-is-weight-one",
-        CONFIRMED if checked["nats"][0] else CONTRADICTED,
+        by_unit({"nats": checked["nats"][0]}),
         f"Against weight 1 per nat: {checked['nats'][1]}; against 1 per bit: {checked['bits'][1]}. The printed 8x8 "
         f"rates ({twice.text}, {cell('tileworld-8-collapse', 'success', agent='efe').text}) belong to 1 per bit "
         f"({percent(efe['bits']['success'])}), not to 1 per nat ({percent(efe['nats']['success'])}).",
-        published=printed("main reward agent=efe", "transfer weight=1"),
         exact=listed(f"{u}: {told}" for u, (_, told) in checked.items()),
-        unit="nats",
         headline=(
             differ,
             "decisions differ between least expected free energy and planning with one unit of reward per nat: "
             f"the two are {'one' if checked['nats'][0] else 'not one'}.",
         ),
     )
-
-
-# -- Proposition 2 ----------------------------------------------------------------------------------------------------
 
 
 def _drawn_jobs(context: Context) -> list[Job]:
@@ -149,15 +117,13 @@ def _cases(results: Sequence[Result], *names: str) -> list[tuple[list[float], li
 @claim("proposition-2")
 def proposition_2(context: Context) -> Finding:
     cases = _cases(context.results(_drawn_jobs(context)), "threshold")
-    apart = [_relative(bisected, formula(*case)["threshold"]) for case, (bisected,) in cases]
+    apart = [_relative(bisected, formula(*case)["threshold"]["nats"]) for case, (bisected,) in cases]
     return found(
-        "proposition-2",
-        CONFIRMED if max(apart) <= CLOSE_ENOUGH else CONTRADICTED,
+        by_unit({"nats": max(apart) <= CLOSE_ENOUGH}),
         f"The formula against bisection of the exact decision at horizon 1 on {len(cases)} random problems: "
         f"at most {max(apart):.1e} apart, relative to its size. What grows with the weight is the agent's own value; "
         "the reward of testing has no weight in it.",
         exact=f"largest relative difference {max(apart):.1e}",
-        unit="nats",
     )
 
 
@@ -170,17 +136,14 @@ def above_threshold(context: Context) -> Finding:
     less = [commit - above for threshold, commit, above, _ in positive if above < commit - EQUAL]
     differ = [above - far for _, (_, _, above, far) in cases if abs(above - far) > EQUAL]
     return found(
-        "above-threshold",
-        CONTRADICTED if less or differ else CONFIRMED,
+        by_unit({"nats": not (less or differ)}),
         f"Of {len(cases)} random problems {len(positive)} have a positive threshold, and just above it testing earns "
         f"less than committing at once on {len(less)} of these (by up to {max(less, default=0.0):.2f}). Agents that "
         f"replan do not all test once: 20 above the threshold they earn otherwise than just above it on {len(differ)}. "
         f"Testbed at horizon 1, both weights above its threshold: {signed(myopic['reward'])} at weight 0, "
         f"{signed(keen['reward'])} at 50.",
-        published=printed("testbed reward agent=myopic", "testbed reward agent=info-gain"),
         exact=f"less reward than committing on {len(less)} of {len(positive)}; not the same reward on {len(differ)} of "
         f"{len(cases)}",
-        unit="nats",
     )
 
 
@@ -195,13 +158,10 @@ def negative_threshold(context: Context) -> Finding:
     wrong_sign = sum(threshold >= 0 for threshold, _ in over)
     idle = sum(not tests for _, tests in over)
     return found(
-        "negative-threshold",
-        CONFIRMED if over and not wrong_sign and not idle else CONTRADICTED,
+        by_unit({"nats": bool(over) and not wrong_sign and not idle}),
         f"{len(over)} of {len(rows)} random problems exceed the bound: the bisected threshold is not negative on "
         f"{wrong_sign} of them, and weight 1 does not test on {idle}.",
-        published=printed("alpha-eta threshold"),
         exact=f"{len(over) - wrong_sign} of {len(over)} negative",
-        unit="nats",
     )
 
 
@@ -216,14 +176,11 @@ def threshold_limit(context: Context) -> Finding:
     falls = all(b < a for row in series for a, b in pairwise(row))
     steep = [row[-1] / row[-2] for row in series]
     return found(
-        "threshold-limit",
-        CONFIRMED if falls and all(9.9 < ratio < 10.1 for ratio in steep) else CONTRADICTED,
+        by_unit({"nats": falls and all(9.9 < ratio < 10.1 for ratio in steep)}),
         f"Bisected at {len(settings)} accuracies and costs, asymmetry {ASYMMETRIES[0]:g} to {ASYMMETRIES[-1]:g}: it "
         f"{'falls' if falls else 'does not fall'} throughout, at the end {min(steep):.2f} to {max(steep):.2f} times as "
         "far for ten times the asymmetry.",
-        published=printed("alpha-eta threshold"),
         exact=f"accuracy {settings[0][0]:g}, cost {settings[0][1]:g}: " + ", ".join(f"{t:.3g}" for t in series[0]),
-        unit="nats",
     )
 
 
@@ -231,28 +188,23 @@ def threshold_limit(context: Context) -> Finding:
 def table_follows_formula(context: Context) -> Finding:
     problems = [str(one.row["problem"]) for one in select("alpha-eta alpha")]
     names = ("alpha", "eta", "threshold")
-    ours = {problem: _formula_of(problem) for problem in problems}
+    ours = {problem: formula(*_numbers(problem)) for problem in problems}
     off: dict[str, list[str]] = {unit: [] for unit in UNITS}
     for problem in problems:
         for name in names:
             printed_cell = cell("alpha-eta", name, problem=problem)
-            assert printed_cell.value is not None
             for unit in UNITS:
-                value = _in_unit(ours[problem], name, unit)
-                if abs(printed_cell.value - value) > printed_cell.rounding * (1 + EQUAL):
+                value = ours[problem][name].get(unit, ours[problem][name].get("", 0.0))
+                if abs(printed_cell.number - value) > printed_cell.rounding * (1 + EQUAL):
                     off[unit].append(f"{problem} {name} {printed_cell.text} for {value:.2f}")
-    verdict, unit = by_unit({unit: not ones for unit, ones in off.items()})
-    rewards = {p: cell("environments", "incorrect", problem=p).value or 0.0 for p in problems}
+    rewards = {p: cell("environments", "incorrect", problem=p).number for p in problems}
     outside = [p for p, wrong in rewards.items() if wrong >= 0]
     return found(
-        "table-follows-formula",
-        verdict,
+        by_unit({unit: not ones for unit, ones in off.items()}),
         f"Of {len(problems) * len(names)} numbers {len(off['nats'])} differ in nats, {len(off['bits'])} in bits. "
         f"In nats: {', '.join(off['nats']) or 'none'}."
         + (f" The formula asks for a penalty below zero; {', '.join(outside)} has none." if outside else ""),
-        published=printed("alpha-eta threshold"),
-        exact=listed(f"{p} {ours[p]['threshold']:+.2f}" for p in problems),
-        unit=unit,
+        exact=listed(f"{p} {ours[p]['threshold']['nats']:+.2f}" for p in problems),
         headline=(
             f"{len(off['nats'])} of {len(problems) * len(names)}",
             "printed asymmetries, informativenesses and thresholds are not what the formula of Proposition 2 gives.",
@@ -264,23 +216,19 @@ def table_follows_formula(context: Context) -> Finding:
 def asymmetry_suffices(context: Context) -> Finding:
     swept = sweeps(context, ASYMMETRIC)
     lacking = {unit: [sweep for sweep in swept if not sweep.near_optimal(unit)] for unit in UNITS}
-    verdict, unit = by_unit({unit: not ones for unit, ones in lacking.items()})
     return found(
-        "asymmetry-suffices",
-        verdict,
+        by_unit({unit: not ones for unit, ones in lacking.items()}),
         "By the paper's own margin (5% of the best reward, at least 0.5), weight 1 is not near-optimal "
         + listed(
             f"in {u} on " + (", ".join(f"{s.label} (lacks {s.loss(u):.2f})" for s in ones) or "none")
             for u, ones in lacking.items()
         )
         + ".",
-        published=printed("alpha-eta best_weight"),
         exact=listed(
             f"{s.label}: {signed(float(s.at_one['nats']['reward']))} at weight 1, {signed(s.top('reward'))} at "
             f"{s.best('reward')[0]:.3g}"
             for s in swept
         ),
-        unit=unit,
     )
 
 
@@ -291,44 +239,25 @@ def testbed_over_explores(context: Context) -> Finding:
     lead = leads(context, [("testbed", 4)])[0]
     between = 0 < threshold < 1
     too_much = {u: lead.gap(u, "tests") > 0 > lead.gap(u) for u in UNITS}
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {"the threshold lies between zero and one": between, "EFE tests more than Planning and earns less": too_much}
     )
     return found(
-        "testbed-over-explores",
         verdict,
         f"The bisected threshold is {threshold:+.2f} per nat, {'' if between else 'not '}between 0 and 1. EFE makes "
         f"{lead.efe['nats']['tests']:.2f} tests for {signed(lead.efe['nats']['reward'])}, Planning "
         f"{lead.planning['tests']:.2f} for {signed(lead.planning['reward'])}: over-testing "
         f"{'is there' if all(too_much.values()) else 'is not there in both units'}, the threshold "
         f"{'explains' if between else 'does not explain'} it.",
-        published=printed(
-            "alpha-eta threshold problem=testbed", "testbed tests agent=efe", "testbed tests agent=planning"
-        ),
         exact=f"threshold {threshold:+.2f}; {lead.efe['nats']['tests']:.2f} against {lead.planning['tests']:.2f} tests",
-        unit=unit,
-        parts=parts,
     )
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
 
 
 def _numbers(problem: str) -> list[float]:
     """Accuracy, cost, reward if right and if wrong, as the paper's table of problems has them."""
     columns = ("test_accuracy", "test_cost", "correct", "incorrect")
-    accuracy, cost, right, wrong = (cell("environments", column, problem=problem).value or 0.0 for column in columns)
+    accuracy, cost, right, wrong = (cell("environments", column, problem=problem).number for column in columns)
     return [accuracy, abs(cost), right, wrong]
-
-
-def _formula_of(problem: str) -> dict[str, float]:
-    return formula(*_numbers(problem))
-
-
-def _in_unit(values: dict[str, float], name: str, unit: str) -> float:
-    """eta counts information, the threshold is a price of it; the asymmetry has no unit."""
-    factor = {"alpha": 1.0, "eta": 1 / NATS_PER_BIT, "threshold": NATS_PER_BIT}[name]
-    return values[name] * (factor if unit == "bits" else 1.0)
 
 
 def _relative(one: float, other: float) -> float:

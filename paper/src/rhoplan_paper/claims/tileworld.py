@@ -6,32 +6,18 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    exact_job,
-    found,
-    lead_jobs,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import lead_jobs, leads
 from rhoplan_paper.claims.weights import near_margin, sweeps
 from rhoplan_paper.compare import CHANCE, FAR, Number, chance_text, share_chance
-from rhoplan_paper.context import Context, score_job, simulate_job
+from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, cell, published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.statistics import chance_of_count
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, Finding
+from rhoplan_paper.study import Finding
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, signed
 
 GRIDS = tuple(f"tileworld:n={n}" for n in (4, 6, 8))
 TUNED = 100.0
@@ -73,7 +59,7 @@ def tileworld_6_best(context: Context) -> Finding:
     gaps = {u: _ahead(scores, u) for u in UNITS}
     share = {u: scores["efe", u]["tests"] / scores["planning-ig", u]["tests"] for u in UNITS}
     most = "EFE earns the most"
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             most: {u: min(gaps[u].values()) > 0 for u in UNITS},
             "with fewer than half of Planning+IG's scans": {u: share[u] < 0.5 for u in UNITS},
@@ -81,21 +67,17 @@ def tileworld_6_best(context: Context) -> Finding:
         core=[most],
     )
     episodes = int(published().tables["tileworld-6"].protocol[0]["episodes"])
-    lead = _value("tileworld-6", "reward", agent="efe") - _value("tileworld-6", "reward", agent="planning")
+    lead = cell("tileworld-6", "reward", agent="efe").number - cell("tileworld-6", "reward", agent="planning").number
     error = math.hypot(*(scores[key]["reward_sd"] for key in (("planning", ""), ("efe", "bits")))) / math.sqrt(episodes)
     return found(
-        "tileworld-6-best",
         verdict,
         f"EFE minus Planning: {signed(gaps['bits']['planning'], 3)} in bits, {signed(gaps['nats']['planning'], 3)} in "
         f"nats; {episodes:,} episodes give the printed lead, {lead:+.2f}, a SE of {error:.2f}. EFE makes "
         f"{percent(share['bits'])} of Planning+IG's scans in bits, {percent(share['nats'])} in nats. The most, "
         f"{signed(sweep.top('reward'))}, is earned at weights {sweep.best('reward')[0]:.1f} to "
         f"{sweep.best('reward')[1]:.1f} per nat.",
-        published=printed("tileworld-6 reward"),
         exact=listed(f"{agent} {unit} {signed(s['reward'])}".replace("  ", " ") for (agent, unit), s in scores.items()),
-        unit=unit,
-        parts=parts,
-    )  # fmt: skip
+    )
 
 
 @claim("tileworld-8-split")
@@ -105,23 +87,19 @@ def tileworld_8_split(context: Context) -> Finding:
     printed_rate = cell("tileworld-8-collapse", "success", agent="efe")
     chance = {u: share_chance(printed_rate, Number(s, None, counted=0), LONG) for u, s in success.items()}
     rare = float(lead.planning["success"]) < 0.05
-    verdict, unit = by_unit({u: rare and chance[u] >= CHANCE for u in UNITS})
     return found(
-        "tileworld-8-split",
-        verdict,
+        by_unit({u: rare and chance[u] >= CHANCE for u in UNITS}),
         f"Planning succeeds in {percent(lead.planning['success'])}, EFE in {percent(success['bits'])} with weight 1 "
         f"per bit and in {percent(success['nats'])} with 1 per nat. The chance of a rate as far off as the printed "
         f"one, or farther, is {chance_text(chance['bits'])} and {chance_text(chance['nats'])}.",
-        published=printed("tileworld-8-collapse success"),
         exact=f"planning {percent(lead.planning['success'])}; efe {percent(success['bits'])} (bits), "
         f"{percent(success['nats'])} (nats)",
-        unit=unit,
         headline=(
             f"{percent(success['bits'])} or {percent(success['nats'])}",
             "is how often EFE finds the target on the 8×8 grid: with a weight of 1 per bit, or 1 per nat, which is "
             f"what the paper says. Planning: {percent(lead.planning['success'])}.",
         ),
-    )  # fmt: skip
+    )
 
 
 @claim("tileworld-8-twice")
@@ -147,14 +125,11 @@ def tileworld_8_twice(context: Context) -> Finding:
             f"{chance_text(nested)}"
         )
     return found(
-        "tileworld-8-twice",
-        CONTRADICTED if any(off) else CONFIRMED,
+        by_unit({"bits": not any(off)}),
         f"Whether the two printings can belong together (weights per bit): {listed(told)}.",
-        published=printed("tileworld-8 success agent=efe", "tileworld-8-collapse success agent=efe"),
         exact=listed(
             f"{agent} {percent(s['success'])}{f' ({unit})' if unit else ''}" for (agent, unit), s in scores.items()
         ),
-        unit="bits",
     )
 
 
@@ -171,7 +146,7 @@ def best_at_every_scale(context: Context) -> Finding:
             less = agents["efe", unit]["success"] - agents["planning", ""]["success"]
             rarer[unit] += [f"{grid} ({points(less)} to planning)"] if less < -SAME else []
     most = "EFE earns the most on every grid"
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             most: {u: not behind[u] for u in UNITS},
             "EFE succeeds at least as often as Planning": {u: not rarer[u] for u in UNITS},
@@ -179,7 +154,6 @@ def best_at_every_scale(context: Context) -> Finding:
         core=[most],
     )
     return found(
-        "best-at-every-scale",
         verdict,
         listed(f"in {u} EFE is behind on {', '.join(behind[u] + rarer[u]) or 'none'}" for u in UNITS)
         + ". Weights of "
@@ -187,13 +161,10 @@ def best_at_every_scale(context: Context) -> Finding:
         + " per nat earn "
         + listed(f"{s.loss('bits'):.2f}" for s in swept)
         + " more than EFE does in bits.",
-        published=printed("tileworld-6 reward agent=efe", "tileworld-8 reward agent=efe"),
         exact=listed(
             f"{grid} " + ", ".join(f"{a}{f' {u}' if u else ''} {signed(s['reward'])}" for (a, u), s in agents.items())
             for grid, agents in scores.items()
         ),
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -206,11 +177,10 @@ def best_weight_stays(context: Context) -> Finding:
     apart = [s.best("success", 200.0)[0] / s.best("reward")[1] for s in swept]
     widens = all(later > earlier * (1 + 1e-6) for earlier, later in pairwise(apart))
     at_one = [s.problem for s in swept if min(s.factor(u) for u in UNITS) == 1]
-    verdict, _, parts = by_parts(
-        {"the weight that earns most stays": stays, "the one that succeeds most moves away from it": widens}
+    verdict = by_parts(
+        {"the weight that earns most stays": {"nats": stays}, "the one that succeeds most moves away from it": widens}
     )
     return found(
-        "best-weight-stays",
         verdict,
         f"The weight that earns most {'stays' if stays else 'does not stay'}"
         + (f" ({common[0]:.1f} to {common[1]:.1f} per nat does so on all three grids)" if stays else "")
@@ -218,14 +188,11 @@ def best_weight_stays(context: Context) -> Finding:
         f"{cell('alpha-eta', 'best_weight', problem='tileworld:n=6').text}. From there to the least weight of most "
         f"success (up to 200) is a factor of {', '.join(f'{a:.2f}' for a in apart)} on sides 4, 6, 8: it "
         f"{'widens' if widens else 'does not widen'}.",
-        published=printed("alpha-eta best_weight problem=tileworld:n=6"),
         exact=listed(
             f"{s.problem} reward {s.best('reward')[0]:.1f} to {s.best('reward')[1]:.1f}, success from "
             f"{s.best('success', 200.0)[0]:.1f}"
             for s in swept
         ),
-        unit="nats",
-        parts=parts,
     )
 
 
@@ -242,29 +209,29 @@ def partition_independent(context: Context) -> Finding:
     columns = {key: results[key]["columns"]["reward"] for key in drawn}
     spread = {name: math.hypot(columns[name, "planning"]["sd"], columns[name, "bits"]["sd"]) for name in PARTITIONS}
     gaps: dict[str, dict[str, float]] = {unit: {} for unit in UNITS}
-    ahead: dict[str, list[bool]] = {unit: [] for unit in UNITS}
+    words = {
+        n: f"EFE earns more with {n} scans" if n in exact else f"with {n} scans a lead is not ruled out"
+        for n in PARTITIONS
+    }
+    ahead: dict[str, dict[str, bool]] = {each: {} for each in words.values()}
     for unit in UNITS:
         for name in PARTITIONS:
             sampled = columns[name, unit]["mean"] - columns[name, "planning"]["mean"]
             gaps[unit][name] = exact[name].gap(unit) if name in exact else sampled
             # Of episodes one can only say whether they rule a lead out.
             noise = spread[name] / math.sqrt(5 * per_seed[name])
-            ahead[unit].append(gaps[unit][name] > (0.0 if name in exact else -FAR * noise))
-    verdict, unit = by_unit({u: all(each) for u, each in ahead.items()})
+            ahead[words[name]][unit] = gaps[unit][name] > (0.0 if name in exact else -FAR * noise)
     alike = [f"{n} in {u}" for n, x in exact.items() for u in UNITS if same(x.planning, x.efe[u])]
     return found(
-        "partition-independent",
-        verdict,
+        by_parts(ahead),
         "EFE minus Planning: "
         + listed(", ".join(f"{n} {signed(g, 3)}" for n, g in values.items()) + f" in {u}" for u, values in gaps.items())
         + f" (exact; random from {5 * per_seed['random']:,} episodes); one and the same score on "
         f"{', '.join(alike) or 'none'}. The printed leads have standard errors of "
         f"{', '.join(f'{one / math.sqrt(5 * PARTITION_PER_SEED):.2f}' for one in spread.values())}.",
-        published=printed("partition-lead"),
         simulated=listed(f"{n} {a} {signed(c['mean'])}" for (n, a), c in columns.items()),
         exact=listed(f"{n} {signed(x.gap('bits'), 3)} bits, {signed(x.gap('nats'), 3)} nats" for n, x in exact.items()),
-        unit=unit,
-    )  # fmt: skip
+    )
 
 
 @claim("rocksample-near-best")
@@ -288,15 +255,12 @@ def rocksample_near_best(context: Context) -> Finding:
         share = f"{lacks:.2f} of {best}'s {signed(reward[problem, best])}" if lacks > SAME else "nothing"
         told.append(f"{problem} {share}")
     return found(
-        "rocksample-near-best",
-        CONFIRMED if all(near) else CONTRADICTED,
+        by_unit({"nats": all(near)}),
         f"EFE lacks, of the best agent's reward: {listed(told)}. The caption has no margin for nearly; by the one the "
         f"paper has elsewhere (5%, at least 0.5) it holds on {sum(near)} of {len(near)}. With 1 per bit EFE earns "
         f"{', '.join(signed(reward[problem, 'efe per bit']) for problem in problems)}; planning for reward alone, with "
         f"a leaf that sees all errands left, {', '.join(signed(reward[problem, 'anytime']) for problem in problems)}.",
-        published=printed("rocksample reward agent=efe", "rocksample reward agent=planning-ig"),
         exact=listed(f"{p} " + ", ".join(f"{a} {signed(reward[p, a])}" for q, a in rows if q == p) for p in problems),
-        unit="nats",
     )
 
 
@@ -304,14 +268,7 @@ def _rest(short: Cell, long: Cell) -> tuple[int, int]:
     """Fewest and most successes in the episodes that only the longer run has, as far as printed shares tell."""
     ends = []
     for sign in (-1, 1):
-        counts = [((one.value or 0.0) + way * one.rounding) / 100 * n for one, n, way in
+        counts = [(one.number + way * one.rounding) / 100 * n for one, n, way in
                   ((long, LONG, sign), (short, SHORT, -sign))]  # fmt: skip
         ends.append(min(max(round(counts[0] - counts[1]), 0), LONG - SHORT))
     return ends[0], ends[1]
-
-
-def _value(where: str, column: str, **row: str | float) -> float:
-    """A printed number that must be there."""
-    value = cell(where, column, **row).value
-    assert value is not None
-    return value

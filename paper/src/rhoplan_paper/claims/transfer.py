@@ -5,26 +5,14 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_unit,
-    found,
-    listed,
-    percent,
-    points,
-    printed,
-    signed,
-)
+from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.discussion import ALIKE
-from rhoplan_paper.claims.rows import Ours, at_once, rows
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.rows import Ours, rows
+from rhoplan_paper.context import UNITS, Context, Result, ask, at_once
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import NO_DIFFERENCE, Finding
+from rhoplan_paper.study import NO_DIFFERENCE, Finding, Verdict
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
     PUBLISHED_EPISODES,
@@ -32,13 +20,12 @@ from rhoplan_paper.told.near_optimality import (
     near_optimal_shares,
     near_optimality_job,
 )
+from rhoplan_paper.verdicts import SAME, by_unit
+from rhoplan_paper.words import listed, percent, points, rates, signed
 
 TUNED = {20.0: ("tiger",), 50.0: ("testbed",), 100.0: ("diagnosis", "bandit")}
 """Weights that the paper tuned for success, and the problems that they were tuned on."""
 TARGETS = ("tiger", "diagnosis", "bandit", "testbed")
-
-
-# -- transfer ---------------------------------------------------------------------------------------------------------
 
 
 def _transferred(context: Context) -> dict[tuple[float, str], Ours]:
@@ -56,7 +43,6 @@ def weights_do_not_transfer(context: Context) -> Finding:
 
     moved = [(w, p) for w, tuned_on in TUNED.items() for p in TARGETS if p not in tuned_on]
     bad = {u: [(w, p) for w, p in moved if loss(w, p, u) > ALIKE] for u in UNITS}
-    verdict, unit = by_unit({u: {w for w, _ in bad[u]} == set(TUNED) for u in UNITS})
     free = {u: ", ".join(f"w={w:g} on {p}" for w, p in moved if (w, p) not in bad[u]) or "none" for u in UNITS}
     worst = {u: max(bad[u] or moved, key=lambda pair: loss(pair[0], pair[1], u)) for u in UNITS}
     texts = [
@@ -65,14 +51,11 @@ def weights_do_not_transfer(context: Context) -> Finding:
         for u, (w, p) in worst.items()
     ]
     return found(
-        "weights-do-not-transfer",
-        verdict,
+        by_unit({u: {w for w, _ in bad[u]} == set(TUNED) for u in UNITS}),
         f"Of {len(moved)} pairs of a tuned weight and another problem, it earns over {percent(ALIKE, 0)} less than "
         f"weight 1 on {listed(f'{len(bad[u])} in {u}' for u in UNITS)}; worst {listed(texts)}. Without loss: "
         f"{listed(f'{free[u]} in {u}' for u in UNITS)}. The weights were tuned for success, not for reward.",
-        published=printed("transfer-tiger reward", "transfer-testbed reward"),
         exact=listed(texts),
-        unit=unit,
     )
 
 
@@ -86,7 +69,6 @@ def weight_one_transfers(context: Context) -> Finding:
         top = {p: max(reward[w, p] for w in (1.0, *TUNED)) for p in TARGETS}
         near[unit] = all(reward[1.0, p] >= top[p] - ALIKE * abs(top[p]) for p in TARGETS)
         worse[unit] = all(any(reward[w, p] < reward[1.0, p] - SAME for p in TARGETS) for w in TUNED)
-    verdict, unit = by_unit({u: near[u] and worse[u] for u in UNITS})
     far = [
         f"{p} {signed(ours[1.0, p].mean('reward', u))} of {signed(best[p]['lower'])} in {u}"
         for p in TARGETS
@@ -94,20 +76,14 @@ def weight_one_transfers(context: Context) -> Finding:
         if best[p]["lower"] - ours[1.0, p].mean("reward", u) > ALIKE * abs(best[p]["lower"])
     ]
     return found(
-        "weight-one-transfers",
-        verdict,
+        by_unit({u: near[u] and worse[u] for u in UNITS}),
         f"Of the four weights tried, 1 {'is' if all(near.values()) else 'is not'} within {percent(ALIKE, 0)} of the "
         "best on every target, and each tuned weight is "
         f"{'worse somewhere' if all(worse.values()) else 'not always worse'}. The others were tuned for success, not "
         "for reward, so they are weak rivals. Against the best possible reward weight 1 lacks more than that on "
         f"{listed(far) or 'no target'}.",
-        published=printed("transfer reward weight=1"),
         exact=listed(f"{p} {signed(ours[1.0, p].mean('reward', 'bits'))}" for p in TARGETS),
-        unit=unit,
     )
-
-
-# -- near-optimality --------------------------------------------------------------------------------------------------
 
 
 @claim("near-optimality-grows")
@@ -115,19 +91,15 @@ def near_optimality_grows(context: Context) -> Finding:
     jobs = {unit: near_optimality_job(unit) for unit in UNITS}
     jobs["fresh"] = near_optimality_job("nats", episodes=PUBLISHED_EPISODES, paired=False)
     shares = {name: near_optimal_shares(result)[0] for name, result in ask(context, jobs).items()}
-    verdict, unit = by_unit({u: all(a < b for a, b in pairwise(shares[u])) for u in UNITS})
     shown = [one.text for one in select("near-optimality-rates near_optimal")]
-    exact = listed(f"{u}: {_rates(shares[u])}" for u in UNITS)
+    exact = listed(f"{u}: {rates(shares[u])}" for u in UNITS)
     return found(
-        "near-optimality-grows",
-        verdict,
+        by_unit({u: all(a < b for a, b in pairwise(shares[u])) for u in UNITS}),
         f"With exact rewards the share at H=1, 2, 3 is, {exact}; printed {', '.join(shown)}. {PUBLISHED_EPISODES} "
-        f"episodes of its own for each weight give {_rates(shares['fresh'])}: the best of several noisy means looks "
+        f"episodes of its own for each weight give {rates(shares['fresh'])}: the best of several noisy means looks "
         "better than weight 1 by chance, so the printed level measures noise.",
-        published=printed("near-optimality-rates"),
-        simulated=_rates(shares["fresh"]),
+        simulated=rates(shares["fresh"]),
         exact=exact,
-        unit=unit,
     )
 
 
@@ -143,19 +115,16 @@ def near_optimality_asymmetric(context: Context) -> Finding:
             f"{unit}: {points(high, 0)} on {many} problems with alpha of at least {ASYMMETRIC:g}, {points(low, 0)} on "
             f"the other {few}, a difference of {points(high - low, 0)} ± {100 * error:.0f}"
         )
-    verdict, unit = (NO_DIFFERENCE, "either") if all(within.values()) else by_unit(steeper)
+    verdict = Verdict(NO_DIFFERENCE, "either") if all(within.values()) else by_unit(steeper)
     every, some = (
-        [one.value or 0.0 for one in select(f"{name} near_optimal")]
+        [one.number for one in select(f"{name} near_optimal")]
         for name in ("near-optimality-rates", "near-optimality-rates-asymmetric")
     )
     return found(
-        "near-optimality-asymmetric",
         verdict,
         f"From H=1 to H=3 the share rises by, in {listed(told)}. The printed shares themselves rise by "
         f"{some[-1] - some[0]:g} points where alpha is at least {ASYMMETRIC:g}, by {every[-1] - every[0]:g} over all.",
-        published=printed("near-optimality-rates-asymmetric near_optimal"),
         exact=listed(told),
-        unit=unit,
     )
 
 
@@ -164,7 +133,3 @@ def _rise(result: Result, *, asymmetric: bool) -> tuple[float, int]:
     judged = zip(near_optimal(result), result["alpha"], strict=True)
     group = [row for row, alpha in judged if (alpha >= ASYMMETRIC) == asymmetric]
     return sum(row[-1] - row[0] for row in group) / len(group), len(group)
-
-
-def _rates(shares: list[float]) -> str:
-    return ", ".join(percent(share, 0) for share in shares)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rhoplan.belief.information import per_nat
-from rhoplan_paper.claims.checking import SAME, UNITS, Result, ask, efe_jobs
-from rhoplan_paper.context import Context
-from rhoplan_paper.figures.weights import BROAD, HIGH
-from rhoplan_paper.jobs import Job, job
+from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs
+from rhoplan_paper.figures.weights import curve_job
+from rhoplan_paper.jobs import Job
+from rhoplan_paper.verdicts import SAME
 
 SWEPT: tuple[tuple[str, int], ...] = (
     ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2),
@@ -69,10 +69,7 @@ def near_margin(best: float) -> float:
 
 def sweep_jobs(problem: str, horizon: int) -> dict[str, Job]:
     """Jobs behind one of `sweeps`."""
-    common = {"problem": problem, "horizon": horizon, "high": HIGH, "unit": "nats"}
-    broad = BROAD.get(problem)
-    steps = job("broad_steps", **common, resolution=broad) if broad else job("steps", **common)
-    return {**efe_jobs(problem, horizon), "steps": steps}
+    return {**efe_jobs(problem, horizon), "steps": curve_job(problem, horizon)}
 
 
 def sweeps(context: Context, places: Iterable[tuple[str, int]] = SWEPT) -> list[Sweep]:

@@ -7,30 +7,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from rhoplan_paper.claims.checking import (
-    SAME,
-    UNITS,
-    Result,
-    ask,
-    by_parts,
-    by_unit,
-    efe_jobs,
-    exact_job,
-    found,
-    leads,
-    listed,
-    percent,
-    points,
-    printed,
-    same,
-    signed,
-)
-from rhoplan_paper.claims.rows import at_once
-from rhoplan_paper.context import Context
+from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.context import UNITS, Context, Result, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import UNCHECKED, Finding
+from rhoplan_paper.study import UNCHECKED, Finding, Verdict
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
+from rhoplan_paper.words import listed, percent, points, signed
 
 PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 LOW_PENALTY = 10
@@ -46,9 +31,6 @@ STOPPING = {"diagnosis": 3, "diagnosis:n=8,k=3": 3, "bandit": 2}
 
 AS_FAST = 0.02
 """Part of the first entropy by which two curves may differ and still fall as fast."""
-
-
-# -- stakes, tests, size ----------------------------------------------------------------------------------------------
 
 
 @claim("sweep-adapts")
@@ -82,7 +64,6 @@ def sweep_adapts(context: Context) -> Finding:
         and over_listens(f"fixed {unit}")
         for unit in UNITS
     }
-    verdict, unit = by_unit(holds)
 
     def course(who: str) -> str:
         return ", ".join(f"{tests(penalty, who):.2f}" for penalty in PENALTIES)
@@ -92,8 +73,7 @@ def sweep_adapts(context: Context) -> Finding:
 
     first, last = PENALTIES[0], PENALTIES[-1]
     return found(
-        "sweep-adapts",
-        verdict,
+        by_unit(holds),
         f"Tests at penalties {', '.join(map(str, PENALTIES))}: Planning {course('planning')}; "
         + listed(f"in {u} EFE {course(f'efe {u}')}, Info Gain w=20 {course(f'fixed {u}')}" for u in UNITS)
         + ". The fixed weight's reward compared with Planning's: "
@@ -105,7 +85,6 @@ def sweep_adapts(context: Context) -> Finding:
             f"{tests(first, f'fixed {u}'):.2f} to {tests(last, f'fixed {u}'):.2f}"
             for u in UNITS
         ),
-        unit=unit,
     )
 
 
@@ -114,16 +93,13 @@ def tests_help(context: Context) -> Finding:
     compared = leads(context, [(f"diagnosis:n=8,k={k}", 3) for k in (1, 2, 3)])
     gaps = {unit: [lead.gap(unit, "success") for lead in compared] for unit in UNITS}
     holds = {u: g[-1] > g[0] and all(b >= a for a, b in pairwise(g)) for u, g in gaps.items()}
-    verdict, unit = by_unit(holds)
     texts = [f"{u}: " + ", ".join(f"K={k} {points(gap)}" for k, gap in enumerate(gaps[u], 1)) for u in UNITS]
     return found(
-        "tests-help",
-        verdict,
+        by_unit(holds),
         f"EFE's exact success minus Planning's, {listed(texts)}. Fewer than three tests cannot tell eight conditions "
         "apart, whoever plans.",
         published="from K=1 to K=3, no numbers",
         exact=listed(texts),
-        unit=unit,
     )
 
 
@@ -135,19 +111,15 @@ def scaling_needs_depth(context: Context) -> Finding:
     )
     alike = {u: all(same(one.planning, one.efe[u]) for one in shallow) for u in UNITS}
     lead = deeper[0]
-    verdict, unit = by_unit({u: alike[u] and lead.gap(u, "success") > 0 for u in UNITS})
     without = {u: [one.problem for one in deeper[1:] if one.gap(u, "success") <= 0] for u in UNITS}
     both = [f"N={n} {percent(one.efe['bits']['success'], 2)}" for n, one in zip(SIZES, shallow, strict=True)]
     return found(
-        "scaling-needs-depth",
-        verdict,
+        by_unit({u: alike[u] and lead.gap(u, "success") > 0 for u in UNITS}),
         f"At H=2 EFE's and Planning's exact scores are {'the same' if all(alike.values()) else 'not all the same'} "
         f"({listed(both)}), so what the table prints between them is chance. At H=3 with N=4 EFE is ahead by "
         f"{points(lead.gap('bits', 'success'))} in bits, {points(lead.gap('nats', 'success'))} in nats; at H=3 it has "
         "no lead on " + listed(f"{', '.join(without[u]) or 'none'} in {u}" for u in UNITS) + ".",
-        published=printed("scaling-depth", "scaling success problem=diagnosis:n=16"),
         exact=listed([*both, f"N=4, H=3 {points(lead.gap('bits', 'success'))}"]),
-        unit=unit,
     )
 
 
@@ -159,21 +131,14 @@ def scaling_over_myopic(context: Context) -> Finding:
     )
     success = {u: [float(one.efe[u]["success"]) for one in compared] for u in UNITS}
     gaps = {u: [mine - float(myopic[n]["success"]) for n, mine in zip(SIZES, success[u], strict=True)] for u in UNITS}
-    verdict, unit = by_unit({u: all(b > a for a, b in pairwise(g)) for u, g in gaps.items()})
     equal = all(same(one.planning, one.efe[u]) for one in compared for u in UNITS)
     texts = [f"{u}: " + ", ".join(f"N={n} {points(gap)}" for n, gap in zip(SIZES, gaps[u], strict=True)) for u in UNITS]
     return found(
-        "scaling-over-myopic",
-        verdict,
+        by_unit({u: all(b > a for a, b in pairwise(g)) for u, g in gaps.items()}),
         f"EFE's exact lead over Myopic in success, {listed(texts)}. Planning at H=2 has "
         f"{'the very same' if equal else 'another'} lead.",
-        published=printed("scaling-myopic success_gap"),
         exact=listed(texts),
-        unit=unit,
     )
-
-
-# -- within episodes --------------------------------------------------------------------------------------------------
 
 
 @claim("commits-at-crossover")
@@ -182,25 +147,22 @@ def commits_at_crossover(context: Context) -> Finding:
     ours = ask(context, {unit: job("from_within", unit=unit, **settings) for unit in UNITS})
     wrong = {unit: one["early"] + one["late"] for unit, one in ours.items()}
     split = {unit: one["highest_committing"] < one["lowest_testing"] for unit, one in ours.items()}
-    verdict, unit = by_unit({u: not wrong[u] and split[u] for u in UNITS})
     texts = [
         f"{u}: tests down to {one['lowest_testing']:.3f} nats of entropy, commits from {one['highest_committing']:.3f}"
         for u, one in ours.items()
     ]
     return found(
-        "commits-at-crossover",
-        verdict,
+        by_unit({u: not wrong[u] and split[u] for u in UNITS}),
         f"At the {ours['bits']['beliefs']} beliefs that an episode can come to, {max(wrong.values())} decisions lie on "
         f"the wrong side of the crossing of the two values. {listed(texts)}. To take the larger value is what the "
         "agent is; that entropy tells the sides apart is a fact about Tiger.",
         exact=listed(texts),
-        unit=unit,
     )
 
 
 @claim("commits-earlier")
 def commits_earlier(context: Context) -> Finding:
-    first, last = (int(cell("efficiency-drop", "tests", bound=bound).value or 0) for bound in ("low", "high"))
+    first, last = (int(cell("efficiency-drop", "tests", bound=bound).number) for bound in ("low", "high"))
     jobs: dict[tuple[str, str, str], Job] = {("planning", "nats", "score"): exact_job(FORAGING, "planning", horizon=3)}
     for unit in UNITS:
         for agent, weight in (("efe", 1.0), ("planning-ig", TUNED)):
@@ -226,7 +188,7 @@ def commits_earlier(context: Context) -> Finding:
             f"{unit}: {sooner:.1f} tests against {later:.1f}, entropies at most {between:.3f} nats apart up to test "
             f"{first}, {percent(within('efe', unit))} of EFE's episodes stop after {first} to {last}"
         )
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             "EFE sheds entropy as fast as Planning+IG": fast,
             "EFE commits sooner": soon,
@@ -234,15 +196,12 @@ def commits_earlier(context: Context) -> Finding:
         }
     )
     return found(
-        "commits-earlier",
         verdict,
         f"Against Planning+IG at w={TUNED:g} (the paper does not say which weight), {listed(texts)}. Of Planning's "
         f"episodes {percent(within('planning', 'nats'))} stop then, after "
         f"{ours['planning', 'nats', 'score']['tests']:.1f} tests on average.",
         published=f"EFE stops mostly after {first} to {last}",
         exact=listed(texts),
-        unit=unit,
-        parts=parts,
     )
 
 
@@ -256,12 +215,11 @@ def picks_most_informative(context: Context) -> Finding:
     always = {u: differ[u] and ours[u]["most_informative"] > 1 - SAME for u in UNITS}
     could = {u: differ[u] and ours[u]["indifferent"] > 1 - SAME for u in UNITS}
     by_ties = not any(always.values()) and all(could.values())
-    verdict, unit = (UNCHECKED, "either") if by_ties else by_unit(always)
+    verdict = Verdict(UNCHECKED, "either") if by_ties else by_unit(always)
     shares = listed(f"{percent(ours[u]['most_informative'])} in {u}" for u in UNITS)
     could_be = listed(f"{percent(ours[name]['indifferent'], 0)} for {who}" for name, who in
                       (("bits", "EFE in bits"), ("nats", "EFE in nats"), ("planning", "Planning")))  # fmt: skip
     return found(
-        "picks-most-informative",
         verdict,
         f"Tests differ by {spread['bits'][0]:.3f} nats at first and by up to {spread['bits'][1]:.3f} later. Where ties "
         f"go to the first test, EFE's tests are the most informative ones in {shares}, at worst they tell "
@@ -269,7 +227,6 @@ def picks_most_informative(context: Context) -> Finding:
         f"much as the one taken in {could_be}, which does not count information"
         + (": so it is a matter of how ties are settled, which the paper does not say." if by_ties else "."),
         exact=shares,
-        unit=unit,
     )
 
 
@@ -296,7 +253,7 @@ def stops_consistently(context: Context) -> Finding:
         )
         told += [f"{p} in {unit} " + ", ".join(map(_length, trio)) for p, trio in trios.items()]
     cluster = "EFE's stopping times cluster"
-    verdict, unit, parts = by_parts(
+    verdict = by_parts(
         {
             cluster: clustered,
             "Planning's are shorter": shorter,
@@ -305,15 +262,12 @@ def stops_consistently(context: Context) -> Finding:
         core=[cluster],
     )
     return found(
-        "stops-consistently",
         verdict,
         f"Tests of Planning, EFE and Planning+IG at w={TUNED:g}, mean ± standard deviation: {listed(told)}. Planning's "
         f"are fewer {_where(shorter)}, Planning+IG's are more and spread wider {_where(longer)}. EFE's cluster, in the "
         "sense of spreading less than Planning's, or less for their length than those of Planning+IG, "
         f"{_where(clustered)}.",
         exact=listed(told[: len(STOPPING)]),
-        unit=unit,
-        parts=parts,
     )
 
 

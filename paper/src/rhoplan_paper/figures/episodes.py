@@ -22,7 +22,7 @@ from rhoplan.report.plots import (
 from rhoplan_paper.context import Context
 from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, rows_job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting
 
@@ -39,9 +39,6 @@ PANELS = 3
 
 LONG = 15
 """An extended episode has more tests than this."""
-
-
-# -- Tiger ------------------------------------------------------------------------------------------------------------
 
 
 def build_trajectory(context: Context) -> Outcome:
@@ -122,8 +119,6 @@ def _entropy_behind(axis: Any, steps: Sequence[Mapping[str, Any]]) -> Any:
     return shade
 
 
-# -- Diagnosis, belief over time --------------------------------------------------------------------------------------
-
 SHARING: dict[str, dict[str, Any]] = {
     "efe": {"horizon": 3, **EFE},
     "planning": {"horizon": 3, "unit": "nats"},
@@ -195,9 +190,6 @@ def draw_heatmap(outcome: Outcome) -> Figure:
              Line2D([], [], color=CHOSEN, linestyle="--", linewidth=1.6, label="commit")]  # fmt: skip
     drawing.legend(handles=marks, loc="outside lower left", ncols=2)
     return drawing
-
-
-# -- Diagnosis, what values are made of -------------------------------------------------------------------------------
 
 
 def build_extended(context: Context) -> Outcome:
@@ -275,31 +267,6 @@ def _test_look(place: int) -> tuple[str, str]:
     return (COLOURS[3], COLOURS[4], COLOURS[5])[place % 3], MARKERS[(place + 2) % len(MARKERS)]
 
 
-add_figure(
-    "trajectory",
-    "What committing and observing are worth within Tiger episodes",
-    "Figure 7, G EFE trajectory decomposition",
-    build_trajectory,
-    draw_trajectory,
-    2,
-)
-
-
-add_figure(
-    "belief-heatmap",
-    "Belief over time in single Diagnosis episodes",
-    "Figure 8, L Epistemic foraging dynamics",
-    build_heatmap,
-    draw_heatmap,
-    3,
-)
-
-
-add_figure(
-    "extended-decomposition",
-    "Values and information per test over one Diagnosis episode",
-    "Figure 10, M Extended EFE decomposition",
-    build_extended,
-    draw_extended,
-    3,
-)
+study("trajectory", build_trajectory, draw_trajectory)
+study("belief-heatmap", build_heatmap, draw_heatmap)
+study("extended-decomposition", build_extended, draw_extended)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import exact_job
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import Job, job
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT
 
@@ -108,9 +107,6 @@ def _region(step: Mapping[str, Any]) -> list[bool]:
     test = next(test for test in make(PROBLEM).flat.tests if test.name == step["action"])
     likely = test.likelihood[:, test.outcomes.index(step["outcome"])]
     return [bool(value) for value in likely > 0.5]
-
-
-# -- drawing ----------------------------------------------------------------------------------------------------------
 
 
 @styled
@@ -248,21 +244,5 @@ def _scale(drawing: Figure, image: Any, axes: Any) -> None:
     drawing.legend(handles=marks, loc="outside lower left", ncols=3, fontsize=8.5, labelcolor=QUIET)
 
 
-add_figure(
-    "tileworld-comparison",
-    "Three agents in one Tileworld episode",
-    "Figure 2, 5.3 Tileworld: spatial epistemic foraging",
-    build_comparison,
-    draw_comparison,
-    10,
-)
-
-
-add_figure(
-    "tileworld-belief",
-    "Belief after each scan of a Tileworld episode",
-    "Figure 6, F Tileworld belief evolution",
-    build_belief,
-    draw_belief,
-    5,
-)
+study("tileworld-comparison", build_comparison, draw_comparison)
+study("tileworld-belief", build_belief, draw_belief)

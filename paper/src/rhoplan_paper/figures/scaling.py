@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import exact_job, same
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import Context, exact_job, simulate_job
 from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean
 from rhoplan_paper.told.results import every_quote, text_of
+from rhoplan_paper.verdicts import same
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,11 +136,4 @@ def draw_grids(outcome: Outcome) -> Figure:
     return drawing
 
 
-add_figure(
-    "tileworld-scaling",
-    "Tileworld from 4×4 to 8×8",
-    "Figure 3, 5.3 Tileworld: spatial epistemic foraging",
-    build_grids,
-    draw_grids,
-    25,
-)
+study("tileworld-scaling", build_grids, draw_grids)

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import SAME, UNITS
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.published import select
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Outcome, Sheet
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
     PUBLISHED_EPISODES,
     TRIED_HORIZONS,
-    near_optimal,
+    near_optimal_shares,
     near_optimality_job,
 )
+from rhoplan_paper.verdicts import SAME
+from rhoplan_paper.words import percent, rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,36 +37,36 @@ def build_shares(context: Context) -> Outcome:
     """Shares by horizon: exact in both units, from 50 episodes per weight, and as published."""
     jobs = {unit: near_optimality_job(unit) for unit in UNITS}
     jobs["simulated"] = near_optimality_job("nats", episodes=PUBLISHED_EPISODES, paired=False)
-    found = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    found = ask(context, jobs)
     groups: list[dict[str, Any]] = [
-        {"title": title, "count": _shares(found["nats"], least)[1],
+        {"title": title, "count": near_optimal_shares(found["nats"], least)[1],
          "published": [one.value for one in select(f"{quote} near_optimal")],
-         **{kind: _shares(result, least)[0] for kind, result in found.items()}}
+         **{kind: near_optimal_shares(result, least)[0] for kind, result in found.items()}}
         for least, title, quote in GROUPS
     ]  # fmt: skip
     strata: list[dict[str, Any]] = []
     for low, high in STRATA:
-        shares, count = _shares(found["nats"], low, high)
+        shares, count = near_optimal_shares(found["nats"], low, high)
         strata.append({"low": low, "high": high, "shares": shares, "count": count})
     same = [_indifferent(found["nats"], place) for place in range(len(TRIED_HORIZONS))]
     rows = []
     for group in groups:
         for place, horizon in enumerate(TRIED_HORIZONS):
-            texts = [_percent(group[kind][place]) for kind in ("simulated", *UNITS)]
+            texts = [percent(group[kind][place], 0) for kind in ("simulated", *UNITS)]
             rows.append(
                 (f"{group['title']} ({group['count']})", str(horizon), f"{group['published'][place]:.0f}%", *texts)
             )
     for one in strata:
         label = f"α from {one['low']:g} to {one['high']:g} ({one['count']})"
-        rows += [(label, str(horizon), "", "", "", _percent(share))
+        rows += [(label, str(horizon), "", "", "", percent(share, 0))
                  for horizon, share in zip(TRIED_HORIZONS, one["shares"], strict=True)]  # fmt: skip
     first = groups[0]
     remarks = (
         "On all problems, by horizon: published "
         + ", ".join(f"{value:.0f}%" for value in first["published"])
         + "; exact "
-        + "; ".join(f"{', '.join(map(_percent, first[unit]))} per {unit[:-1]}" for unit in UNITS)
-        + f"; from {PUBLISHED_EPISODES} episodes per weight {', '.join(map(_percent, first['simulated']))}: the means "
+        + "; ".join(f"{rates(first[unit])} per {unit[:-1]}" for unit in UNITS)
+        + f"; from {PUBLISHED_EPISODES} episodes per weight {rates(first['simulated'])}: the means "
         "of so few episodes differ by luck, and the best of six seems ahead.",
         "Near-optimal need not mean that information helps: w = 1 and w = 0.01 per nat earn the same on "
         + ", ".join(f"{count} (H = {h})" for h, count in zip(TRIED_HORIZONS, same, strict=True))
@@ -76,20 +77,10 @@ def build_shares(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(rows)), (), remarks, {"groups": groups, "strata": strata})
 
 
-def _shares(result: Mapping[str, Any], least: float, below: float = float("inf")) -> tuple[list[float], int]:
-    """By horizon, the share of problems of asymmetry from `least` on and `below`; how many they are."""
-    chosen = [row for row, alpha in zip(near_optimal(result), result["alpha"], strict=True) if least <= alpha < below]
-    return [sum(column) / len(chosen) for column in zip(*chosen, strict=True)], len(chosen)
-
-
 def _indifferent(result: Mapping[str, Any], place: int) -> int:
     """On how many problems weight 1 earns what the smallest weight does, at the horizon in `place`."""
     one = result["weights"].index(1.0)
     return sum(abs(rows[place][one] - rows[place][0]) <= SAME for rows in result["rewards"])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%"
 
 
 @styled
@@ -139,11 +130,4 @@ def _hundreds(shares: Sequence[float]) -> list[float]:
     return [100 * share for share in shares]
 
 
-add_figure(
-    "near-optimality-figure",
-    "Where a weight of 1 is nearly the best, by horizon and stakes",
-    "Figure 12, P Near-optimality across planning horizons",
-    build_shares,
-    draw_shares,
-    15,
-)
+study("near-optimality-figure", build_shares, draw_shares)

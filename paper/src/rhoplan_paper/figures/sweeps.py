@@ -9,29 +9,17 @@ import numpy as np
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import exact_job
-from rhoplan_paper.context import Context
-from rhoplan_paper.figures.lines import (
-    COLUMNS,
-    OPTIMUM,
-    Score,
-    as_line,
-    as_score,
-    as_texts,
-    draw_lines,
-    key_below,
-)
+from rhoplan_paper.context import Context, exact_job
+from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, Score, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import each_quoted, setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-# -- Tiger's penalty --------------------------------------------------------------------------------------------------
 
 PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 BETWEEN = 90
@@ -117,8 +105,6 @@ def draw_penalties(outcome: Outcome) -> Figure:
     return drawing
 
 
-# -- the number of tests in Diagnosis ---------------------------------------------------------------------------------
-
 TESTS = (1, 2, 3)
 CONDITIONS = 8
 
@@ -185,21 +171,5 @@ def draw_tests(outcome: Outcome) -> Figure:
     return drawing
 
 
-add_figure(
-    "asymmetry-sweep",
-    "Tiger with penalties from mild to extreme",
-    "Figure 4, D Tiger reward asymmetry sweep",
-    build_penalties,
-    draw_penalties,
-    8,
-)
-
-
-add_figure(
-    "observation-scaling",
-    "Diagnosis with one to three tests",
-    "Figure 5, E Observation action scaling",
-    build_tests,
-    draw_tests,
-    3,
-)
+study("asymmetry-sweep", build_penalties, draw_penalties)
+study("observation-scaling", build_tests, draw_tests)

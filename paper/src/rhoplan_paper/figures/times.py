@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
-from rhoplan_paper.claims.checking import by_unit, exact_job
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.verdicts import by_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,9 +64,6 @@ def _quantile(shares: Sequence[float], level: float) -> int:
         if total >= level:
             return tests
     return len(shares) - 1
-
-
-# -- the course of an episode -----------------------------------------------------------------------------------------
 
 
 def build_efficiency(context: Context) -> Outcome:
@@ -125,7 +122,7 @@ def _check(
         return setting(quote, cell, float(make(FORAGING).flat.tests[0].likelihood.max()), "accuracy of the tests")
     if cell.column == "episodes":
         return setting(quote, cell, EPISODES, "simulated episodes; the lines are exact")
-    ends = {str(one.row["bound"]): int(one.value or 0) for one in quote.cells if one.column == "tests"}
+    ends = {str(one.row["bound"]): int(one.number) for one in quote.cells if one.column == "tests"}
     low, high = ends["low"], ends["high"]
     inside = {key: _share(mine, low, high) for key, mine in shares.items()}
     efe = {unit: shares[FORAGING, unit] for unit in ("bits", "nats")}
@@ -143,12 +140,12 @@ def _check(
     else:
         rule = "it holds if most episodes have at least the lower number"
         holds = {unit: _share(mine, low) > 0.5 for unit, mine in efe.items()}
-    verdict, unit = by_unit(holds)
+    verdict = by_unit(holds)
     level = 0.1 if cell.row["bound"] == "low" else 0.9
     exact = "; ".join(f"{_quantile(mine, level)} ({name})" for name, mine in efe.items())
     ordered = sorted(tests)
     reason = f"{'; '.join(texts)}; {rule}. Ours are {100 * level:.0f}% quantiles"
-    return told(quote, cell, verdict, reason, simulated=str(ordered[int(level * len(ordered))]), exact=exact, unit=unit)
+    return told(quote, cell, verdict, reason, simulated=str(ordered[int(level * len(ordered))]), exact=exact)
 
 
 @styled
@@ -183,8 +180,6 @@ def draw_efficiency(outcome: Outcome) -> Figure:
     return drawing
 
 
-# -- stopping times ---------------------------------------------------------------------------------------------------
-
 PLACES: tuple[tuple[str, int, str], ...] = (
     ("diagnosis", 3, "Diagnosis, N = 4, K = 2"),
     ("diagnosis:n=8,k=3", 3, "Diagnosis, N = 8, K = 3"),
@@ -207,7 +202,7 @@ def build_stopping(context: Context) -> Outcome:
         for problem, horizon, _ in PLACES
         for agent, weight, unit in SPREAD
     }
-    found = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    found = ask(context, jobs)
     data: dict[str, Any] = {problem: [] for problem, _, _ in PLACES}
     rows = []
     for problem, _, title in PLACES:
@@ -275,16 +270,5 @@ def _violin(axis: Any, place: int, column: Mapping[str, Any], top: int) -> None:
     axis.text(place, kept[-1][0] + 0.9, label, fontsize=8, ha="center", va="bottom", linespacing=1.1)
 
 
-add_figure(
-    "efficiency",
-    "Entropy, observing and reward over an episode",
-    "Figure 9, L Epistemic foraging dynamics",
-    build_efficiency,
-    draw_efficiency,
-    4,
-)
-
-
-add_figure(
-    "stopping-times", "When agents stop", "Figure 11, N Stopping time analysis", build_stopping, draw_stopping, 4
-)
+study("efficiency", build_efficiency, draw_efficiency)
+study("stopping-times", build_stopping, draw_stopping)

@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
-from rhoplan_paper.claims.checking import by_unit
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
-from rhoplan_paper.registry import add_figure
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.verdicts import by_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,10 @@ Points = list[dict[str, float]]
 
 def build_pareto(context: Context) -> Outcome:
     """Points by problem, from weight 0 to 200 per bit (289 per nat), so that both units are covered to 200."""
-    jobs = {problem: _jobs(problem, horizon) for problem, (_, horizon, _) in PANELS.items()}
+    jobs = {
+        problem: (curve_job(problem, horizon), job("optimum", problem=problem))
+        for problem, (_, horizon, _) in PANELS.items()
+    }
     context.results([one for wanted in jobs.values() for one in wanted])
     data: dict[str, Any] = {}
     for problem, (curve, best) in jobs.items():
@@ -71,11 +74,9 @@ def build_pareto(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(rows), notes), findings, remarks, data)
 
 
-def _jobs(problem: str, horizon: int) -> tuple[Job, Job]:
-    common = {"problem": problem, "horizon": horizon, "high": HIGH, "unit": "nats"}
-    broad = BROAD.get(problem)
-    steps = job("broad_steps", **common, resolution=broad) if broad else job("steps", **common)
-    return steps, job("optimum", problem=problem)
+def curve_job(problem: str, horizon: int) -> Job:
+    """Every policy by weight per nat, with its exact score."""
+    return job("steps", problem=problem, horizon=horizon, high=HIGH, unit="nats", resolution=BROAD.get(problem))
 
 
 def _add(points: Points, step: dict[str, float]) -> None:
@@ -138,11 +139,10 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
     low = cell.row["bound"] == "low"
     if cell.column == "weight":
         return setting(quote, cell, WEIGHTS[0] if low else WEIGHTS[-1], "an end of the range of weights")
-    assert cell.value is not None
     begins = {unit: {name: _safest(found["points"], unit) for name, found in data.items()} for unit in UNITS}
     ends = {unit: (min if low else max)(found.values()) for unit, found in begins.items()}
-    holds = {unit: end >= cell.value if low else end <= cell.value for unit, end in ends.items()}
-    verdict, unit = by_unit(holds)
+    holds = {unit: end >= cell.number if low else end <= cell.number for unit, end in ends.items()}
+    verdict = by_unit(holds)
     # Where success still grows at the end of the sweep, the sweep, not the problem, says which weight is greatest.
     growing = {
         unit: sum(_is_last(data[name]["points"], unit, w) for name, w in b.items()) for unit, b in begins.items()
@@ -154,7 +154,7 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
         for unit in UNITS
     )
     exact = "; ".join(f"{_short(end)} ({unit})" for unit, end in ends.items())
-    return told(quote, cell, verdict, reason, exact=exact, unit=unit)
+    return told(quote, cell, verdict, reason, exact=exact)
 
 
 def _safest(points: Points, unit: str) -> float:
@@ -165,9 +165,6 @@ def _safest(points: Points, unit: str) -> float:
 
 def _is_last(points: Points, unit: str, weight: float) -> bool:
     return at(points, WEIGHTS[-1] * UNITS[unit])["lower"] / UNITS[unit] <= weight
-
-
-# -- drawing ----------------------------------------------------------------------------------------------------------
 
 
 @styled
@@ -267,11 +264,4 @@ def _short(weight: float) -> str:
     return f"{weight:.0f}" if weight >= 10 or weight == 0 else f"{weight:.2g}"
 
 
-add_figure(
-    "pareto",
-    "Success against reward, for every weight",
-    "Figure 1, 5.2 Pareto analysis: the canonical w=1",
-    build_pareto,
-    draw_pareto,
-    40,
-)
+study("pareto", build_pareto, draw_pareto)

@@ -16,7 +16,6 @@ from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan.scoring.flow import Flow
 from rhoplan.scoring.simulate import simulate_episodes
-from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
 
 
@@ -25,19 +24,6 @@ def over(problem: str, agent: str, *, name: str, values: list[str], **settings: 
     """Exact scores of one agent for each value of one setting, its own or the problem's; beliefs are shared."""
     rows, _ = sweep(problem, [agent], name, values, settings)
     return {"scores": [{key: row[key] for key in ("reward", "tests", "success")} for row in rows]}
-
-
-@measure
-def broad_steps(problem: str, horizon: int, *, high: float, unit: str, resolution: float) -> dict[str, Any]:
-    """As `measures.steps`, with changes closer than `resolution` counted as one: for problems with many of them."""
-    found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit, resolution=resolution)
-    parts = ("reward", "tests", "success")
-    return {
-        "steps": [
-            {"lower": step.lower, "upper": step.upper, **{name: getattr(step.score, name) for name in parts}}
-            for step in found
-        ]
-    }
 
 
 @measure

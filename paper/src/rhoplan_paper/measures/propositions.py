@@ -7,14 +7,14 @@ difference of entropies: nothing but the problem is shared with the planner that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rhoplan.agents.agent import Agent
-from rhoplan.belief.information import information
+from rhoplan.belief.information import information, per_nat
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import END, Action, Array, Problem
@@ -23,6 +23,7 @@ from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
+from rhoplan_paper.measures.told import random_stakes
 from rhoplan_paper.registry import measure
 
 ALIKE = 1e-9
@@ -31,9 +32,6 @@ ALIKE = 1e-9
 DOUBLINGS = 80
 HALVINGS = 80
 """Enough to bracket any threshold of a problem whose numbers are ordinary, and to close in on it to the last digits."""
-
-
-# -- Proposition 1 ----------------------------------------------------------------------------------------------------
 
 
 @measure
@@ -140,9 +138,6 @@ def _divergence(one: list[float], other: list[float]) -> float:
     return sum(p * math.log(p / q) for p, q in zip(one, other, strict=True) if p > 0)
 
 
-# -- Proposition 2 ----------------------------------------------------------------------------------------------------
-
-
 @measure
 def one_test_thresholds(
     *, cases: list[list[float]] | None = None, problems: int = 0, seed: int = 42, right: float = 10.0
@@ -153,45 +148,48 @@ def one_test_thresholds(
     stakes scaled so that being right pays `right`. tests_at_one: whether it tests at weight 1. commit, above, far
     above: exact reward of committing at once, and of agents that replan with weights 1e-3 and 20 over the threshold.
     """
-    chosen = cases if cases is not None else drawn_cases(problems, seed, right)
+    drawn = [[accuracy, cost, right, -right * alpha] for alpha, accuracy, cost in random_stakes(problems, seed)]
+    chosen = cases if cases is not None else drawn
     rows = [_threshold_row(*case) for case in chosen]
     return {"cases": [list(case) for case in chosen], **{name: [row[name] for row in rows] for name in rows[0]}}
 
 
-def drawn_cases(problems: int, seed: int, right: float) -> list[list[float]]:
-    draws = np.random.RandomState(seed)
-    cases = []
-    for _ in range(problems):
-        asymmetry, accuracy, cost = draws.uniform(1, 50), draws.uniform(0.55, 0.95), draws.uniform(0.1, 5)
-        cases.append([float(accuracy), float(cost), right, float(-right * asymmetry)])
-    return cases
-
-
 def _threshold_row(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, Any]:
     model = make(f"testbed:accuracy={accuracy!r},cost={cost!r},right={right!r},wrong={wrong!r}")
+    tests, threshold = _turning_weight(model)
+
+    def reward(weight: float) -> float:
+        return evaluate(model, Agent("threshold", 1, weight)).reward
+
+    return {
+        "threshold": threshold,
+        "tests_at_one": tests(1.0),
+        "commit": (right + wrong) / 2,
+        "above": reward(threshold + 1e-3),
+        "far_above": reward(threshold + 20.0),
+    }
+
+
+@measure
+def first_test_weight(problem: str) -> dict[str, Any]:
+    """The weight per nat from which an agent of horizon 1 begins with a test, and whether it does at weight 1."""
+    tests, weight = _turning_weight(make(problem))
+    return {"weight": weight, "tests_at_one": {unit: tests(per_nat(1.0, unit)) for unit in ("bits", "nats")}}
+
+
+def _turning_weight(model: Problem) -> tuple[Callable[[float], bool], float]:
+    """Whether an agent of horizon 1 begins with a test at a weight per nat, and from which one on, by bisection."""
     graph = Graph(model)
 
     def tests(weight: float) -> bool:
         return bool(Plan(graph, Information(weight)).choices(np.array([graph.root]), 1)[0] >= 0)
-
-    def reward(weight: float) -> float:
-        return evaluate(model, Agent("threshold", 1, weight)).reward
 
     size = next(2.0**power for power in range(DOUBLINGS) if tests(2.0**power) and not tests(-(2.0**power)))
     low, high = -size, size
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if tests(middle) else (middle, high)
-    return {
-        "threshold": high,
-        "tests_at_one": tests(1.0),
-        "commit": (right + wrong) / 2,
-        "above": reward(high + 1e-3),
-        "far_above": reward(high + 20.0),
-    }
-
-
-# -- Proposition 3 ----------------------------------------------------------------------------------------------------
+    return tests, high
 
 
 @measure

@@ -15,6 +15,7 @@ from rhoplan.problems.registry import make
 from rhoplan.scoring.episodes import Episodes
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
 
 
@@ -92,21 +93,10 @@ def steps(
 
     Changes closer than `resolution` are told as one.
     """
-    from rhoplan.scoring.steps import policy_steps
-
     found = policy_steps(make(problem), horizon=horizon, low=0.0, high=high, unit=unit, resolution=resolution)
-    return {
-        "steps": [
-            {
-                "lower": step.lower,
-                "upper": step.upper,
-                "reward": step.score.reward,
-                "tests": step.score.tests,
-                "success": step.score.success,
-            }
-            for step in found
-        ]
-    }
+    parts = ("reward", "tests", "success")
+    scores = [{name: getattr(step.score, name) for name in parts} for step in found]
+    return {"steps": [{"lower": s.lower, "upper": s.upper, **score} for s, score in zip(found, scores, strict=True)]}
 
 
 @measure

@@ -1,6 +1,6 @@
 """What jobs measure for results that the paper tells in its text, and for its tables of statistics.
 
-`near_optimality` serves the text, a figure and claims; `told_random.near_optimality_job` makes the job they share. Its
+`near_optimality` serves the text, a figure and claims; `told.near_optimality` makes the job they share. Its
 settings: environments and seed (how many problems are drawn, from which RandomState), horizons, weights and unit (what
 is tried on each), and for the simulated version episodes, paired and stream (how many episodes, whether every weight
 meets the same ones, and the seed they come from).
@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.belief.information import entropy, information, per_nat
-from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
@@ -30,13 +30,6 @@ RIGHT = 10.0
 
 ALPHA, ACCURACY, COST = (1.0, 50.0), (0.55, 0.95), (0.1, 5.0)
 """Ranges that random problems are drawn from, in this order."""
-
-DOUBLINGS = 60
-HALVINGS = 60
-"""Of the bisection: enough to bracket any ordinary weight, and to close in on it to the last digits."""
-
-
-# -- random two-state problems ----------------------------------------------------------------------------------------
 
 
 @measure
@@ -57,13 +50,10 @@ def near_optimality(
     cost ~ U(.1, 5); a right commit pays 10, a wrong one -10 * alpha. Rewards are exact, or means of `episodes`
     episodes: the same ones for all weights and horizons of a problem if `paired`, else fresh ones for each.
     """
-    draws = np.random.RandomState(seed)
-    drawn: list[tuple[float, float, float]] = []
+    drawn = random_stakes(environments, seed)
     rewards = []
-    for place in range(environments):
-        alpha, accuracy, cost = (float(draws.uniform(*ends)) for ends in (ALPHA, ACCURACY, COST))
-        drawn.append((alpha, accuracy, cost))
-        model = two_states(*drawn[-1])
+    for place, numbers in enumerate(drawn):
+        model = two_states(*numbers)
         streams = [[stream] * len(weights) for _ in horizons]
         if not paired:
             fresh = stream + place * len(horizons) * len(weights)
@@ -72,6 +62,13 @@ def near_optimality(
     names = ("alpha", "accuracy", "cost")
     columns = {name: [row[place] for row in drawn] for place, name in enumerate(names)}
     return {**columns, "horizons": horizons, "weights": weights, "rewards": rewards}
+
+
+def random_stakes(problems: int, seed: int) -> list[tuple[float, float, float]]:
+    """(alpha, accuracy, cost) of so many random problems, uniform within their ranges."""
+    draws = np.random.RandomState(seed)
+    ranges = (ALPHA, ACCURACY, COST)
+    return [tuple(float(draws.uniform(*ends)) for ends in ranges) for _ in range(problems)]  # type: ignore[misc]
 
 
 def two_states(alpha: float, accuracy: float, cost: float) -> Problem:
@@ -121,28 +118,6 @@ def _tests_before_commit(plan: Plan, horizon: int) -> int:
     return graph.problem.cap
 
 
-# -- the threshold of Proposition 2, by the decision itself -----------------------------------------------------------
-
-
-@measure
-def first_test_weight(problem: str) -> dict[str, Any]:
-    """The weight per nat from which an agent of horizon 1 begins with a test, by bisection of its first decision."""
-    graph = Graph(make(problem))
-
-    def tests(weight: float) -> bool:
-        return bool(Plan(graph, Information(weight)).choices(np.array([graph.root]), 1)[0] >= 0)
-
-    size = next(2.0**power for power in range(DOUBLINGS) if tests(2.0**power) and not tests(-(2.0**power)))
-    low, high = -size, size
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tests(middle) else (middle, high)
-    return {"weight": high, "tests_at_one": {unit: tests(per_nat(1.0, unit)) for unit in ("bits", "nats")}}
-
-
-# -- statistics of raw episodes ---------------------------------------------------------------------------------------
-
-
 @measure
 def effect_sizes(
     problem: str, *, agent: dict[str, Any], versus: list[dict[str, Any]], episodes: int, seeds: list[int], unit: str
@@ -184,8 +159,6 @@ def bootstrap_interval(
     found = bootstrap(rows.reward, resamples=resamples, confidence=confidence, seed=seed)
     return {"mean": float(rows.reward.mean()), "lower": found.lower, "upper": found.upper, "episodes": len(rows.reward)}
 
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 FAINT = 1e-4
 """Bias of the coin that stands for a payoff in pymdp: it tells 2 * FAINT**2 nats, and its expectation is the payoff."""

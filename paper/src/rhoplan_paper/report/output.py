@@ -1,6 +1,6 @@
 """What a reproduction leaves in its folder: tables as CSV, Markdown and LaTeX, figures as PNG and SVG, all verdicts.
 
-Every file is written whole (see `report.files`) as soon as its study is complete; the report comes last.
+Every file is written whole (see `rhoplan.files`) as soon as its study is complete; the report comes last.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -12,16 +13,16 @@ import numpy as np
 from rhoplan.belief.information import NATS_PER_BIT, entropy
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, by_unit, exact_job
 from rhoplan_paper.compare import Number, judge
-from rhoplan_paper.context import Context
-from rhoplan_paper.figures.weights import BROAD, HIGH, WEIGHTS
+from rhoplan_paper.context import UNITS, Context, ask, exact_job
+from rhoplan_paper.figures.weights import BROAD, WEIGHTS, curve_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
-from rhoplan_paper.registry import add_table
+from rhoplan_paper.registry import study
 from rhoplan_paper.statistics import effect_label
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding, Outcome, Sheet, Verdict
 from rhoplan_paper.tables.rows import plan_row
+from rhoplan_paper.verdicts import SAME, by_unit, same
 
 PER = {"bits": NATS_PER_BIT, "nats": 1.0}
 """What a weight of 1 per nat is in each unit; informativeness goes the other way."""
@@ -29,29 +30,37 @@ PER = {"bits": NATS_PER_BIT, "nats": 1.0}
 Steps = Sequence[Mapping[str, float]]
 
 
-# -- alpha, eta, thresholds, best weights -----------------------------------------------------------------------------
-
-
 def asymmetry(right: float, wrong: float) -> float:
     """alpha of Proposition 2."""
     return abs(wrong) / right
 
 
-def most_information(accuracy: float) -> float:
-    """I_max of Proposition 2, in nats: what one test tells about two equally likely states."""
-    return math.log(2.0) - float(entropy(np.array([accuracy, 1 - accuracy])))
+def formula(accuracy: float, cost: float, right: float, wrong: float) -> dict[str, dict[str, float]]:
+    """Asymmetry, informativeness and threshold as Proposition 2 has them, by unit of information where it matters.
+
+    The threshold is the least weight at which one test of two equally likely states beats committing at once.
+    """
+    most = math.log(2.0) - float(entropy(np.array([accuracy, 1 - accuracy])))
+    least = (cost - (accuracy - 0.5) * (right - wrong)) / most
+    return {
+        "alpha": {"": asymmetry(right, wrong)},
+        "eta": {unit: most / cost / PER[unit] for unit in UNITS},
+        "threshold": {unit: least * PER[unit] for unit in UNITS},
+    }
 
 
-def threshold(accuracy: float, cost: float, right: float, wrong: float) -> float:
-    """The least weight per nat of Proposition 2 at which one test beats committing at once."""
-    return (cost - (accuracy - 0.5) * (right - wrong)) / most_information(accuracy)
+def formulas(spec: str) -> dict[str, dict[str, float]]:
+    """The same of a problem, as if it had two states and one test."""
+    flat = make(spec).flat
+    accuracy, cost = float(flat.tests[0].likelihood.max()), float(flat.tests[0].cost)
+    return formula(accuracy, cost, float(flat.commits[0].reward.max()), float(flat.commits[0].reward.min()))
 
 
 def build_alpha_eta(context: Context) -> Outcome:
     """Each number by the paper's own formula, the threshold also by the decision, the best weights by exact steps."""
     table = published().tables["alpha-eta"]
     rows = {spec: list(cells) for spec, cells in groupby(table.cells, key=lambda cell: str(cell.row["problem"]))}
-    curves = {spec: curve_job(spec) for spec in rows}
+    curves = {spec: curve_job(spec, make(spec).horizon) for spec in rows}
     firsts = {spec: job("first_test_weight", problem=spec) for spec in rows}
     context.results([*curves.values(), *firsts.values()])
     shown: list[tuple[str, ...]] = []
@@ -94,19 +103,6 @@ def build_alpha_eta(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(shown), notes), tuple(findings))
 
 
-def formulas(spec: str) -> dict[str, dict[str, float]]:
-    """alpha, eta and threshold by the paper's formulas, by unit of information where it matters."""
-    flat = make(spec).flat
-    accuracy, cost = float(flat.tests[0].likelihood.max()), float(flat.tests[0].cost)
-    right, wrong = float(flat.commits[0].reward.max()), float(flat.commits[0].reward.min())
-    eta, least = most_information(accuracy) / cost, threshold(accuracy, cost, right, wrong)
-    return {
-        "alpha": {"": asymmetry(right, wrong)},
-        "eta": {unit: eta / PER[unit] for unit in UNITS},
-        "threshold": {unit: least * PER[unit] for unit in UNITS},
-    }
-
-
 def _formula_finding(table: Table, cell: Cell, spec: str, itself: float | None = None) -> Finding:
     values = formulas(spec)[cell.column]
     judged = judge(cell, {unit: Number(value, None) for unit, value in values.items()}, 1)
@@ -115,25 +111,18 @@ def _formula_finding(table: Table, cell: Cell, spec: str, itself: float | None =
     if cell.column == "alpha" and min(make(spec).flat.commits[0].reward) >= 0:
         reason += "; a wrong commit costs nothing here, so the proposition does not cover this problem"
     if itself is not None:
-        assert cell.value is not None
-        sign = "" if (itself > SAME) == (cell.value > 0) else ", of the other sign than printed"
+        sign = "" if (itself > SAME) == (cell.number > 0) else ", of the other sign than printed"
         reason += f"; an agent of horizon 1 begins with a test from w = {itself:.2f} per nat on{sign}"
-    return _finding(table, cell, spec, "", exact, judged.unit, judged.verdict, reason)
+    return _finding(table, cell, spec, "", exact, Verdict(judged.verdict, judged.unit), reason)
 
 
 def _sufficient(table: Table, cell: Cell, spec: str, tests: Mapping[str, bool]) -> Finding:
     """Whether a weight of 1 makes an agent of horizon 1 test before it commits, as the table says."""
-    verdict, unit = by_unit({unit: tests[unit] == cell.text.startswith("Yes") for unit in UNITS})
+    verdict = by_unit({unit: tests[unit] == cell.text.startswith("Yes") for unit in UNITS})
     words = {True: "yes", False: "no"}
     exact = "; ".join(f"{words[tests[unit]]} ({unit})" for unit in UNITS)
     reason = f"an agent of horizon 1 and weight 1 begins with a test: {exact}"
-    return _finding(table, cell, spec, "", exact, unit, verdict, reason)
-
-
-def curve_job(spec: str) -> Job:
-    """Reward by weight, up to 200 in either unit: the job of the figure that shows it."""
-    common = {"problem": spec, "horizon": make(spec).horizon, "high": HIGH, "unit": "nats"}
-    return job("broad_steps", **common, resolution=BROAD[spec]) if spec in BROAD else job("steps", **common)
+    return _finding(table, cell, spec, "", exact, verdict, reason)
 
 
 def in_unit(steps: Steps, unit: str) -> Steps:
@@ -159,13 +148,12 @@ def best_steps(steps: Steps) -> list[tuple[float, float]]:
 
 
 def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]) -> Finding:
-    assert cell.value is not None
-    printed = {unit: reward_at(steps[unit], cell.value) for unit in UNITS}
+    printed = {unit: reward_at(steps[unit], cell.number) for unit in UNITS}
     top = {unit: max(step["reward"] for step in steps[unit]) for unit in UNITS}
     tried = {unit: {weight: reward_at(steps[unit], weight) for weight in WEIGHTS} for unit in UNITS}
     best = {unit: max(rewards.values()) for unit, rewards in tried.items()}
     holds = {unit: printed[unit] >= best[unit] - SAME for unit in UNITS}
-    verdict, chosen = by_unit(holds)
+    verdict = by_unit(holds)
     exact = "; ".join(f"{_span(best_steps(steps[unit]))} ({unit})" for unit in UNITS)
     parts: dict[str, list[str]] = {}
     for unit in UNITS:
@@ -175,14 +163,12 @@ def _best_weight(table: Table, cell: Cell, spec: str, steps: Mapping[str, Steps]
         text = f"it earns {printed[unit]:.3f}, {cost}; of the weights tried, most is earned at {weights}"
         parts.setdefault(text, []).append(unit)
     reason = "; ".join(f"in {' and '.join(units)} {text}" for text, units in parts.items())
-    return _finding(table, cell, spec, "", exact, chosen, verdict, reason)
+    return _finding(table, cell, spec, "", exact, verdict, reason)
 
 
 def _span(stretches: Sequence[tuple[float, float]]) -> str:
     return ", ".join(f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}" for low, high in stretches)
 
-
-# -- effect sizes -----------------------------------------------------------------------------------------------------
 
 PER_SEED = 1000
 """Episodes per seed of the runs that the effect sizes belong to; the table itself does not say."""
@@ -208,13 +194,13 @@ def build_effect_sizes(context: Context) -> Outcome:
         spec, versus, metric = (str(size.row[key]) for key in ("problem", "versus", "metric"))
         scores = {unit: [context.result(exact[spec][name][unit]) for name in ("efe", versus)] for unit in UNITS}
         d = {unit: exact_d(*pair, metric=metric) for unit, pair in scores.items()}
-        alike = {unit: _alike(*pair) for unit, pair in scores.items()}
+        alike = {unit: same(*pair) for unit, pair in scores.items()}
         drawn = context.result(sampled[spec])
         place = [name for name in agents[spec] if name != "efe"].index(versus)
         simulated = _with_error(drawn["d"][place][metric], drawn["episodes"])
         found = _size_finding(table, size, d, alike, simulated)
         if found.verdict == CONTRADICTED and "weight" in agents[spec][versus]:
-            found = _at_other_weights(table, size, found, d, agents[spec][versus], scores["bits"][0], context)
+            found = _at_other_weights(size, found, agents[spec][versus], scores["bits"][0], context)
         words = {unit: effect_label(value) for unit, value in d.items()}
         findings += [found, _word_finding(table, word, d, drawn["labels"][place][metric], found.verdict)]
         values = [f"{d[unit]:+.4f}" for unit in UNITS]
@@ -248,54 +234,45 @@ def _spread(score: Mapping[str, Any], metric: str) -> float:
     return float(score["reward_sd"])
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(abs(one[name] - other[name]) <= SAME for name in ("reward", "tests", "success"))
-
-
 def _size_finding(
     table: Table, cell: Cell, d: Mapping[str, float], alike: Mapping[str, bool], simulated: str
 ) -> Finding:
-    assert cell.value is not None
     numbers = {unit: Number(value, None, error_of_d(value, 5 * PER_SEED)) for unit, value in d.items()}
     judged = judge(cell, numbers, 5 * PER_SEED)
-    verdict, reason = judged.verdict, judged.reason
+    verdict, reason = Verdict(judged.verdict, judged.unit), judged.reason
     near = [unit for unit in UNITS if judged.unit in (unit, "either")]
-    if verdict != CONTRADICTED and cell.value and all(alike[unit] for unit in near):
-        verdict = NO_DIFFERENCE
+    if verdict.word != CONTRADICTED and cell.number and all(alike[unit] for unit in near):
+        verdict = replace(verdict, word=NO_DIFFERENCE)
         reason = f"the two agents are one policy (in {' and '.join(near)}): d is 0, and what is printed is noise"
     elif any(alike.values()):
         reason += f"; one policy in {', '.join(unit for unit in UNITS if alike[unit])}"
     exact = "; ".join(f"{value:+.4f} ({unit})" for unit, value in d.items())
-    return _finding(table, cell, _pair(cell.row), simulated, exact, judged.unit, verdict, reason)
+    return _finding(table, cell, _pair(cell.row), simulated, exact, verdict, reason)
 
 
-def _at_other_weights(
-    table: Table, cell: Cell, found: Finding, d: Mapping[str, float], row: Row, efe: Mapping[str, Any], context: Context
-) -> Finding:
+def _at_other_weights(cell: Cell, found: Finding, row: Row, efe: Mapping[str, Any], context: Context) -> Finding:
     """`found`, and which of the tuning weights would give the printed d."""
     spec, name, metric = str(cell.row["problem"]), str(cell.row["versus"]), str(cell.row["metric"])
     horizon = None if name == "info-gain" else int(float(row["horizon"]))
     jobs = {w: exact_job(spec, name, horizon=horizon, weight=w, unit="bits") for w in TUNING}
-    sizes = {
-        w: exact_d(efe, score, metric=metric) for w, score in zip(jobs, context.results(jobs.values()), strict=True)
-    }
+    sizes = {w: exact_d(efe, score, metric=metric) for w, score in ask(context, jobs).items()}
     numbers = {w: Number(value, None, error_of_d(value, 5 * PER_SEED)) for w, value in sizes.items()}
     fitting = [w for w, number in numbers.items() if judge(cell, {"": number}, 1).verdict == CONFIRMED]
     told = ", ".join(f"w = {w:g} would ({sizes[w]:+.3f})" for w in fitting) or "no weight of the tuning grid would"
     reason = f"{found.reason}; {name} has w = {float(row['weight']):g} in its table, which does not fit: {told}"
-    return _finding(table, cell, _pair(cell.row), found.simulated, found.exact, found.unit, found.verdict, reason)
+    return replace(found, reason=reason)
 
 
 def _word_finding(table: Table, cell: Cell, d: Mapping[str, float], simulated: str, of_size: str) -> Finding:
     """of_size: the verdict on the printed d that the word goes with."""
     words = {unit: effect_label(value) for unit, value in d.items()}
-    verdict, unit = by_unit({unit: word == cell.text for unit, word in words.items()})
+    verdict = by_unit({unit: word == cell.text for unit, word in words.items()})
     exact = "; ".join(f"{word} ({unit})" for unit, word in words.items())
     reason = "by the paper's own limits, from " + ", ".join(f"d = {value:+.3f} in {unit}" for unit, value in d.items())
-    if verdict == CONTRADICTED and of_size != CONTRADICTED:
-        verdict = NO_DIFFERENCE
+    if verdict.word == CONTRADICTED and of_size != CONTRADICTED:
+        verdict = replace(verdict, word=NO_DIFFERENCE)
         reason += "; the printed d is within its error of that, and beyond the limit by chance"
-    return _finding(table, cell, _pair(cell.row), simulated, exact, unit, verdict, reason)
+    return _finding(table, cell, _pair(cell.row), simulated, exact, verdict, reason)
 
 
 def _rows_by_agent(spec: str) -> dict[str, Row]:
@@ -314,7 +291,7 @@ def scores_by_agent(spec: str, context: Context) -> dict[str, dict[str, Mapping[
         for name, row in _rows_by_agent(spec).items()
         for unit, one in _exact_jobs(spec, row, context).items()
     }
-    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    results = ask(context, jobs)
     return {name: {unit: results[name, unit] for unit in UNITS} for name in _rows_by_agent(spec)}
 
 
@@ -347,13 +324,11 @@ def _pair(row: Row) -> str:
 
 
 def _finding(
-    table: Table, cell: Cell, about: str, simulated: str, exact: str, unit: str, verdict: str, reason: str
+    table: Table, cell: Cell, about: str, simulated: str, exact: str, verdict: Verdict, reason: str
 ) -> Finding:
-    claim = f"{about.replace('-', ' ')}: {cell.column.replace('_', ' ')}"
-    return Finding(
-        f"{table.id}/{about}/{cell.column}", table.place, claim, cell.text, simulated, exact, unit, verdict, reason
-    )
+    name, claim = f"{table.id}/{about}/{cell.column}", f"{about.replace('-', ' ')}: {cell.column.replace('_', ' ')}"
+    return Finding(name, table.place, claim, cell.text, simulated, exact, verdict.unit, verdict.word, reason)
 
 
-add_table("alpha-eta", "Stakes, informativeness and threshold weights", build_alpha_eta, (45, 45))
-add_table("effect-sizes", "Effect sizes", build_effect_sizes, (2, 5))
+study("alpha-eta", build_alpha_eta)
+study("effect-sizes", build_effect_sizes)

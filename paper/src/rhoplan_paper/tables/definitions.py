@@ -1,6 +1,6 @@
 """The studies that are not rows of agents and scores; here the two tables of definitions, agents and environments.
 
-The other two tables are in `special_tables`, the results told in the text in `told`, `told_random` and `told_search`.
+The other two tables are in `asymmetry`, the results told in the text in the folder `told`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import Cell, Table, published
-from rhoplan_paper.registry import add_table
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet
-
-# -- agents -----------------------------------------------------------------------------------------------------------
 
 UTILITIES: dict[str, Callable[[AgentKind], bool]] = {
     "ρ = 0": lambda kind: kind.weight == 0.0 and kind.commits_count,
@@ -64,9 +62,6 @@ def build_agents(context: Context) -> Outcome:
 def _defined(kind: AgentKind) -> tuple[str, str, str]:
     weight = "w as chosen" if kind.weight is None else f"w = {kind.weight:g}"
     return weight, "H = 1" if kind.one_step else "H as chosen", "count" if kind.commits_count else "count for nothing"
-
-
-# -- environments -----------------------------------------------------------------------------------------------------
 
 
 def build_environments(context: Context) -> Outcome:
@@ -128,5 +123,5 @@ def _shown(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-add_table("agents", "The six agents", build_agents, (1, 1))
-add_table("environments", "What the problems are made of", build_environments, (1, 1))
+study("agents", build_agents)
+study("environments", build_environments)

@@ -13,9 +13,8 @@ def derived(table: Table, cell: Cell, name: str, label: tuple[str, str]) -> Find
     """The finding `name` on a number that follows from the problem, from its row, or from other printed numbers."""
     column = cell.column.split()[0]
     value, verdict, reason = SOURCES[column](table, cell)
-    assert cell.value is not None
     slack = 2 * cell.rounding if verdict == REPEATED else 0.0
-    fits = math.isclose(cell.value, value, rel_tol=0, abs_tol=slack + 1e-9)
+    fits = math.isclose(cell.number, value, rel_tol=0, abs_tol=slack + 1e-9)
     claim = f"{' '.join(label)}: {column.replace('_', ' ')}"
     return Finding(name, table.place, claim, cell.text, "", f"{value:g}", "", verdict if fits else CONTRADICTED, reason)
 
@@ -38,13 +37,11 @@ def _gap(table: Table, cell: Cell) -> tuple[float, str, str]:
     """EFE's printed success less Planning's in the row below; both are judged on their own."""
     shared = {key: value for key, value in cell.row.items() if key in ("problem", "discount")}
     printed = {
-        str(one.row["agent"]): one.value
+        str(one.row["agent"]): one.number
         for one in table.cells
         if one.column == "success" and shared.items() <= one.row.items()
     }
     efe, planning = printed["efe"], printed["planning"]
-    assert efe is not None
-    assert planning is not None
     return round(efe - planning, 9), REPEATED, f"the difference of {efe:g}% and {planning:g}%, judged there"
 
 

@@ -12,32 +12,15 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
-from rhoplan_paper.registry import add_table
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.derived import derived
 
-TABLES: dict[str, tuple[str, tuple[float, float]]] = {
-    "main": ("Tiger, Diagnosis and Bandit", (10, 20)),
-    "tiger": ("Tiger, all agents", (2, 5)),
-    "diagnosis": ("Diagnosis with 4 conditions, all agents", (2, 5)),
-    "bandit": ("Bandit, all agents", (2, 5)),
-    "tileworld-6": ("Tileworld 6×6", (25, 60)),
-    "tileworld-6-full": ("Tileworld 6×6, all agents", (25, 60)),
-    "tileworld-8": ("Tileworld 8×8, all agents", (30, 60)),
-    "diagnosis-16": ("Diagnosis with 16 conditions", (10, 30)),
-    "testbed": ("The two-state testbed", (2, 5)),
-    "rocksample": ("RockSample", (30, 90)),
-    "rocksample-extended": ("RockSample by rules", (3, 10)),
-    "inspection": ("Structural inspection", (30, 60)),
-    "transfer": ("Tuned weights on other problems", (2, 5)),
-    "navigation": ("Navigation", (10, 60)),
-    "scaling": ("Diagnosis from 2 to 16 conditions", (5, 20)),
-    "discount": ("Discounting", (5, 20)),
-    "misspecification-tiger": ("Tiger with a wrong accuracy", (2, 5)),
-    "misspecification-diagnosis": ("Diagnosis with a wrong accuracy", (2, 5)),
-    "pomcp": ("POMCP beside Planning and EFE", (30, 300)),
-}
-"""Tables whose rows are agents, their titles, and about how many seconds they take, quick and full."""
+TABLES = tuple(
+    id for id, table in published().tables.items()
+    if table.cells and all({"problem", "agent"} <= cell.row.keys() and "versus" not in cell.row for cell in table.cells)
+)  # fmt: skip
+"""Tables whose rows are what an agent does on a problem."""
 
 AS_RUN: dict[str, int] = {"rocksample:n=5,k=3": 50, "rocksample:n=7,k=4": 50, "rocksample:n=7,k=8": 20}
 """RockSample rows that match so many episodes of the first seed digit for digit, whatever their caption says."""
@@ -209,6 +192,14 @@ def number(result: Mapping[str, Any], column: str, problem: str) -> Number | Non
     return Number(mean, result.get(f"{column}_sd"))
 
 
+def measured(result: Mapping[str, Any], column: str, problem: str) -> Number:
+    """As `number`, of a result that has the column."""
+    found = number(result, column, problem)
+    if found is None:
+        raise LookupError(f"there is no column '{column}' among {', '.join(result.get('columns', result))}")
+    return found
+
+
 def _accuracy(result: Mapping[str, Any], problem: str) -> Number | None:
     """Share of components that were declared right."""
     components = len(make(problem).factors)
@@ -228,9 +219,6 @@ def _text(value: Number | None, column: str) -> str:
     if column in PERCENT:
         return f"{100 * value.mean:.2f}%" + (f" ± {100 * value.se:.2f}" if value.se else "")
     return f"{value.mean:.4f}" + (f" ± {value.se:.4f}" if value.se else "")
-
-
-# -- what the paper does not have -------------------------------------------------------------------------------------
 
 
 def _beyond(problem: str) -> dict[str, Job]:
@@ -342,5 +330,5 @@ def _label(row: Row) -> tuple[str, str]:
     return str(row["problem"]), " ".join(parts)
 
 
-for name, (title, seconds) in TABLES.items():
-    add_table(name, title, partial(build_table, table=published().tables[name]), seconds)
+for name in TABLES:
+    study(name, partial(build_table, table=published().tables[name]))

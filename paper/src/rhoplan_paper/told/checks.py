@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, ask, by_unit, exact_job
 from rhoplan_paper.claims.rows import rows
 from rhoplan_paper.compare import CHANCE, Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.published import Cell, Quote, published, select
 from rhoplan_paper.statistics import binomial, student_p
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, Finding
 from rhoplan_paper.tables.asymmetry import TUNING, asymmetry, exact_d, formulas, scores_by_agent
 from rhoplan_paper.told.findings import counted, mean, setting, told
+from rhoplan_paper.verdicts import SAME, by_unit
 
 Check = Callable[[Quote, Cell, Context], Finding | None]
 
@@ -30,9 +31,6 @@ def computed(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     """The finding on a number that can be computed; None where it cannot."""
     check = CHECKS.get(cell.column)
     return check(quote, cell, context) if check else None
-
-
-# -- counts and ratios ------------------------------------------------------------------------------------------------
 
 
 def hidden_states(spec: str) -> int:
@@ -64,31 +62,27 @@ def _alpha(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     place = (*model.details["places"][0], 0)
     declared = {a.name: a.reward for a in model.menu(place) if a.name.startswith("declare")}
     ratios = {name: asymmetry(float(reward.max()), float(reward.min())) for name, reward in declared.items()}
-    fits = [name for name, ratio in ratios.items() if math.isclose(ratio, cell.value or 0.0)]
+    fits = [name for name, ratio in ratios.items() if math.isclose(ratio, cell.number)]
     shown = ", ".join(f"{ratio:g} for {name}" for name, ratio in ratios.items())
     return told(quote, cell, CONFIRMED if fits else CONTRADICTED, f"penalty by reward: {shown}", exact=shown)
 
 
 def _threshold(quote: Quote, cell: Cell, context: Context) -> Finding:
     values = formulas(str(cell.row["problem"]))["threshold"]
-    assert cell.value is not None
-    verdict, unit = by_unit({u: _holds(cell, values[u]) for u in UNITS})
+    verdict = by_unit({u: _holds(cell, values[u]) for u in UNITS})
     shown = "; ".join(f"{values[u]:+.2f} ({u})" for u in UNITS)
-    return told(quote, cell, verdict, f"Proposition 2's own formula gives {shown}", exact=shown, unit=unit)
+    return told(quote, cell, verdict, f"Proposition 2's own formula gives {shown}", exact=shown)
 
 
 def _mismatch(quote: Quote, cell: Cell, context: Context) -> Finding:
     """±x: the printed rows must go so far both ways."""
-    assert cell.value is not None
-    tried = [one.value or 0.0 for one in select("misspecification-tiger mismatch")]
-    tried += [one.value or 0.0 for one in select("misspecification-diagnosis mismatch")]
+    tried = [one.number for one in select("misspecification-tiger mismatch")]
+    tried += [one.number for one in select("misspecification-diagnosis mismatch")]
     low, high = min(tried), max(tried)
-    reached = math.isclose(-low, cell.value) and math.isclose(high, cell.value)
+    reached = math.isclose(-low, cell.number) and math.isclose(high, cell.number)
     reason = f"the two tables go from {low:+.2f} to {high:+.2f}"
     return told(quote, cell, CONFIRMED if reached else CONTRADICTED, reason, exact=f"{low:+.2f} to {high:+.2f}")
 
-
-# -- tuned weights ----------------------------------------------------------------------------------------------------
 
 TUNING_EPISODES = 200
 
@@ -101,15 +95,15 @@ def _weight(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     success = tuned_success(spec, agent, context)
     picked = {u: chance_of_choice(success[u], TUNING.index(cell.value)) for u in UNITS}
     best = {u: first_best(success[u]) for u in UNITS}
-    verdict, unit = by_unit({u: picked[u] >= CHANCE for u in UNITS})
-    if verdict != CONTRADICTED and cell.value not in best.values():
-        verdict = NO_DIFFERENCE
+    verdict = by_unit({u: picked[u] >= CHANCE for u in UNITS})
+    if verdict.word != CONTRADICTED and cell.value not in best.values():
+        verdict = replace(verdict, word=NO_DIFFERENCE)
     shown = "; ".join(f"{best[u]:g} ({u})" for u in UNITS)
     reason = (
         f"of the grid, exact success is highest from a weight of {shown} on; {TUNING_EPISODES} episodes per weight, "
         "first maximum, pick the printed one with chance " + ", ".join(f"{picked[u]:.2g} in {u}" for u in UNITS)
     )
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _spread(quote: Quote, cell: Cell, context: Context) -> Finding:
@@ -117,11 +111,11 @@ def _spread(quote: Quote, cell: Cell, context: Context) -> Finding:
     specs = [str(one.row["problem"]) for one in quote.cells if one.column == "weight"]
     success = {spec: tuned_success(spec, "planning-ig", context) for spec in specs}
     best = {u: [first_best(success[spec][u]) for spec in specs] for u in UNITS}
-    verdict, unit = by_unit({u: math.isclose(max(ends) / min(ends), cell.value or 0.0) for u, ends in best.items()})
+    verdict = by_unit({u: math.isclose(max(ends) / min(ends), cell.number) for u, ends in best.items()})
     shown = "; ".join(f"{max(ends) / min(ends):g} ({u})" for u, ends in best.items())
     weights = "; ".join(f"{' and '.join(f'{w:g}' for w in ends)} in {u}" for u, ends in best.items())
     reason = f"exact success on {' and '.join(specs)} is highest from weights of {weights} on"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def tuned_success(spec: str, agent: str, context: Context) -> dict[str, list[float]]:
@@ -149,14 +143,10 @@ def chance_of_choice(success: list[float], place: int) -> float:
     return float(chance.sum())
 
 
-# -- bounds and scores ------------------------------------------------------------------------------------------------
-
-
 def _holds(cell: Cell, value: float) -> bool:
     """Whether `value` is what the printed relation says of it."""
-    assert cell.value is not None
-    outcomes = {">": value > cell.value, "<": value < cell.value, "≥": value >= cell.value - SAME}
-    return outcomes.get(cell.relation, abs(value - cell.value) <= cell.rounding * (1 + 1e-9))
+    outcomes = {">": value > cell.number, "<": value < cell.number, "≥": value >= cell.number - SAME}
+    return outcomes.get(cell.relation, abs(value - cell.number) <= cell.rounding * (1 + 1e-9))
 
 
 def _p_value(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -166,10 +156,10 @@ def _p_value(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     episodes = int(float(published().tables["testbed"].protocol[0]["episodes"]))
     scores = scores_by_agent("testbed", context)
     p = {u: _expected_p(scores["efe"][u], scores[str(cell.row["versus"])][u], episodes) for u in UNITS}
-    verdict, unit = by_unit({u: _holds(cell, value) for u, value in p.items()})
+    verdict = by_unit({u: _holds(cell, value) for u, value in p.items()})
     shown = "; ".join(f"{value:.1g} ({u})" for u, value in p.items())
     reason = f"p at the exact difference, {episodes:,} episodes each: {shown}"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _expected_p(one: Mapping[str, Any], other: Mapping[str, Any], episodes: int) -> float:
@@ -196,9 +186,9 @@ def _d_bound(quote: Quote, cell: Cell, context: Context) -> Finding | None:
                     d = exact_d(efe, other, metric="reward")
                     holds[unit] &= _holds(cell, d)
                     parts.append(f"{spec} {name} {d:+.2f} in {unit}")
-    verdict, unit = by_unit(holds)
+    verdict = by_unit(holds)
     reason = f"against every tuned agent that tests more than EFE: {', '.join(parts)}"
-    return told(quote, cell, verdict, reason, exact="; ".join(parts), unit=unit)
+    return told(quote, cell, verdict, reason, exact="; ".join(parts))
 
 
 def _discounted(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -215,12 +205,12 @@ def _discounted(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     ours = rows(context, wanted)
     scale = 100.0 if cell.column == "success" else 1.0
     values = {u: {key: scale * one.mean(cell.column, u) for key, one in ours.items()} for u in UNITS}
-    verdict, unit = by_unit({u: all(_holds(cell, value) for value in found.values()) for u, found in values.items()})
+    verdict = by_unit({u: all(_holds(cell, value) for value in found.values()) for u, found in values.items()})
     shown = "; ".join(f"{min(found.values()):.2f} to {max(found.values()):.2f} ({u})" for u, found in values.items())
     worst = {u: min(found, key=found.__getitem__) for u, found in values.items()}
     least = ", ".join(f"{agent} at {discount:g} in {u}" for u, (agent, discount) in worst.items())
     reason = f"exact, over the discounts it is said of: {shown}; least {least}"
-    return told(quote, cell, verdict, reason, exact=shown, unit=unit)
+    return told(quote, cell, verdict, reason, exact=shown)
 
 
 def _rule_reward(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -243,8 +233,8 @@ def _rule_reward(quote: Quote, cell: Cell, context: Context) -> Finding | None:
         judged = mean(quote, cell, {"": Number(float(score["reward"]), sd)}, episodes)
         fits[unit] |= judged.verdict == CONFIRMED
         texts.append(f"{score['reward']:+.2f} at w={weight:g} in {unit} ({judged.reason})")
-    verdict, unit = by_unit(fits)
-    return told(quote, cell, verdict, f"exact {', '.join(texts)}", exact="; ".join(texts), unit=unit)
+    verdict = by_unit(fits)
+    return told(quote, cell, verdict, f"exact {', '.join(texts)}", exact="; ".join(texts))
 
 
 CHECKS: dict[str, Check] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.published import Cell, Quote, quotes_of
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Verdict
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -42,15 +42,16 @@ def mean(
         (f"{100 * one.mean:.2f}%" if percent else f"{one.mean:.4f}") + (f" ({unit})" if len(by_unit) > 1 else "")
         for unit, one in by_unit.items()
     )
-    return told(quote, cell, judged.verdict, judged.reason, simulated=simulated, exact=exact, unit=judged.unit)
+    return told(quote, cell, Verdict(judged.verdict, judged.unit), judged.reason, simulated=simulated, exact=exact)
 
 
 def told(
-    quote: Quote, cell: Cell, verdict: str, reason: str, *, simulated: str = "", exact: str = "", unit: str = ""
+    quote: Quote, cell: Cell, verdict: Verdict | str, reason: str, *, simulated: str = "", exact: str = ""
 ) -> Finding:
     """The finding on one printed number, named by its quote, its column and its row."""
+    found = Verdict(verdict) if isinstance(verdict, str) else verdict
     row = [f"{value:g}" if isinstance(value, float) else value for value in cell.row.values()]
     name = "/".join([quote.part, quote.id, "-".join([cell.column, *row]).replace(",", "-")])
     about = ", ".join(f"{key} {value}" for key, value in zip(cell.row, row, strict=True))
     claim = f"{quote.gist.rstrip('.')}: {cell.column.replace('_', ' ')}{f' ({about})' if about else ''}"
-    return Finding(name, quote.place, claim, cell.text, simulated, exact, unit, verdict, reason)
+    return Finding(name, quote.place, claim, cell.text, simulated, exact, found.unit, found.word, reason)

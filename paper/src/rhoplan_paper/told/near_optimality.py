@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import UNITS, exact_job
 from rhoplan_paper.claims.weights import near_margin
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context
+from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.measures.told import ACCURACY, ALPHA, COST
 from rhoplan_paper.published import Cell, Quote, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
 from rhoplan_paper.tables.asymmetry import asymmetry
 from rhoplan_paper.tables.rows import number
@@ -46,9 +46,9 @@ def near_optimal(result: Mapping[str, Any], weight: float = 1.0) -> list[list[bo
     return [[max(row) - row[place] <= near_margin(max(row)) for row in rows] for rows in result["rewards"]]
 
 
-def near_optimal_shares(result: Mapping[str, Any], *, alpha: float = 0.0) -> tuple[list[float], int]:
-    """By horizon, the share of problems of asymmetry at least `alpha` where weight 1 is near-optimal; how many."""
-    chosen = [row for row, a in zip(near_optimal(result), result["alpha"], strict=True) if a >= alpha]
+def near_optimal_shares(result: Mapping[str, Any], alpha: float = 0.0, below: float = inf) -> tuple[list[float], int]:
+    """By horizon, the share of problems of asymmetry from `alpha` on where weight 1 is near-optimal; how many."""
+    chosen = [row for row, a in zip(near_optimal(result), result["alpha"], strict=True) if alpha <= a < below]
     return [sum(column) / len(chosen) for column in zip(*chosen, strict=True)], len(chosen)
 
 
@@ -125,4 +125,4 @@ def _drawn(cell: Cell) -> tuple[float, str]:
     return float(ENVIRONMENTS), "how many problems are drawn"
 
 
-add_text("near-optimality", "How often a weight of 1 is nearly the best", build_near_optimality, (15, 15))
+study("near-optimality", build_near_optimality)

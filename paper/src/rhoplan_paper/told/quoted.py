@@ -1,17 +1,18 @@
 """Every number of the running text that belongs to no study of its own, judged in the first way that fits it.
 
-It repeats a number that stands elsewhere (`repeats`); it can be computed (`quoted_checks`); it bounds what a claim
-says, and stands or falls with it; or it sets something, and the computation here uses the same (`quoted_settings`).
+It repeats a number that stands elsewhere (`repeats`); it can be computed (`checks`); it bounds what a claim
+says, and stands or falls with it; or it sets something, and the computation here uses the same (`settings`).
 What is left over was announced and never used.
 """
 
 from __future__ import annotations
 
-from rhoplan_paper.context import Context, Pending
-from rhoplan_paper.jobs import Job
+from functools import partial
+
+from rhoplan_paper.context import Context, at_once
 from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
-from rhoplan_paper.registry import add_study, claims
-from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Study
+from rhoplan_paper.registry import claims, study
+from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Verdict
 from rhoplan_paper.told.checks import computed
 from rhoplan_paper.told.findings import told
 from rhoplan_paper.told.repeats import disagreement
@@ -33,17 +34,8 @@ def quotes_here() -> list[Quote]:
 
 def build_quoted(context: Context) -> Outcome:
     """A finding for every number; Pending with the jobs that all of them miss together."""
-    findings: list[Finding] = []
-    missing: dict[Job, None] = {}
-    for quote in quotes_here():
-        for cell in quote.cells:
-            try:
-                findings.append(judged(quote, cell, context))
-            except Pending as pending:
-                missing.update(dict.fromkeys(pending.jobs))
-    if missing:
-        raise Pending(missing)
-    return Outcome(findings=numbered(findings))
+    cells = [(quote, cell) for quote in quotes_here() for cell in quote.cells]
+    return Outcome(findings=numbered(at_once(*(partial(judged, quote, cell, context) for quote, cell in cells))))
 
 
 def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
@@ -77,18 +69,7 @@ def _claim_on(quote: Quote) -> Claim | None:
 def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Finding:
     found = claims()[claim.id](context)
     reason = f"stands or falls with the claim '{claim.id}': {found.reason}"
-    return told(quote, cell, found.verdict, reason, exact=found.exact, unit=found.unit)
+    return told(quote, cell, Verdict(found.verdict, found.unit), reason, exact=found.exact)
 
 
-add_study(
-    Study(
-        "quoted",
-        "text",
-        "Numbers in the running text",
-        "Numbers that the running text gives beside its tables",
-        "throughout",
-        build_quoted,
-        None,
-        (5, 5),
-    )
-)
+study("quoted", build_quoted)

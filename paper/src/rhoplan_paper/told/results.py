@@ -10,22 +10,19 @@ from statistics import NormalDist
 from typing import Any
 
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.checking import SAME, UNITS, exact_job
-from rhoplan_paper.claims.checking import by_unit as by_unit_of
 from rhoplan_paper.compare import Number
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet
-from rhoplan_paper.tables.rows import number
+from rhoplan_paper.tables.rows import measured, number
 from rhoplan_paper.told.findings import each_quoted, mean, setting, told
 from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.verdicts import SAME
+from rhoplan_paper.verdicts import by_unit as by_unit_of
 
 Numbers = Mapping[str, Number]
-
-
-# -- what findings are made of ----------------------------------------------------------------------------------------
 
 
 def every_quote(part: str, check: Callable[[Quote, Cell], Finding]) -> tuple[Finding, ...]:
@@ -72,17 +69,14 @@ def difference(one: Number, other: Number) -> Number:
 def lead(quote: Quote, cell: Cell, by_unit: Numbers, episodes: int, simulated: str, scale: float = 1.0) -> Finding:
     """A printed lead: confirmed only where the exact one has its sign."""
     found = mean(quote, cell, by_unit, episodes, simulated, scale)
-    assert cell.value is not None
     near = [unit for unit in by_unit if found.unit in (unit, "either")]
-    missing = all(by_unit[unit].mean * math.copysign(1, cell.value) <= SAME for unit in near)
+    missing = all(by_unit[unit].mean * math.copysign(1, cell.number) <= SAME for unit in near)
     errors = {unit: math.hypot((one.sd or 0) / math.sqrt(episodes), one.se) for unit, one in by_unit.items()}
     reason = f"{found.reason}; the error of such a difference is {max(errors.values()) / scale:.2g}"
     if found.verdict != CONTRADICTED and missing:
         return replace(found, verdict=NO_DIFFERENCE, reason=f"there is no such lead, but {reason}")
     return replace(found, reason=reason)
 
-
-# -- bootstrap --------------------------------------------------------------------------------------------------------
 
 EPISODES = 5000
 RESAMPLES = 10_000
@@ -102,7 +96,7 @@ def build_bootstrap(context: Context) -> Outcome:
         )  # fmt: skip
         for unit in UNITS if agent == "efe" else ("nats",):
             jobs[spec, agent, unit] = exact_job(spec, agent, horizon=HORIZONS[spec], unit=unit)
-    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    results = ask(context, jobs)
     data = {
         (spec, agent): _intervals({kind: result for (s, a, kind), result in results.items() if (s, a) == (spec, agent)})
         for spec, agent in places
@@ -162,41 +156,34 @@ def _within_interval(finding: Finding, cell: Cell, means: Mapping[str, float]) -
     """
     row = " ".join(f"{name}={cell.row[name]}" for name in ("problem", "agent"))
     low, high = (select(f"bootstrap {row} {end}")[0] for end in ("reward_low", "reward_high"))
-    assert low.value is not None
-    assert high.value is not None
-    inside = {u: low.value - low.rounding <= mean <= high.value + high.rounding for u, mean in means.items()}
+    inside = {u: low.number - low.rounding <= mean <= high.number + high.rounding for u, mean in means.items()}
     if all(inside.values()) or finding.verdict == CONTRADICTED:
         return finding
     outside = ", ".join(
         f"{means[u]:.3f}{f' in {u}' if len(means) > 1 else ''}" for u, fits in inside.items() if not fits
     )
-    verdict, unit = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
+    verdict = by_unit_of({u: fits and finding.unit in (u, "either") for u, fits in inside.items()})
     reason = (
         f"the exact mean, {outside}, lies outside the printed interval, {low.text} to {high.text}; {finding.reason}"
     )
-    return replace(finding, verdict=verdict, unit=unit, reason=reason)
+    return replace(finding, verdict=verdict.word, unit=verdict.unit, reason=reason)
 
 
 def _implied_episodes(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:
     """How many episodes the widths of the printed intervals speak for, given the exact spread."""
-    assert cell.value is not None
     z, holds, parts = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), [], []
     for (spec, agent), kinds in data.items():
         row = f"bootstrap problem={spec} agent={agent}"
         low, high = (select(f"{row} {end}")[0] for end in ("reward_low", "reward_high"))
-        assert low.value is not None
-        assert high.value is not None
         sd = next(kinds[unit]["reward"].sd for unit in kinds if unit != "simulated")
-        width, slack = high.value - low.value, low.rounding + high.rounding
+        width, slack = high.number - low.number, low.rounding + high.rounding
         counts = [(2 * z * sd / w) ** 2 for w in (width + slack, width - slack)]
         # The spread of 5,000 episodes is itself known to a few percent only, its square to twice that.
-        holds.append(0.9 * counts[0] <= cell.value <= 1.1 * counts[1])
+        holds.append(0.9 * counts[0] <= cell.number <= 1.1 * counts[1])
         parts.append(f"{spec} {agent} {counts[0]:,.0f} to {counts[1]:,.0f}")
     reason = f"the widths of the printed intervals speak for so many episodes: {'; '.join(parts)}"
     return told(quote, cell, CONFIRMED if all(holds) else CONTRADICTED, reason, exact="; ".join(parts))
 
-
-# -- kinds of scans ---------------------------------------------------------------------------------------------------
 
 GRID = "tileworld:n=6"
 PARTITIONS = {"bitwise": GRID, **{kind: f"{GRID},partition={kind},seed=42" for kind in ("random", "overlapping")}}
@@ -224,8 +211,7 @@ def build_partition(context: Context) -> Outcome:
     def ours(kind: str, agent: str, column: str) -> tuple[Numbers, Number]:
         units = UNITS if agent == "efe" else ("nats",)
         found = {unit: number(context.result(exact[kind, agent, unit]), column, GRID) for unit in units}
-        sampled = number(context.result(drawn[kind, agent]), column, GRID)
-        assert sampled is not None
+        sampled = measured(context.result(drawn[kind, agent]), column, GRID)
         return {unit: one for unit, one in found.items() if one}, sampled
 
     def check(quote: Quote, cell: Cell) -> Finding:
@@ -258,8 +244,6 @@ def build_partition(context: Context) -> Outcome:
     )
     return Outcome(Sheet(headings, tuple(rows), notes), every_quote("partition", check))
 
-
-# -- pymdp ------------------------------------------------------------------------------------------------------------
 
 TWO_STATES = ("tiger", "testbed")
 ROUNDING = 1e-9
@@ -306,6 +290,6 @@ def _pymdp_findings(spec: str, result: Mapping[str, Any]) -> Iterable[Finding]:
     ]  # fmt: skip
 
 
-add_text("bootstrap", "Bootstrap intervals of reward", build_bootstrap, (2, 2))
-add_text("partition", "Three kinds of scans in Tileworld", build_partition, (20, 20))
-add_text("pymdp", "Beside pymdp", build_pymdp, (8, 8), published().claims["pymdp-agrees"].place)
+study("bootstrap", build_bootstrap)
+study("partition", build_partition)
+study("pymdp", build_pymdp)

@@ -12,16 +12,16 @@ from dataclasses import replace
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.checking import UNITS, exact_job, same
 from rhoplan_paper.compare import Number, judge
-from rhoplan_paper.context import Context, simulate_job
+from rhoplan_paper.context import UNITS, Context, ask, exact_job, search_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, Row, published, quotes_of, select
-from rhoplan_paper.registry import add_text
+from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Outcome, Sheet
-from rhoplan_paper.tables.rows import number
+from rhoplan_paper.tables.rows import measured
 from rhoplan_paper.told.findings import counted, mean, setting, told
 from rhoplan_paper.told.results import difference, every_quote, text_of
+from rhoplan_paper.verdicts import same
 
 SEEDS = 5
 TILES = "tileworld:n=6"
@@ -33,18 +33,8 @@ Key = tuple[str, str, int, int, str]
 """Problem, agent, simulations, horizon, unit of the weight."""
 
 
-def _sampled(spec: str, planner: str, simulations: int, horizon: int, unit: str, episodes: int) -> Job:
-    """Episodes with a search that samples: POMCP plans for reward alone, MCTS for EFE."""
-    agent, weight = ("planning", None) if planner == "pomcp" else ("efe", 1.0)
-    return simulate_job(
-        spec, agent, episodes=episodes, seeds=SEEDS, planner=planner, simulations=simulations, horizon=horizon,
-        weight=weight, unit=unit,
-    )  # fmt: skip
-
-
 def _known(result: Mapping[str, Any], column: str, spec: str) -> Number:
-    found = number(result, column, spec)
-    assert found is not None
+    found = measured(result, column, spec)
     if column != "success" or "columns" not in result:
         return found
     # Even all successes leave an error: the spread counts one more success and one more failure.
@@ -67,8 +57,6 @@ def _which_way(finding: Finding, cell: Cell, ours: Mapping[str, Number], scale: 
     return replace(finding, reason=f"{finding.reason}; ours, corrected, differs by {told_apart}")
 
 
-# -- POMCP with five times the simulations ----------------------------------------------------------------------------
-
 BUDGET, USUAL = 5000, 1000
 POMCP_EPISODES = 1000
 POMCP_QUICK = {"tiger": 100, "diagnosis": 500}
@@ -83,9 +71,9 @@ def build_pomcp_compute(context: Context) -> Outcome:
             USUAL: context.episodes(POMCP_EPISODES),
             BUDGET: POMCP_EPISODES if context.full else POMCP_QUICK[spec],
         }
-        jobs |= {(spec, b): _sampled(spec, "pomcp", b, horizon, "nats", count) for b, count in episodes.items()}
+        jobs |= {(spec, b): search_job(spec, "pomcp", b, horizon, "nats", count) for b, count in episodes.items()}
         jobs |= {(spec, unit): exact_job(spec, "efe", horizon=horizon, unit=unit) for unit in UNITS}
-    results = dict(zip(jobs, context.results(jobs.values()), strict=True))
+    results = ask(context, jobs)
     total = SEEDS * POMCP_EPISODES
 
     def check(quote: Quote, cell: Cell) -> Finding:
@@ -123,8 +111,6 @@ def build_pomcp_compute(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(rows), notes), every_quote("pomcp-compute", check))
 
 
-# -- MCTS-EFE ---------------------------------------------------------------------------------------------------------
-
 NAMED = 200
 """The one number of episodes that the paper names, and ours per seed."""
 
@@ -158,13 +144,13 @@ def build_mcts_efe(context: Context) -> Outcome:
             alike = same(*(planned[spec, "efe", 0, horizon, unit] for unit in UNITS))
             for unit in ("nats",) if agent == "pomcp" else UNITS if context.full and not alike else ("bits",):
                 key = spec, agent, simulations, horizon, unit
-                jobs[key] = _sampled(*key, episodes)
+                jobs[key] = search_job(*key, episodes)
     jobs |= {
-        (TILES, "pomcp", n, DEEPER, "nats"): _sampled(TILES, "pomcp", n, DEEPER, "nats", episodes) for n in (50, 200)
+        (TILES, "pomcp", n, DEEPER, "nats"): search_job(TILES, "pomcp", n, DEEPER, "nats", episodes) for n in (50, 200)
     }
     further = [(TILES, "mcts", MORE, 2, "bits"), *([(TILES, "mcts", 50, DEEPER, "bits")] if context.full else [])]
-    jobs |= {key: _sampled(*key, context.episodes(NAMED) if key[2] == MORE else FEW) for key in further}
-    results = {**dict(zip(jobs, context.results(jobs.values()), strict=True)), **planned}
+    jobs |= {key: search_job(*key, context.episodes(NAMED) if key[2] == MORE else FEW) for key in further}
+    results = {**ask(context, jobs), **planned}
     reached = [(spec, horizon) for (spec, horizon), one in deep.items() if "limit" not in context.result(one)]
 
     def ours(row: Row, column: str) -> dict[str, Number]:
@@ -300,9 +286,7 @@ def _texts(by_unit: Mapping[str, Number], percent: bool) -> str:
 
 def _implied_tests() -> float:
     """Scans per episode that the printed success and reward of the search on the grid speak for."""
-    success, reward = (select(f"mcts-tileworld agent=mcts {column}")[0].value for column in ("success", "reward"))
-    assert success is not None
-    assert reward is not None
+    success, reward = (select(f"mcts-tileworld agent=mcts {column}")[0].number for column in ("success", "reward"))
     flat = make(TILES).flat
     right, wrong = float(flat.commits[0].reward.max()), float(flat.commits[0].reward.min())
     share = success / 100
@@ -321,12 +305,12 @@ def _search_setting(quote: Quote, cell: Cell) -> Finding:
 
 def _limit(quote: Quote, cell: Cell, reached: list[tuple[str, int]]) -> Finding:
     """The printed limit of exact search, against horizons that exact planning reaches with three tests or more."""
-    limit = max(one.value or 0.0 for one in select("search-limits horizon"))
+    limit = max(one.number for one in select("search-limits horizon"))
     beyond = [(spec, horizon) for spec, horizon in reached if horizon > limit]
     parts = [f"{spec} ({len(make(spec).flat.tests)} tests) at H = {horizon}" for spec, horizon in reached]
     reason = f"merging equal beliefs, exact planning reaches {', '.join(parts) or 'no deeper'}"
     return told(quote, cell, CONTRADICTED if beyond else CONFIRMED, reason, exact="; ".join(parts))
 
 
-add_text("pomcp-compute", "POMCP with a larger budget", build_pomcp_compute, (12, 40))
-add_text("mcts-efe", "Sampled search for EFE", build_mcts_efe, (25, 60))
+study("pomcp-compute", build_pomcp_compute)
+study("mcts-efe", build_mcts_efe)

@@ -106,3 +106,21 @@ class Planner:
         limits = [f"{simulations:,} simulations"] if simulations else []
         limits += [f"{seconds:g} s"] if seconds else []
         return f"planner {self.name}" + (f" ({' or '.join(limits)} per decision)" if limits else "")
+
+
+@dataclass(frozen=True)
+class Exact(Planner):
+    """Exact look-ahead over `horizon` actions: every plan, then the problem's own leaf, the paper's one recursion.
+
+    Not covered: graphs too large to hold (LimitError says so).
+    """
+
+    name: ClassVar[str] = "exact"
+    is_exact: ClassVar[bool] = True
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        return Chooser(graph, objective, self.horizon)
+
+    @property
+    def told(self) -> str:
+        return ""

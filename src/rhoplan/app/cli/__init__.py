@@ -7,12 +7,10 @@ import io
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from rhoplan.app.cli.further import declared
 
 COMMANDS = {
     "list": "show",
@@ -20,7 +18,7 @@ COMMANDS = {
     "decide": "plan",
     "evaluate": "plan",
     "solve": "plan",
-    "report": "advice",
+    "report": "plan",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",
@@ -47,9 +45,9 @@ class CommandGroup(click.Group):
             module = importlib.import_module(f"rhoplan.app.cli.{COMMANDS[cmd_name]}")
             command: click.Command = getattr(module, f"{cmd_name}_command")
             return command
-        entry = further_commands().get(cmd_name)
-        if entry:
-            return _loaded(entry)
+        where = further_commands().get(cmd_name)
+        if where:
+            return _loaded(cmd_name, where)
         if home := ELSEWHERE.get(cmd_name):
             raise click.UsageError(
                 f"'{cmd_name}' is a command of {home}, which is not installed: pip install {home} "
@@ -59,26 +57,25 @@ class CommandGroup(click.Group):
 
 
 @cache
-def further_commands() -> dict[str, EntryPoint]:
+def further_commands() -> dict[str, str]:
     """Commands that other installed distributions add, by name: first the known ones, in their order."""
-    from importlib.metadata import entry_points
-
-    found = {entry.name: entry for entry in entry_points(group=FURTHER) if entry.name not in COMMANDS}
+    found = {name: where for name, where in declared(FURTHER, sys.path).items() if name not in COMMANDS}
     return {name: found[name] for name in dict.fromkeys([*ELSEWHERE, *sorted(found)]) if name in found}
 
 
-def _loaded(entry: EntryPoint) -> click.Command:
-    """The command behind `entry`; where it cannot be loaded, one that says so, so that all others still work."""
+def _loaded(name: str, where: str) -> click.Command:
+    """The command `where` says; where it cannot be loaded, one that says so, so that all others still work."""
+    module, _, attribute = where.partition(":")
     try:
-        command: click.Command = entry.load()
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
     except Exception as error:
-        what = f"{entry.value} cannot be loaded ({type(error).__name__}: {error}); install its distribution again"
+        what = f"{where} cannot be loaded ({type(error).__name__}: {error}); install its distribution again"
 
         def refuse() -> None:
             raise click.UsageError(what)
 
-        return click.Command(entry.name, callback=refuse, help=what, context_settings={"ignore_unknown_options": True})
+        return click.Command(name, callback=refuse, help=what, context_settings={"ignore_unknown_options": True})
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

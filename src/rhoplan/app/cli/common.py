@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -23,6 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 AGENT_OPTIONS = tuple(setting.word for setting in SETTINGS.values())
 
+option = partial(click.option, show_default=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 problem_argument = click.argument("problem")
 
@@ -68,6 +70,25 @@ def load_problem(spec: str) -> Problem:
     from rhoplan.problems.registry import make
 
     return make(spec)
+
+
+def with_agents(command: Command) -> Command:
+    """The options that describe agents; the command, which has PROBLEM, is told `problem` and `agents`, both made."""
+
+    @wraps(command)
+    def told(problem: str, agent: str, **options: Any) -> Any:
+        loaded = load_problem(problem)
+        agents = load_agents(agent, loaded, agent_settings(options))
+        return command(problem=loaded, agents=agents, **options)
+
+    return agent_options(told)  # type: ignore[return-value]
+
+
+def one_agent(agents: list[Agent]) -> Agent:
+    """The agent of a command that takes one."""
+    if len(agents) != 1:
+        raise click.UsageError("this command takes one agent at a time")
+    return agents[0]
 
 
 def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
@@ -149,6 +170,35 @@ def show_table(table: Table) -> None:
     for column in table.columns:
         column.overflow = "fold"
     console().print(table)
+
+
+def show_rows(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    numbers: int | None = None,
+    most: int | None = None,
+    caption: str = "... and {} more",
+    bold: int | None = None,
+) -> None:
+    """Print a table of ready cells. numbers: the first column that is right-aligned. most: rows that are shown; what
+    `caption` says of the others. bold: the row that stands out."""
+    from rich.table import Table
+
+    listed = list(rows)
+    left = len(listed[most:]) if most else 0
+    table = Table(title=title, title_justify="left", caption=caption.format(left) if left else None)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if numbers is None or place < numbers else "right")
+    for place, row in enumerate(listed[:most]):
+        table.add_row(*row, style="bold" if place == bold else None)
+    show_table(table)
+
+
+def weight_of(agent: Agent) -> str:
+    """The weight and its unit, for a column."""
+    return f"{agent.weight:g}/{agent.unit.removesuffix('s')}"
 
 
 def bar(share: float, width: int) -> str:

@@ -1,32 +1,35 @@
-"""`rhoplan decide`, `evaluate` and `solve`: what to do next, how good that is exactly, and the certified optimum."""
+"""`rhoplan decide`, `evaluate`, `solve` and `report`: what to do, how good that is, the optimum, a page to print."""
 
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rhoplan.app.cli.common import (
-    agent_options,
-    agent_settings,
     bar,
     console,
     json_option,
-    load_agents,
     load_problem,
     number,
+    one_agent,
+    option,
     percent,
     print_ceiling,
     print_cut_off,
     print_json,
     problem_argument,
     settings_line,
-    show_table,
+    show_rows,
     signed,
+    weight_of,
     weight_options,
+    with_agents,
 )
-from rhoplan.app.records import decision_record, score_record, solution_record
+from rhoplan.app.records import decision_record, one_or_more, score_record, solution_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -40,29 +43,20 @@ MOST_ROWS = 10
 @click.command("decide")
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For planners that sample.")
-@agent_options
+@option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
+@with_agents
 @json_option
-def decide_command(problem: str, given: tuple[str, ...], seed: int, agent: str, as_json: bool, **options: Any) -> None:
+def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.agents.policy import decide
     from rhoplan.belief.situation import observe_all
 
-    loaded = load_problem(problem)
-    chosen = _one_agent(agent, loaded, options)
-    evidence = [pair for text in given for pair in parse_evidence(text)]
-    decision = decide(loaded, chosen, observe_all(loaded, evidence), seed=seed)
+    agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
+    decision = decide(problem, agent, observe_all(problem, evidence), seed=seed)
     if as_json:
-        print_json(decision_record(loaded, chosen, decision, evidence))
+        print_json(decision_record(problem, agent, decision, evidence))
     else:
-        print_decision(loaded, chosen, decision, evidence)
-
-
-def _one_agent(name: str, problem: Problem, options: dict[str, Any]) -> Agent:
-    agents = load_agents(name, problem, agent_settings(options))
-    if len(agents) != 1:
-        raise click.UsageError("this command takes one agent at a time")
-    return agents[0]
+        print_decision(problem, agent, decision, evidence)
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
@@ -77,8 +71,6 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
 
 
 def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
-    from rich.table import Table
-
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
     out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
@@ -88,24 +80,17 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
     margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
     out.print(f"Do next: {decision.choice}{margin}\n")
-    table = Table("action", "kind", "reward", "information", "x weight", "continuation", "value")
-    for column in table.columns[2:]:
-        column.justify = "right"
-    if not math.isinf(agent.precision):
-        table.add_column("probability", justify="right")
-    listed = sorted(decision.ranking, key=lambda action: action.name != decision.choice)
-    for action in listed[:MOST_ROWS]:
+    headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
+    by_chance = not math.isinf(agent.precision)
+    rows = []
+    for action in sorted(decision.ranking, key=lambda action: action.name != decision.choice):
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
         tried = math.isfinite(action.value)
         cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
-        if not math.isinf(agent.precision):
-            cells.append(percent(action.probability))
-        style = "bold" if action.name == decision.choice else None
-        table.add_row(action.name, action.kind, *cells, style=style)
-    if len(listed) > MOST_ROWS:
-        more = len(listed) - MOST_ROWS
-        table.caption = f"... and {more} action{'s' * (more > 1)} of lower value"
-    show_table(table)
+        rows.append([action.name, action.kind, *cells, *([percent(action.probability)] if by_chance else [])])
+    caption = f"... and {{}} action{'s' * (len(rows) > MOST_ROWS + 1)} of lower value"
+    shown = [*headings, *(["probability"] if by_chance else [])]
+    show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
     for action in decision.actions:
         if action.kind == "test" and not action.preserves_hidden_state:
@@ -139,44 +124,29 @@ def agent_line(agent: Agent, problem: Problem) -> str:
 @problem_argument
 @click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
-@agent_options
+@with_agents
 @json_option
-def evaluate_command(
-    problem: str, world: str | None, cap: int | None, agent: str, as_json: bool, **options: Any
-) -> None:
+def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, cap: int | None, as_json: bool) -> None:
     """Exact score of an agent in PROBLEM: no episode is simulated."""
     from rhoplan.scoring.evaluate import evaluate
 
-    loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
     truth = load_problem(world) if world else None
-    scores = [evaluate(loaded, chosen, world=truth, cap=cap) for chosen in agents]
+    scores = [evaluate(problem, agent, world=truth, cap=cap) for agent in agents]
     if as_json:
-        records = [score_record(loaded, a, s, truth) for a, s in zip(agents, scores, strict=True)]
-        print_json(records[0] if len(records) == 1 else records)
+        print_json(one_or_more([score_record(problem, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
     else:
-        print_scores(loaded, agents, scores, truth)
-        print_cut_off(truth or loaded, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
-        print_ceiling(loaded)
+        print_scores(problem, agents, scores, truth)
+        print_cut_off(truth or problem, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
+        print_ceiling(problem)
 
 
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
-    from rich.table import Table
-
-    out = console()
     where = f" in the world of {world.spec}" if world else ""
-    table = Table(
-        "agent",
-        title=f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}",
-        title_justify="left",
-    )
+    title = f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}"
     columns = [score_cells(score, world or problem) for score in scores]
-    for heading in ("H", "weight", *columns[0]):
-        table.add_column(heading, justify="right")
-    for agent, cells in zip(agents, columns, strict=True):
-        weight = f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}"
-        table.add_row(agent.name, str(agent.horizon), weight, *cells.values())
-    show_table(table)
+    rows = [[a.name, str(a.horizon), weight_of(a), *c.values()] for a, c in zip(agents, columns, strict=True)]
+    show_rows(["agent", "H", "weight", *columns[0]], rows, title=title, numbers=1)
+    out = console()
     if len(scores) == 1:
         out.print("number of tests and how often:")
         for tests, share in usual_counts(scores[0].tests_distribution):
@@ -192,7 +162,7 @@ def score_cells(score: Score, problem: Problem) -> dict[str, str]:
     cells |= {"log score": number(score.log_score)}
     cells |= {name.replace("_", " "): number(value) for name, value in score.tallies.items()}
     missing = {"sd": score.reward_sd, "success": score.success, "log score": score.log_score}
-    return {name: text for name, text in cells.items() if problem.is_flat or not math.isnan(missing.get(name, 0.0))}
+    return {name: text for name, text in cells.items() if not math.isnan(missing.get(name, 0.0))}
 
 
 def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[int, float]]:
@@ -204,20 +174,11 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @click.command("solve")
 @problem_argument
 @weight_options
-@click.option("--gap", type=float, default=1e-3, show_default=True, help="How close the bounds must come.")
-@click.option("--time-limit", type=float, default=600.0, show_default=True, help="Seconds to work at most.")
-@click.option("--memory", type=float, default=4.0, show_default=True, help="GB the graph may take.")
+@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
+@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
+@option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @json_option
-def solve_command(
-    problem: str,
-    weight: float | None,
-    unit: str,
-    discount: float | None,
-    gap: float,
-    time_limit: float,
-    memory: float,
-    as_json: bool,
-) -> None:
+def solve_command(problem: str, time_limit: float, memory: float, as_json: bool, **asked: Any) -> None:
     """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given."""
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve
@@ -225,8 +186,8 @@ def solve_command(
     loaded = load_problem(problem)
     if not (time_limit > 0 and 0 < memory < math.inf):
         raise click.UsageError("--time-limit and --memory must be numbers above 0")
-    weight = 0.0 if weight is None else weight
-    discount = loaded.discount if discount is None else discount
+    weight, unit, gap = asked["weight"] or 0.0, asked["unit"], asked["gap"]
+    discount = loaded.discount if asked["discount"] is None else asked["discount"]
     out = console()
 
     def tell(lower: float, upper: float, nodes: int) -> None:
@@ -255,3 +216,46 @@ def solve_command(
     print_cut_off(loaded, {"  that plan": solution.truncated}, None)
     work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
     out.print(f"  {solution.nodes:,} nodes, {work}")
+
+
+@click.command("report")
+@problem_argument
+@option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    help="Where the page goes; .svg, .mmd and .txt are written beside it.",
+)
+@option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    help="Seconds for the search of what would change the first action.",
+)
+@with_agents
+def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
+    """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
+    from rhoplan.report.content import make_report
+    from rhoplan.report.page.page import write_report
+
+    if math.isnan(budget):
+        raise click.UsageError("--budget must be a number of seconds; it is nan")
+    _check_place(out)
+    report = make_report(problem, one_agent(agents), budget=budget)
+    try:
+        written = write_report(report, out)
+    except OSError as error:
+        raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
+    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+
+
+def _check_place(out: Path) -> None:
+    """Refuse a place where the report cannot go, before the work is done."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"--out must end in .html; it is '{out}'")
+    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
+    if not folder.is_dir():
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,21 @@ from rhoplan.app.cli.common import (
     agent_settings,
     console,
     json_option,
-    load_agents,
     load_problem,
     number,
+    option,
     percent,
     print_ceiling,
     print_cut_off,
     print_json,
     problem_argument,
     settings_line,
-    show_table,
+    show_rows,
     signed,
+    weight_of,
+    with_agents,
 )
-from rhoplan.app.records import ceiling_record, describe
+from rhoplan.app.records import estimate_record, one_or_more
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -49,22 +51,14 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 @click.command("simulate")
 @problem_argument
 @click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
-@click.option("--seeds", default="42,123,456,789,1024", show_default=True, help="Seeds, with commas.")
-@click.option("--episodes", type=int, default=1000, show_default=True, help="Episodes for each seed.")
+@option("--seeds", default="42,123,456,789,1024", help="Seeds, with commas.")
+@option("--episodes", type=int, default=1000, help="Episodes for each seed.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
-@click.option("--jobs", type=int, default=1, show_default=True, help="Processes to use.")
-@agent_options
+@option("--jobs", type=int, default=1, help="Processes to use.")
+@with_agents
 @json_option
 def simulate_command(
-    problem: str,
-    world: str | None,
-    seeds: str,
-    episodes: int,
-    cap: int | None,
-    jobs: int,
-    agent: str,
-    as_json: bool,
-    **options: Any,
+    problem: Problem, agents: list[Agent], world: str | None, seeds: str, cap: int | None, as_json: bool, **how: int
 ) -> None:
     """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
     from rich.console import Console
@@ -72,71 +66,45 @@ def simulate_command(
 
     from rhoplan.scoring.simulate import simulate
 
-    loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
-    truth = load_problem(world) if world else None
-    numbers = parse_seeds(seeds)
-    estimates = []
-    errors = Console(stderr=True)
+    truth, numbers = load_problem(world) if world else None, parse_seeds(seeds)
+    estimates, errors = [], Console(stderr=True)
     with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
-        for chosen in agents:
-            task = bar.add_task(chosen.name, total=episodes * len(numbers))
-            estimates.append(
-                simulate(
-                    loaded, chosen, world=truth, seeds=numbers, episodes=episodes, cap=cap, jobs=jobs,
-                    progress=lambda done, task=task: bar.advance(task, done),  # type: ignore[misc]
-                )
-            )  # fmt: skip
+        for agent in agents:
+            advance = partial(bar.advance, bar.add_task(agent.name, total=how["episodes"] * len(numbers)))
+            estimates.append(simulate(problem, agent, world=truth, seeds=numbers, cap=cap, progress=advance, **how))
     if as_json:
-        records = [estimate_record(loaded, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
-        print_json(records[0] if len(records) == 1 else records)
+        told = [estimate_record(problem, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
+        print_json(one_or_more(told))
     else:
-        print_estimates(loaded, agents, estimates, truth)
+        print_estimates(problem, agents, estimates, truth)
         print_errors_from(agents, estimates)
-        print_cut_off(truth or loaded, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
-        print_ceiling(truth or loaded)
-    warn_of_unseen_losses(loaded, agents, estimates)
-
-
-def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
-    where = world.spec if world else None
-    per_seed = estimate.episodes // len(estimate.seeds)
-    return {
-        **describe(problem, agent),
-        "world": where,
-        "kind": "estimated",
-        "episodes_per_seed": per_seed,
-        **asdict(estimate),
-        **ceiling_record(world or problem),
-    }
+        print_cut_off(truth or problem, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
+        print_ceiling(truth or problem)
+    warn_of_unseen_losses(problem, agents, estimates)
 
 
 def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estimate], world: Problem | None) -> None:
-    from rich.table import Table
-
     first = estimates[0]
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
     what = f"mean ± standard error, {problem.unit}{settings_line(agents[0])}"
     title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; {what}"
-    table = Table("agent", title=title, title_justify="left")
-    factored = math.isnan(first.log_score)
-    fades = (world or problem).discount < 1
+    factored, fades = math.isnan(first.log_score), (world or problem).discount < 1
     last = (["discounted"] if fades else []) + (["steps", *first.tallies] if factored else ["log score"])
     rated = ["success"] if any(not math.isnan(row.success) for row in estimates) else []
-    for heading in ("H", "weight", "reward", "tests", *rated, "cut off", *last):
-        table.add_column(heading.replace("_", " "), justify="right")
+    rows = []
     for agent, row in zip(agents, estimates, strict=True):
         success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
         more = [(row.discounted, row.discounted_se)] if fades else []
         more += [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
-        table.add_row(
-            agent.name, str(agent.horizon), f"{agent.weight:g}/{'nat' if agent.unit == 'nats' else 'bit'}",
-            f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}",
-            *([success] if rated else []), percent(row.truncated),
-            *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more),
-        )  # fmt: skip
-    show_table(table)
+        cells = [f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}"]
+        cells += [success] if rated else []
+        cells += [percent(row.truncated), *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more)]
+        rows.append([agent.name, str(agent.horizon), weight_of(agent), *cells])
+    headings = [
+        heading.replace("_", " ") for heading in ("agent", "H", "weight", "reward", "tests", *rated, "cut off", *last)
+    ]
+    show_rows(headings, rows, title=title, numbers=1)
 
 
 def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
@@ -228,14 +196,12 @@ def parse_range(text: str) -> tuple[str, list[str]]:
 
 
 def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    table = Table(name, "agent", title=f"{problem}: exact scores over {name}", title_justify="left")
-    for heading in ("H", "weight", "reward", "tests", "success", "cut off"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
+    headings = [name, "agent", "H", "weight", "reward", "tests", "success", "cut off"]
+    cells = [
+        [
             str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}",
             signed(row["reward"]), number(row["tests"]), percent(row["success"]), percent(row["truncated"]),
-        )  # fmt: skip
-    show_table(table)
+        ]
+        for row in rows
+    ]  # fmt: skip
+    show_rows(headings, cells, title=f"{problem}: exact scores over {name}", numbers=2)

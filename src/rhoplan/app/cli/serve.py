@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rhoplan.app.cli.common import option
 from rhoplan.app.serve.settings import LOOPBACK, Settings
 
 if TYPE_CHECKING:
@@ -19,40 +20,21 @@ USUAL = Settings()
 
 @click.command("serve")
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on: this machine only.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 for any free one.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0.01),
-    default=USUAL.seconds,
-    show_default=True,
-    help="Planning time per request.",
-)
-@click.option(
+@option("--host", default="127.0.0.1", help="Address to listen on: this machine only.")
+@option("--port", type=click.IntRange(0, 65535), default=8765, help="0 for any free one.")
+@option("--seconds", type=click.FloatRange(0.01), default=USUAL.seconds, help="Planning time per request.")
+@option(
     "--patience",
     type=click.FloatRange(0.01),
     default=USUAL.patience,
-    show_default=True,
     help="Seconds that a request waits for a free worker.",
 )
-@click.option("--nodes", type=click.IntRange(1), default=USUAL.nodes, show_default=True, help="Size of a plan.")
-@click.option(
-    "--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, show_default=True, help="GB per worker process."
-)
-@click.option(
-    "--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, show_default=True, help="Request size."
-)
+@option("--nodes", type=click.IntRange(1), default=USUAL.nodes, help="Size of a plan.")
+@option("--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, help="GB per worker process.")
+@option("--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, help="Request size.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
 def serve_command(
-    models: tuple[str, ...],
-    host: str,
-    port: int,
-    seconds: float,
-    patience: float,
-    nodes: int,
-    memory: float,
-    size: int,
-    workers: int | None,
+    models: tuple[str, ...], host: str, port: int, memory: float, size: int, workers: int | None, **limits: Any
 ) -> None:
     """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file or the name of a problem.
 
@@ -70,15 +52,8 @@ def serve_command(
         raise MissingExtra("serve", error.name) from None
     opened = [open_model(model) for model in models]
     local = host in LOOPBACK
-    settings = Settings(
-        workers=workers or USUAL.workers,
-        seconds=seconds,
-        patience=patience,
-        nodes=nodes,
-        memory=int(memory * 1e9),
-        request_bytes=size,
-        hosts=LOOPBACK if local else (),
-    )
+    limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": LOOPBACK if local else ()}
+    settings = Settings(workers=workers or USUAL.workers, **limits)
     listening = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
     click.echo(f"rhoplan is at {address} (ctrl-c ends it)")

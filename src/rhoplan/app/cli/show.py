@@ -14,13 +14,12 @@ from rhoplan.app.cli.common import (
     percent,
     print_json,
     problem_argument,
-    show_table,
+    show_rows,
     signed,
 )
 from rhoplan.app.records import catalogue_record, problem_record
 
 if TYPE_CHECKING:
-    from rhoplan.model.observe_then_commit import Test
     from rhoplan.model.problem import Problem
 
 
@@ -34,37 +33,33 @@ def list_command(as_json: bool) -> None:
     if as_json:
         print_json(record)
         return
-    from rich.table import Table
-
-    out = console()
-    table = Table("problem", "what it is", "parameters (name=default)", title="Problems", title_justify="left")
-    for row in record["problems"]:
-        settings = ", ".join(f"{k}={'auto' if v is None else v}" for k, v in row["parameters"].items())
-        table.add_row(row["name"], row["about"], settings)
-    show_table(table)
-    table = Table("model", "what it is", title="Worked models", title_justify="left")
-    for row in record["models"]:
-        table.add_row(row["name"], row.get("about", ""))
-    show_table(table)
+    out, auto = console(), {None: "auto"}
+    settings = [
+        ", ".join(f"{name}={auto.get(value, value)}" for name, value in row["parameters"].items())
+        for row in record["problems"]
+    ]
+    problems = [[row["name"], row["about"], told] for row, told in zip(record["problems"], settings, strict=True)]
+    show_rows(["problem", "what it is", "parameters (name=default)"], problems, title="Problems")
+    models = [[row["name"], row.get("about", "")] for row in record["models"]]
+    show_rows(["model", "what it is"], models, title="Worked models")
     out.print(
         "A model file of your own (.yaml, .json, .toml), or a problem file of others (.pomdp, .pomdpx, .drn), can "
         "stand wherever a problem is named.\n"
     )
-    table = Table("agent", "weight", "horizon", "controls for", title="Agents", title_justify="left")
-    for name, kind in AGENTS.items():
-        weight = "--weight (1)" if kind.weight is None else f"{kind.weight:g}"
-        table.add_row(name, weight, "1" if kind.one_step else "--horizon", kind.controls_for)
-    show_table(table)
+    agents = [
+        [
+            name,
+            "--weight (1)" if kind.weight is None else f"{kind.weight:g}",
+            "1" if kind.one_step else "--horizon",
+            kind.controls_for,
+        ]
+        for name, kind in AGENTS.items()
+    ]
+    show_rows(["agent", "weight", "horizon", "controls for"], agents, title="Agents")
     out.print("Factored problems have agents of their own that follow a rule: see rhoplan show.\n")
-    table = Table("planner", "how it looks ahead", title="Planners", title_justify="left")
-    for name, about in record["planners"].items():
-        table.add_row(name, about)
-    show_table(table)
+    show_rows(["planner", "how it looks ahead"], record["planners"].items(), title="Planners")
     out.print("exact is the default; anytime on factored problems without a published depth.\n")
-    table = Table("utility", "what the weight is for", title="Utilities", title_justify="left")
-    for name, about in record["utilities"].items():
-        table.add_row(name, about)
-    show_table(table)
+    show_rows(["utility", "what the weight is for"], record["utilities"].items(), title="Utilities")
 
 
 @click.command("show")
@@ -95,67 +90,53 @@ MOST_ROWS = 12
 
 
 def print_problem(problem: Problem) -> None:
-    from rich.table import Table
-
+    from rhoplan.advice.words import counted
     from rhoplan.belief.information import entropy
 
     out, menu = console(), problem.flat
     h0 = max(float(entropy(problem.prior)), 0.0)
+    sizes = {"state": problem.states, "test": menu.tests, "commit": menu.commits}
     out.print(
-        f"{problem.name}: {_count(len(problem.states), 'state')}, {_count(len(menu.tests), 'test')}, "
-        f"{_count(len(menu.commits), 'commit')}; "
+        f"{problem.name}: {', '.join(counted(len(parts), what) for what, parts in sizes.items())}; "
         f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
     if notes := _notes(problem.details.get("info", {})):
         out.print("\n".join(notes) + "\n")
-    table = Table("state", "prior", title="States", title_justify="left")
-    for state, p in list(zip(problem.states, problem.prior, strict=True))[:MOST_ROWS]:
-        table.add_row(state, percent(p))
-    _finish(table, len(problem.states))
+    states = [[state, percent(p)] for state, p in zip(problem.states, problem.prior, strict=True)]
+    show_rows(["state", "prior"], states, title="States", most=MOST_ROWS)
     print_tests(problem)
     title = "Commits (given as losses: the reward is minus the loss)" if problem.details.get("losses") else "Commits"
-    table = Table("commit", "best reward", "worst reward", "expected at the prior", title=title, title_justify="left")
-    for commit in menu.commits[:MOST_ROWS]:
-        best, worst = float(commit.reward.max()), float(commit.reward.min())
-        table.add_row(commit.name, signed(best, 2), signed(worst, 2), signed(float(commit.reward @ problem.prior), 2))
-    _finish(table, len(menu.commits))
+    rewards = {c.name: (c.reward.max(), c.reward.min(), c.reward @ problem.prior) for c in menu.commits}
+    commits = [[name, *(signed(float(reward), 2) for reward in row)] for name, row in rewards.items()]
+    show_rows(["commit", "best reward", "worst reward", "expected at the prior"], commits, title=title, most=MOST_ROWS)
 
 
 def print_tests(problem: Problem) -> None:
     """The tests and the rules for running them; columns and lines that the problem has no use for are left out."""
-    from rich.table import Table
+    from rhoplan.advice.words import counted
+    from rhoplan.belief.information import information
 
-    out, menu = console(), problem.flat
+    menu = problem.flat
     grouped, ordered = any(test.group for test in menu.tests), any(test.after for test in menu.tests)
     extra = [*(["group"] if grouped else []), *(["only after"] if ordered else [])]
-    headings = ["test", "cost", "outcomes", "repeat", *extra, "information at the prior (nats)"]
-    table = Table(*headings, title="Tests", title_justify="left")
-    for test in menu.tests[:MOST_ROWS]:
+    rows = []
+    for test, action in zip(menu.tests, menu.everything, strict=False):
         cells = [number(test.cost, 2), ", ".join(test.outcomes), "independent" if test.repeatable else "once"]
         cells += [test.group] if grouped else []
         cells += [", ".join(test.after)] if ordered else []
-        table.add_row(test.name, *cells, number(_information_at_prior(problem, test)))
-    _finish(table, len(menu.tests))
+        rows.append([test.name, *cells, number(float(information(problem.prior[None, :], action)[0]))])
+    headings = ["test", "cost", "outcomes", "repeat", *extra, "information at the prior (nats)"]
+    show_rows(headings, rows, title="Tests", most=MOST_ROWS)
     lines = [
         f"The first test of group {group} costs {number(price, 2)} {problem.unit} more; the others do not."
         for group, price in menu.first_prices.items()
     ]
-    caps = [f"{_count(menu.most_tests, 'test')}"] if menu.most_tests is not None else []
+    caps = [counted(menu.most_tests, "test")] if menu.most_tests is not None else []
     caps += [f"{number(menu.budget, 2)} {problem.unit} spent on tests"] if menu.budget is not None else []
     lines += [f"Cap: at most {' and '.join(caps)}."] if caps else []
     lines += [f"{name}: {line}" for name, info in problem.details.get("test_info", {}).items() for line in _notes(info)]
     if lines:
-        out.print("\n".join(lines) + "\n")
-
-
-def _information_at_prior(problem: Problem, test: Test) -> float:
-    """Expected information, in nats, from running `test` first, whether or not it may be run first."""
-    from rhoplan.belief.information import information
-    from rhoplan.model.problem import Action
-
-    cost = 0.0 * problem.prior - test.cost
-    action = Action(test.name, cost, test.likelihood, test.outcomes, (problem.start,) * len(test.outcomes))
-    return float(information(problem.prior[None, :], action)[0])
+        console().print("\n".join(lines) + "\n")
 
 
 def _notes(info: dict[str, Any]) -> list[str]:
@@ -165,13 +146,12 @@ def _notes(info: dict[str, Any]) -> list[str]:
 
 
 def print_factored(problem: Problem) -> None:
-    from rich.table import Table
-
+    from rhoplan.advice.words import counted
     from rhoplan.belief.information import information
     from rhoplan.model.reach import is_endless
 
     out = console()
-    factors = _count(len(problem.factors), "hidden factor")
+    factors = counted(len(problem.factors), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
     fades = f"; discount {problem.discount:g}" if problem.discount < 1 else ""
     ends = "no action ends it; " if is_endless(problem) else ""
@@ -181,31 +161,19 @@ def print_factored(problem: Problem) -> None:
     )
     if problem.note:
         out.print(f"note: {problem.note}\n")
-    table = Table("factor", "states and prior", title="Hidden factors", title_justify="left")
-    for factor in problem.factors[:MOST_ROWS]:
+    rows = []
+    for factor in problem.factors:
         shares = list(zip(factor.states, factor.prior, strict=True))
         more = f", ... ({len(shares)} states)" if len(shares) > MOST_ROWS else ""
-        table.add_row(factor.name, ", ".join(f"{s} {percent(p, 1)}" for s, p in shares[:MOST_ROWS]) + more)
-    _finish(table, len(problem.factors))
-    table = Table("action", "kind", "concerns", "rewards", "information (nats)", title="Actions at the start")
-    table.title_justify = "left"
-    actions = problem.menu(problem.start)
-    for action in actions:
+        rows.append([factor.name, ", ".join(f"{s} {percent(p, 1)}" for s, p in shares[:MOST_ROWS]) + more])
+    show_rows(["factor", "states and prior"], rows, title="Hidden factors", most=MOST_ROWS)
+    rows = []
+    for action in problem.menu(problem.start):
         factor = problem.factors[action.factor]
         rewards = " / ".join(f"{value:g}" for value in dict.fromkeys(action.reward.tolist()))
         gain = float(information(factor.prior[None, :], action)[0])
-        concerns = "" if action.kind == "move" else factor.name
-        table.add_row(action.name, action.kind, concerns, rewards, number(gain))
-    show_table(table)
+        rows.append([action.name, action.kind, "" if action.kind == "move" else factor.name, rewards, number(gain)])
+    headings = ["action", "kind", "concerns", "rewards", "information (nats)"]
+    show_rows(headings, rows, title="Actions at the start")
     for name in problem.details:
         out.print(f"{name}: {problem.details[name]}")
-
-
-def _finish(table: Any, rows: int) -> None:
-    if rows > MOST_ROWS:
-        table.caption = f"... and {rows - MOST_ROWS} more"
-    show_table(table)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

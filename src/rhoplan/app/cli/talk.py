@@ -5,29 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rhoplan.app.cli.common import (
     AGENT_OPTIONS,
-    agent_options,
-    agent_settings,
     bar,
     console,
-    load_agents,
     load_problem,
     number,
+    one_agent,
     print_json,
     problem_argument,
-    show_table,
+    show_rows,
     signed,
+    with_agents,
 )
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Advice
     from rhoplan.advice.journal import Case
+    from rhoplan.agents.agent import Agent
     from rhoplan.model.problem import Problem
 
 MOST_STATES = 8
@@ -54,31 +54,28 @@ quit                            leave; the case is kept where --case says
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
-@agent_options
-def advise_command(problem: str, case_file: Path | None, log: Path | None, agent: str, **options: Any) -> None:
+@with_agents
+def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None, log: Path | None) -> None:
     """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
 
     Type `help` for what can be said. Input may be piped in, one entry per line.
     """
     from rhoplan.advice.journal import Case, load_case
 
-    loaded = load_problem(problem)
-    agents = load_agents(agent, loaded, agent_settings(options))
-    if len(agents) != 1:
-        raise click.UsageError("this command takes one agent at a time")
+    adviser = one_agent(agents)
     if case_file and case_file.exists():
-        case = load_case(case_file, loaded, agents[0] if _asked_for_an_agent() else None)
+        case = load_case(case_file, problem, adviser if _asked_for_an_agent() else None)
     else:
-        case = Case(loaded, agents[0])
+        case = Case(problem, adviser)
     out, over = console(), case.ended
     if not over:
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
-        show_advice(loaded, case.advice())
+        show_advice(problem, case.advice())
         _converse(case, case_file)
     if case.ended:
         from rhoplan.advice.words import counted, money
 
-        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, loaded.unit)}"
+        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, problem.unit)}"
         out.print(f"\nCommitted: {case.entries[-1]['commit']}, {paid}")
         if log and not over:
             case.append_to(log)
@@ -138,7 +135,7 @@ def _ask() -> str | None:
 
 def respond(case: Case, line: str) -> str:
     """Do what `line` says; text to show, empty where the new advice says it all."""
-    line, why = _reason(line)
+    line, why = (part.strip() for part in f" {line} ".partition(" because ")[::2])
     words = line.split()
     first = words[0].lower() if words else ""
     rest = line[len(first) :].strip()
@@ -178,12 +175,6 @@ def respond(case: Case, line: str) -> str:
         return ""
     case.enter(*_pair(case, line), why)
     return ""
-
-
-def _reason(line: str) -> tuple[str, str]:
-    """What `line` says to do, and the reason after the word because."""
-    what, _, why = f" {line} ".partition(" because ")
-    return what.strip(), why.strip()
 
 
 def _pair(case: Case, text: str) -> tuple[str, str]:
@@ -243,17 +234,11 @@ def show_advice(problem: Problem, advice: Advice) -> None:
 
 
 def show_options(problem: Problem, advice: Advice) -> None:
-    from rich.table import Table
-
-    table = Table("test", "cost", "decides", "informs (nats)", "x weight", "net")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for option in advice.options:
-        table.add_row(
-            option.test, number(option.cost), signed(option.decides), number(option.information),
-            signed(option.weighted), signed(option.net),
-        )  # fmt: skip
-    show_table(table)
+    rows = [
+        [o.test, number(o.cost), signed(o.decides), number(o.information), signed(o.weighted), signed(o.net)]
+        for o in advice.options
+    ]
+    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net"], rows, numbers=1)
     console().print(
         f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
     )

@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from rhoplan.app.serve import schema
 from rhoplan.app.serve.border import Border
 from rhoplan.app.serve.pool import Pool
-from rhoplan.app.serve.refusals import Reply, refusal, success
+from rhoplan.app.serve.refusals import Reply, refusal, refused, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
@@ -51,24 +51,43 @@ BRISK, MOST_BRISK = 1.0, 5000
 UNFINISHED = b'"not examined"'
 """Stands in a reply that is not as good as it could be with more time: it is not given again."""
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)
-}
-OBJECT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The result", "content": {"application/json": {"schema": {"type": "object"}}}}
-}
-ONE_OR_MORE: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The result", "content": {"application/json": {"schema": {"type": ["object", "array"]}}}}
-}
+Replies = dict[int | str, dict[str, Any]]
 
+REFUSALS: Replies = {status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)}
+
+
+def _replies(kind: Any, media: str = "application/json", what: str = "The result") -> Replies:
+    return {200: {"description": what, "content": {media: {"schema": {"type": kind}}}}}
+
+
+OBJECT = _replies("object")
+
+PLANNING: dict[str, tuple[type[schema.Request], str]] = {
+    "decide": (schema.Decide, "What to do next, and the value of every action in parts that add up."),
+    "situation": (
+        schema.Situate,
+        "Where a case stands: what is visible and believed, and what each action could show.",
+    ),
+    "advise": (
+        schema.Advise,
+        "Advice on a case: what to do next, why, what it costs, how sure we are, how much longer.",
+    ),
+    "evaluate": (schema.Evaluate, "Exact score of an agent; no episode is simulated."),
+    "solve": (schema.Solve, "Certified bounds on the best plan with no horizon limit."),
+    "pathway": (schema.DrawPathway, "The recommended pathway as a tree, each leaf with its share of cases."),
+    "compare": (schema.Compare, "Ways of deciding side by side, and reward against success over the weight."),
+    "what-if": (schema.WhatIf, "Advice with other numbers, and where the first action flips."),
+}
+"""The addresses that only ask a worker: what they take, and what they say of themselves."""
 
 PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a report may load: its own styles and figures, no script."""
 
+LIMITS = {"bytes": "request_bytes", "nodes": "nodes", "seconds": "seconds", "memory_bytes": "memory"}
+"""What the page is told of the settings, and what they are called there."""
 
 NO_MODEL = Source("tiger")
 """Stands for the problem in jobs that are about none."""
-
 
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
 
@@ -91,16 +110,9 @@ class Desk:
     async def answer(self, task: str, body: schema.Request, client: Request) -> Response:
         """The reply to a request about a problem; work for a client that has gone is given up."""
         request = body.model_dump()
-        found: dict[str, Source] = {}
-        for field in ("problem", "world"):
-            try:
-                if request.get(field) is not None:
-                    found[field] = find_source(request.pop(field), self.library)
-            except UnknownModel as error:
-                return response(refusal(404, field, str(error)))
-        source = found.pop("problem")
-        request |= found
-        work = asyncio.ensure_future(self.ask(task, source, request))
+        named = [field for field in ("problem", "world") if request.get(field) is not None]
+        request |= {field: find_source(request[field], self.library, field) for field in named}
+        work = asyncio.ensure_future(self.ask(task, request.pop("problem"), request))
         gone = asyncio.ensure_future(_disconnected(client))
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
@@ -206,6 +218,10 @@ def _add_errors(app: FastAPI) -> None:
             return response(refusal(422, None, f"the body is not JSON: {fault}"))
         return response(refusal(422, field or None, _sentence(first)))
 
+    @app.exception_handler(RhoplanError)
+    async def broken(_: Any, error: RhoplanError) -> Response:
+        return response(refused(error))
+
     @app.exception_handler(HTTPException)
     async def failed(_: Any, error: HTTPException) -> Response:
         message = {404: "there is nothing at this address", 405: "this address takes another method"}
@@ -241,35 +257,18 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         status, body = await desk.ask("catalogue", NO_MODEL, {})
         if status != 200:
             return response((status, body))
-        limits = {
-            "bytes": desk.settings.request_bytes,
-            "nodes": desk.settings.nodes,
-            "seconds": desk.settings.seconds,
-            "memory_bytes": desk.settings.memory,
-        }
-        more = {
-            "report": True,
-            "uploaded": desk.library.listed(),
-            "first": desk.first,
-            "limits": limits,
-            "version": __version__,
-        }
-        return response(success({**json.loads(body), **more}))
+        limits = {name: getattr(desk.settings, own) for name, own in LIMITS.items()}
+        more = {"report": True, "uploaded": desk.library.listed(), "first": desk.first, "limits": limits}
+        return response(success({**json.loads(body), **more, "version": __version__}))
 
     @app.post(f"{API}/models", responses=OBJECT, tags=["models"])
     async def upload_model(body: schema.Upload) -> Response:
         """Keep a model under a name; its text is checked first, and errors name the line and the field."""
-        try:
-            check_name(body.name)
-        except RhoplanError as error:
-            return response(refusal(422, "name", str(error)))
+        check_name(body.name)
         source = Source(body.name, body.text, body.language)
         status, found = await desk.ask("check", source, {})
         if status == 200 and not body.check_only:
-            try:
-                desk.library.keep(source)
-            except RhoplanError as error:
-                return response(refusal(422, "name", str(error)))
+            desk.library.keep(source)
         if body.check_only and status in (200, 422):  # the question was whether it is sound, and this is the answer
             return response(success({"sound": status == 200, **json.loads(found)}))
         return response((status, found))
@@ -277,17 +276,11 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     @app.get(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
     async def show_model(name: ModelName) -> Response:
         """One model: its numbers, and its text where it can be written as a model file."""
-        try:
-            source = find_source(name, desk.library)
-        except RhoplanError as error:
-            return response(refusal(404, "name", str(error)))
-        return response(await desk.ask("model", source, {}))
+        return response(await desk.ask("model", find_source(name, desk.library, "name"), {}))
 
-    html: dict[int | str, dict[str, Any]] = {
-        200: {"description": "The report", "content": {"text/html": {"schema": {"type": "string"}}}}
-    }
+    html = _replies("string", "text/html", "The report")
 
-    @app.get(f"{API}/report/{{name}}", responses={**html}, response_class=Response, tags=["models"])
+    @app.get(f"{API}/report/{{name}}", responses=html, response_class=Response, tags=["models"])
     async def report(
         client: Request,
         name: ModelName,
@@ -307,50 +300,22 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     async def forget_model(name: ModelName) -> Response:
         """Forget an uploaded model."""
         if not desk.library.remove(name):
-            return response(refusal(404, "name", "there is no uploaded model of this name"))
+            raise UnknownModel("there is no uploaded model of this name", field=("name",))
         return response(success({"removed": name}))
 
 
 def _add_planning(app: FastAPI, desk: Desk) -> None:
-    @app.post(f"{API}/decide", responses=OBJECT, tags=["planning"])
-    async def decide(body: schema.Decide, client: Request) -> Response:
-        """What to do next, and the value of every action in parts that add up."""
-        return await desk.answer("decide", body, client)
+    def add(task: str, takes: type[schema.Request], about: str) -> None:
+        async def answer(body: schema.Request, client: Request) -> Response:
+            return await desk.answer(task, body, client)
 
-    @app.post(f"{API}/situation", responses=OBJECT, tags=["planning"])
-    async def situation(body: schema.Situate, client: Request) -> Response:
-        """Where a case stands: what is visible and believed, and what each action could show."""
-        return await desk.answer("situation", body, client)
+        answer.__annotations__["body"] = takes
+        said = _replies(["object", "array"]) if task == "evaluate" else OBJECT
+        name = task.replace("-", "_")
+        app.post(f"{API}/{task}", responses=said, tags=["planning"], name=name, description=about)(answer)
 
-    @app.post(f"{API}/advise", responses=OBJECT, tags=["planning"])
-    async def advise(body: schema.Advise, client: Request) -> Response:
-        """Advice on a case: what to do next, why, what it costs, how sure we are, how much longer."""
-        return await desk.answer("advise", body, client)
-
-    @app.post(f"{API}/evaluate", responses=ONE_OR_MORE, tags=["planning"])
-    async def evaluate(body: schema.Evaluate, client: Request) -> Response:
-        """Exact score of an agent; no episode is simulated."""
-        return await desk.answer("evaluate", body, client)
-
-    @app.post(f"{API}/solve", responses=OBJECT, tags=["planning"])
-    async def solve(body: schema.Solve, client: Request) -> Response:
-        """Certified bounds on the best plan with no horizon limit."""
-        return await desk.answer("solve", body, client)
-
-    @app.post(f"{API}/pathway", responses=OBJECT, tags=["planning"])
-    async def pathway(body: schema.DrawPathway, client: Request) -> Response:
-        """The recommended pathway as a tree, each leaf with its share of cases."""
-        return await desk.answer("pathway", body, client)
-
-    @app.post(f"{API}/compare", responses=OBJECT, tags=["planning"])
-    async def compare(body: schema.Compare, client: Request) -> Response:
-        """Ways of deciding side by side, and reward against success over the weight."""
-        return await desk.answer("compare", body, client)
-
-    @app.post(f"{API}/what-if", responses=OBJECT, tags=["planning"])
-    async def what_if(body: schema.WhatIf, client: Request) -> Response:
-        """Advice with other numbers, and where the first action flips."""
-        return await desk.answer("what-if", body, client)
+    for task, (takes, about) in PLANNING.items():
+        add(task, takes, about)
 
 
 def _add_cases(app: FastAPI, desk: Desk) -> None:

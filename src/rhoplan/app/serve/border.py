@@ -30,10 +30,6 @@ HEADERS = (
 )
 
 
-class TooLarge(Exception):
-    """More bytes came than a request may have."""
-
-
 class Border:
     """Wraps the app: size, host name, headers."""
 

@@ -37,20 +37,15 @@ def overridden(
             problem.name,
             problem.states,
             prior=problem.prior if prior is None else _prior(problem, prior),
-            unit=problem.unit,
             tests=tests,
             commits=commits,
-            horizon=problem.horizon,
-            note=problem.note,
-            spec=problem.spec,
-            details=problem.details,
             first_prices={**menu.first_prices, **(first_prices or {})},
             most_tests=menu.most_tests,
             budget=menu.budget,
         )
     except ProblemError as error:
         raise RhoplanError(error.message, field=_asked(error.field)) from None
-    return replace(changed, planner=problem.planner, discount=problem.discount, cap=problem.cap, rules=problem.rules)
+    return replace(problem, factors=changed.factors, menu=changed.menu)
 
 
 def _asked(field: Field | None) -> Field | None:

@@ -9,15 +9,8 @@ import json
 from typing import Any
 
 from rhoplan.app.records import finite
-from rhoplan.errors import (
-    AgentError,
-    EvidenceError,
-    LimitError,
-    ModelFileError,
-    ProblemError,
-    RhoplanError,
-    dotted,
-)
+from rhoplan.app.serve.sources import UnknownModel
+from rhoplan.errors import AgentError, EvidenceError, LimitError, ModelFileError, ProblemError, RhoplanError, dotted
 
 Reply = tuple[int, bytes]
 
@@ -29,6 +22,9 @@ ABOUT: dict[type[RhoplanError], str] = {
     EvidenceError: "given",
 }
 """The field of a request that an error is about as a whole, where it names none."""
+
+
+SMALLER = "shorten the horizon or make the problem smaller"
 
 
 def success(record: Any) -> Reply:
@@ -46,33 +42,21 @@ def refused(error: RhoplanError) -> Reply:
     """The reply to a request that broke a rule of the engine."""
     whole = next((field for kind, field in ABOUT.items() if isinstance(error, kind)), None)
     more = {"line": error.line} if isinstance(error, ModelFileError) else {}
-    status = 413 if isinstance(error, LimitError) else 422
+    status = 413 if isinstance(error, LimitError) else 404 if isinstance(error, UnknownModel) else 422
     return refusal(status, dotted(error.field) if error.field else whole, error.message, **more)
 
 
 def over_time(seconds: float) -> Reply:
     return refusal(
-        413,
-        "timeout",
-        f"this takes longer than {seconds:g} seconds, the limit; shorten the horizon or make the problem smaller",
-        limit={"seconds": seconds},
+        413, "timeout", f"this takes longer than {seconds:g} seconds, the limit; {SMALLER}", limit={"seconds": seconds}
     )
 
 
 def over_memory(memory: int) -> Reply:
-    return refusal(
-        413,
-        "problem",
-        f"this needs more memory than {memory / 1e9:g} GB, the limit; shorten the horizon or make the problem smaller",
-        limit={"memory_bytes": memory},
-    )
-
-
-def over_nodes(nodes: int, message: str) -> Reply:
-    return refusal(413, "problem", message, limit={"nodes": nodes})
+    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SMALLER}"
+    return refusal(413, "problem", told, limit={"memory_bytes": memory})
 
 
 def busy(seconds: float) -> Reply:
-    return refusal(
-        429, None, f"every worker was busy for {seconds:g} seconds; try again later", limit={"wait_seconds": seconds}
-    )
+    told = f"every worker was busy for {seconds:g} seconds; try again later"
+    return refusal(429, None, told, limit={"wait_seconds": seconds})

@@ -69,7 +69,9 @@ class Library:
         """Keep the model of `source`, instead of one of the same name that was uploaded before."""
         self._drop_old()
         if source.name in self._kept and self._kept[source.name].opened:
-            raise ProblemError(f"a model called '{source.name}' was opened with the server: choose another name")
+            raise ProblemError(
+                f"a model called '{source.name}' was opened with the server: choose another name", field=("name",)
+            )
         self._kept.pop(source.name, None)
         self._kept[source.name] = Kept(source, self.clock(), opened)
         loose = [name for name, kept in self._kept.items() if not kept.opened and name != source.name]
@@ -115,8 +117,8 @@ class Library:
             del self._kept[name]
 
 
-def find_source(problem: str | dict[str, Any], library: Library) -> Source:
-    """The source that a request means: a name, or a whole model as an object."""
+def find_source(problem: str | dict[str, Any], library: Library, field: str = "problem") -> Source:
+    """The source that `field` of a request means: a name, or a whole model as an object."""
     if isinstance(problem, dict):
         name = problem.get("name")
         label = name if isinstance(name, str) and name else "model"
@@ -128,11 +130,13 @@ def find_source(problem: str | dict[str, Any], library: Library) -> Source:
     if problem.lower().endswith(FILE_ENDINGS) or "/" in name or "\\" in name or "\0" in problem:
         raise UnknownModel(
             "a problem must be a registered name, a shipped or uploaded model, or a model as an object; "
-            "the server opens no files"
+            "the server opens no files",
+            field=(field,),
         )
     if name in PROBLEMS or (name in WORKED_MODELS and not colon):
         return Source(problem)
-    raise UnknownModel(f"there is no problem '{_shown(name)}': GET /api/v1/models lists those there are")
+    told = f"there is no problem '{_shown(name)}': GET /api/v1/models lists those there are"
+    raise UnknownModel(told, field=(field,))
 
 
 def check_name(name: str) -> None:
@@ -140,10 +144,11 @@ def check_name(name: str) -> None:
     if len(name) > LONGEST_NAME or not NAME.fullmatch(name) or name.lower().endswith(FILE_ENDINGS):
         raise ProblemError(
             f"a model's name must have letters, digits, spaces, points and dashes, {LONGEST_NAME} at most, and not end "
-            f"like a file; it is '{_shown(name)}'"
+            f"like a file; it is '{_shown(name)}'",
+            field=("name",),
         )
     if name in PROBLEMS or name in WORKED_MODELS:
-        raise ProblemError(f"'{name}' is a model that ships with rhoplan: choose another name")
+        raise ProblemError(f"'{name}' is a model that ships with rhoplan: choose another name", field=("name",))
 
 
 def _shown(text: str) -> str:

@@ -1,116 +1,172 @@
 """What each address of the API computes, inside a worker: the same calls and records as the command line.
 
-Every task takes the source of the problem, what the request said, and the shelf with the problems at hand.
+Every task takes what was asked: the request, with the problems at hand that it names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
+from rhoplan.advice.case import advise, without
+from rhoplan.advice.compare import compare, frontier
+from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.pathway import pathway as draw
+from rhoplan.advice.replay import replay_text
+from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
-from rhoplan.app.records import (
-    advice_record,
-    catalogue_record,
-    comparison_record,
-    decision_record,
-    parameter_records,
-    problem_record,
-    score_record,
-    solution_record,
-)
+from rhoplan.app import records
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
-from rhoplan.app.serve.worker import Shelf
-from rhoplan.belief.situation import available, branch, initial, observe, observe_all
+from rhoplan.app.serve.worker import Job, Shelf
+from rhoplan.belief.information import per_nat
+from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
-from rhoplan.graph.graph import shared_graph
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.io.model_file import write_model
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
-
-if TYPE_CHECKING:
-    from rhoplan.advice.journal import Case
-
-Request = dict[str, Any]
-Evidence = list[tuple[str, str]]
+from rhoplan.planning.certified.solve import solve
+from rhoplan.problems.registry import WORKED_MODELS
+from rhoplan.report.content import make_report
+from rhoplan.report.page.page import page
+from rhoplan.scoring.evaluate import evaluate
 
 SHARE_OF_LIMIT = 0.7
 """Part of the time limit after which work that can stop with what it has does stop."""
 
-
-def catalogue(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
-    """Everything that ships with rhoplan."""
-    return catalogue_record()
+Record = dict[str, Any]
 
 
-def model(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Asked:
+    """A request, and what it names. key: that of the problem among those at hand."""
+
+    source: Source
+    request: Record
+    shelf: Shelf
+
+    @property
+    def key(self) -> str:
+        return self.source.key
+
+    @cached_property
+    def problem(self) -> Problem:
+        return self.named("problem", self.source)
+
+    @cached_property
+    def agent(self) -> Agent:
+        return self.one_agent(self.problem)
+
+    @property
+    def given(self) -> list[tuple[str, str]]:
+        return [(test, outcome) for test, outcome in self.request.get("given") or ()]
+
+    @property
+    def unavailable(self) -> list[str]:
+        return self.request.get("unavailable") or []
+
+    @property
+    def seconds(self) -> float:
+        """Time for work that can stop with what it has."""
+        return float(SHARE_OF_LIMIT * self.request["seconds"])
+
+    def get(self, name: str) -> Any:
+        return self.request.get(name)
+
+    def named(self, field: str, source: Source) -> Problem:
+        """The problem that `field` of the request names or holds; a fault in it is told by its place in the request."""
+        try:
+            return self.shelf.problem(source)
+        except ProblemError as error:
+            raise ProblemError(error.message, field=error.field).within(field) from None
+
+    def agents(self, problem: Problem, **changes: Any) -> list[Agent]:
+        """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
+        said = {**self.request, **changes}
+        names = said["agent"]
+        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+        settings = {one.word: said[one.name] for one in SETTINGS.values() if said.get(one.name) is not None}
+        return [make_agent(name, problem, **settings) for name in wanted]
+
+    def one_agent(self, problem: Problem, **changes: Any) -> Agent:
+        agents = self.agents(problem, **changes)
+        if len(agents) != 1:
+            raise AgentError("this takes one agent at a time", field=("agent",))
+        return agents[0]
+
+    def graph(self, problem: Problem, key: str, unavailable: Iterable[str]) -> Graph:
+        """The graph of `problem`, at hand under `key`, without tests that cannot be had."""
+        if not unavailable:
+            problem.flat  # noqa: B018  (says so where the problem is not flat)
+            return shared_graph(problem)
+        name = f"{key}|without {sorted(set(unavailable))!r}"
+        return shared_graph(self.shelf.get(name, lambda: replace(without(problem, unavailable))))
+
+    def advice(self, problem: Problem, key: str, agent: Agent) -> Record:
+        left = self.unavailable
+        found = advise(problem, agent, self.given, unavailable=left, graph=self.graph(problem, key, left))
+        return records.advice_record(problem, agent, found)
+
+    def case(self, problem: Problem, key: str, agent: Agent) -> Case:
+        """A case without entries, planned on the graphs at hand."""
+        return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left))
+
+
+def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
-    problem = _named("problem", source, shelf)
-    from rhoplan.advice.variations import stake
-
-    text, language = source.text if problem.is_flat else None, source.language
-    if text is None and problem.is_flat:
-        from rhoplan.problems.registry import WORKED_MODELS
-
+    problem, source = asked.problem, asked.source
+    flat = problem.is_flat
+    text = source.text if flat else None
+    if text is None and flat:
         shipped = WORKED_MODELS.get(source.name)
-        if shipped is not None:
-            text = shipped.read_text(encoding="utf-8")
-        else:
-            from rhoplan.io.model_file import write_model
-
-            text = write_model(problem)
+        text = shipped.read_text(encoding="utf-8") if shipped else write_model(problem)
     return {
         "problem": source.name,
         "title": problem.name,
-        "flat": problem.is_flat,
+        "flat": flat,
         "reward_unit": problem.unit,
         "reward_scale": problem.reward_scale,
         "horizon": problem.horizon,
         "cap": problem.cap,
         "states": list(problem.states),
-        "grid": problem.details.get("grid"),
-        "places": problem.details.get("places"),
-        "stake": stake(problem) if problem.is_flat else None,
+        **{name: problem.details.get(name) for name in ("grid", "places")},
+        "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],
-        "language": language,
+        "language": source.language,
         "text": text,
-        "digest": _digest(problem),
-        "record": problem_record(problem),
+        "digest": digest(problem) if flat else None,
+        "record": records.problem_record(problem),
     }
 
 
-def check(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def check(asked: Asked) -> Record:
     """What an uploaded model consists of, if it is sound."""
-    problem = shelf.problem(source)
-    menu = problem.flat
-    return {
-        "name": source.name,
-        "title": problem.name,
-        "states": len(problem.states),
-        "tests": len(menu.tests),
-        "commits": len(menu.commits),
-        "horizon": problem.horizon,
-    }
+    problem = asked.shelf.problem(asked.source)
+    sizes = {"states": problem.states, "tests": problem.flat.tests, "commits": problem.flat.commits}
+    counts = {name: len(parts) for name, parts in sizes.items()}
+    return {"name": asked.source.name, "title": problem.name, **counts, "horizon": problem.horizon}
 
 
-def decision(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def decision(asked: Asked) -> Record:
     """`rhoplan decide --json`."""
-    problem = _named("problem", source, shelf)
-    agent, given = _agent(problem, request), _evidence(request)
-    found = decide(problem, agent, observe_all(problem, given), seed=request.get("seed", 0))
-    return decision_record(problem, agent, found, given)
+    problem, agent, given = asked.problem, asked.agent, asked.given
+    found = decide(problem, agent, observe_all(problem, given), seed=asked.request.get("seed", 0))
+    return records.decision_record(problem, agent, found, given)
 
 
-def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def situation(asked: Asked) -> Record:
     """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
-    problem = _named("problem", source, shelf)
+    problem = asked.problem
     here, paid = initial(problem), 0.0
-    for test, outcome in _evidence(request):
+    for test, outcome in asked.given:
         before, here = here, observe(problem, here, test, outcome)
         action = next(action for action in available(problem, before) if action.name == test)
         after = here.beliefs[action.factor] if action.transition is None else before.beliefs[action.factor]
@@ -120,10 +176,7 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
         "visible": None if here.visible is END else _plain(here.visible),
         "ended": here.visible is END,
         "paid": paid,
-        "beliefs": {
-            factor.name: dict(zip(factor.states, map(float, belief), strict=True))
-            for factor, belief in zip(problem.factors, here.beliefs, strict=True)
-        },
+        "beliefs": named_beliefs(problem, here),
         "actions": [
             {
                 "name": action.name,
@@ -141,20 +194,11 @@ def situation(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     }
 
 
-def advice(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
-    """The Case screen: what to do next, why, and how much longer."""
-    problem = _named("problem", source, shelf)
-    return _advice(problem, source.key, _agent(problem, request), request, shelf)
-
-
-def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def journal(asked: Asked) -> Record:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
-    from rhoplan.advice.journal import agent_of
-
-    problem = _named("problem", source, shelf)
-    agent = _agent(problem, request)
-    case = _case(problem, source.key, agent, shelf)
-    for place, entry in enumerate(request["entries"]):
+    problem, agent = asked.problem, asked.agent
+    case = asked.case(problem, asked.key, agent)
+    for place, entry in enumerate(asked.request["entries"]):
         who = entry.pop("agent")
         try:
             case.ask(agent_of(who, problem) if who else agent)
@@ -167,19 +211,16 @@ def journal(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     return case.as_dict()
 
 
-def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def replayed(asked: Asked) -> Record:
     """`rhoplan replay --json`, and the last case, to go on with."""
-    from rhoplan.advice.journal import agent_of
-    from rhoplan.advice.replay import replay_text
-    from rhoplan.belief.information import per_nat
 
-    def start(record: dict[str, Any]) -> Case:
+    def start(record: Record) -> Case:
         kept = Source(record["problem"], record["model"])
-        problem = shelf.problem(kept)
-        return _case(problem, kept.key, agent_of(record["agent"], problem), shelf)
+        problem = asked.shelf.problem(kept)
+        return asked.case(problem, kept.key, agent_of(record["agent"], problem))
 
     try:
-        cases, difference, last = replay_text(request["text"], "the text", case_of=start)
+        cases, difference, last = replay_text(asked.request["text"], "the text", case_of=start)
     except (ProblemError, AgentError) as error:
         raise RhoplanError(str(error), field=("text",)) from None
     if last is None:
@@ -188,109 +229,94 @@ def replayed(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
     return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
 
 
-def evaluation(source: Source, request: Request, shelf: Shelf) -> Any:
+def evaluation(asked: Asked) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
-    from rhoplan.scoring.evaluate import evaluate
-
-    problem = _named("problem", source, shelf)
-    world = _named("world", request["world"], shelf) if request.get("world") else None
-    agents = _agents(problem, request)
-    scores = [evaluate(problem, agent, world=world, cap=request.get("cap")) for agent in agents]
-    records = [score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
-    return records[0] if len(records) == 1 else records
-
-
-def solution(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
-    """`rhoplan solve --json`; stops within the time and memory of the server with the bounds it has."""
-    from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve
-
-    problem = _named("problem", source, shelf)
-    weight = request.get("weight") or 0.0
-    unit, discount = request["unit"], request.get("discount")
-    discount = problem.discount if discount is None else discount
-    found = solve(
-        problem,
-        weight=per_nat(weight, unit),
-        discount=discount,
-        gap=request["gap"],
-        seconds=min(request["time_limit"], SHARE_OF_LIMIT * request["seconds"]),
-        memory=request["memory"],
+    problem = asked.problem
+    world = asked.named("world", asked.request["world"]) if asked.get("world") else None
+    agents = asked.agents(problem)
+    scores = [evaluate(problem, agent, world=world, cap=asked.get("cap")) for agent in agents]
+    return records.one_or_more(
+        [records.score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
     )
-    return solution_record(problem, found, weight=weight, unit=unit, discount=discount)
 
 
-def pathway(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def solution(asked: Asked) -> Record:
+    """`rhoplan solve --json`; stops within the time and memory of the server with the bounds it has."""
+    problem, request = asked.problem, asked.request
+    weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
+    discount = problem.discount if discount is None else discount
+    seconds = min(request["time_limit"], asked.seconds)
+    priced = per_nat(weight, unit)
+    found = solve(
+        problem, weight=priced, discount=discount, gap=request["gap"], seconds=seconds, memory=request["memory"]
+    )
+    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount)
+
+
+def pathway(asked: Asked) -> Record:
     """The recommended pathway as a tree."""
-    from rhoplan.advice.pathway import pathway as draw
-
-    problem, left = _named("problem", source, shelf), request.get("unavailable") or ()
-    graph = shared_graph(_narrowed(problem, source.key, left, shelf))
-    settings = {key: request[key] for key in ("smallest", "most_nodes") if request.get(key) is not None}
-    found = draw(problem, _agent(problem, request), _evidence(request), unavailable=left, graph=graph, **settings)
-    return found.as_dict()
+    problem, left = asked.problem, asked.unavailable
+    graph = asked.graph(problem, asked.key, left)
+    settings = {key: asked.request[key] for key in ("smallest", "most_nodes") if asked.get(key) is not None}
+    return draw(problem, asked.agent, asked.given, unavailable=left, graph=graph, **settings).as_dict()
 
 
-def comparison(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def comparison(asked: Asked) -> Record:
     """Ways of deciding side by side, and reward against success over the weight."""
-    from rhoplan.advice.compare import compare, frontier
-
-    problem = _named("problem", source, shelf)
-    agent = _agent(problem, request)
-    seconds = SHARE_OF_LIMIT / 2 * request["seconds"]
-    rows = compare(problem, agent, seconds=min(5.0, seconds))
-    edge = None
-    if request.get("frontier", True):
-        edge = frontier(problem, agent.horizon, high=request.get("high"), seconds=min(5.0, seconds))
-    return comparison_record(problem, agent, rows, edge)
+    problem, agent, seconds = asked.problem, asked.agent, min(5.0, asked.seconds / 2)
+    rows = compare(problem, agent, seconds=seconds)
+    drawn = asked.request.get("frontier", True)
+    edge = frontier(problem, agent.horizon, high=asked.get("high"), seconds=seconds) if drawn else None
+    return records.comparison_record(problem, agent, rows, edge)
 
 
-def what_if(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def what_if(asked: Asked) -> Record:
     """Advice with other numbers, the advice without them, the numbers, and where the first action flips."""
-    base = _named("problem", source, shelf)
-    key, problem, agent = _changed(base, source.key, request, shelf)
-    told = _advice(problem, key, agent, request, shelf)
-    own = _agent(base, {**request, "weight": request.get("base_weight")})
-    before = _advice(base, source.key, own, request, shelf)
-    numbers, counts = parameter_records(problem, agent, (base, own), most=request["most"])
+    base, request = asked.problem, asked.request
+    key, problem, agent = _changed(asked)
+    told = asked.advice(problem, key, agent)
+    own = asked.one_agent(base, weight=request.get("base_weight"))
+    before = asked.advice(base, asked.key, own)
+    numbers, counts = records.parameter_records(problem, agent, (base, own), most=request["most"])
     found = None
     if request.get("flips", True):
-        from rhoplan.advice.sensitivity import flips
-
-        left, only = request.get("unavailable") or (), request.get("only")
-        budget = min(request.get("budget") or 5.0, SHARE_OF_LIMIT * request["seconds"])
-        found = [
-            flip.as_dict()
-            for flip in flips(problem, agent, _evidence(request), unavailable=left, only=only, budget=budget)
-        ]
-    return {
-        "advice": told,
-        "without_changes": before["do"],
-        "changed": told["do"] != before["do"],
-        "parameters": numbers,
-        "counts": counts,
-        "flips": found,
-    }
+        budget, only = min(request.get("budget") or 5.0, asked.seconds), request.get("only")
+        moved = flips(problem, agent, asked.given, unavailable=asked.unavailable, only=only, budget=budget)
+        found = [flip.as_dict() for flip in moved]
+    changed = {"without_changes": before["do"], "changed": told["do"] != before["do"]}
+    return {"advice": told, **changed, "parameters": numbers, "counts": counts, "flips": found}
 
 
-def printable(source: Source, request: Request, shelf: Shelf) -> dict[str, Any]:
+def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
+    """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
+    parts = {name: asked.request[name] for name in ("prior", "costs", "rewards", "first_prices") if asked.get(name)}
+    problem = overridden(asked.problem, **parts) if parts else asked.problem
+    values = asked.get("values") or {}
+    try:
+        moved, agent = with_values(problem, asked.one_agent(problem), values)
+    except RhoplanError as error:
+        raise error.within("values") from None
+    numbers = {name: value for name, value in values.items() if name != "weight"}
+    if not parts and not numbers:
+        return asked.key, asked.problem, agent
+    key = f"{asked.key}|{sorted(parts.items())!r}{list(numbers.items())!r}"
+    return key, asked.shelf.get(key, lambda: moved), agent
+
+
+def printable(asked: Asked) -> Record:
     """The printable report as a page, made within the time limit."""
-    from rhoplan.report.content import make_report
-    from rhoplan.report.page.page import page
-
-    problem = _named("problem", source, shelf)
-    agent = _agent(problem, request)
-    parts = SHARE_OF_LIMIT * request["seconds"]
-    return {"html": page(make_report(problem, agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2)))}
+    parts = asked.seconds
+    report = make_report(asked.problem, asked.agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2))
+    return {"html": page(report)}
 
 
-TASKS: dict[str, Callable[[Source, Request, Shelf], Any]] = {
-    "catalogue": catalogue,
+TASKS: dict[str, Callable[[Asked], Any]] = {
+    "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
     "check": check,
     "decide": decision,
     "situation": situation,
-    "advise": advice,
+    "advise": lambda asked: asked.advice(asked.problem, asked.key, asked.agent),
     "journal": journal,
     "replay": replayed,
     "evaluate": evaluation,
@@ -302,85 +328,9 @@ TASKS: dict[str, Callable[[Source, Request, Shelf], Any]] = {
 }
 
 
-def _advice(problem: Problem, key: str, agent: Agent, request: Request, shelf: Shelf) -> dict[str, Any]:
-    from rhoplan.advice.case import advise
-
-    left = request.get("unavailable") or ()
-    graph = shared_graph(_narrowed(problem, key, left, shelf))
-    found = advise(problem, agent, _evidence(request), unavailable=left, graph=graph)
-    return advice_record(problem, agent, found)
-
-
-def _named(field: str, source: Source, shelf: Shelf) -> Problem:
-    """The problem that `field` of the request names or holds; a fault in it is told by its place in the request."""
-    try:
-        problem: Problem = shelf.problem(source)
-    except ProblemError as error:
-        raise ProblemError(error.message, field=error.field).within(field) from None
-    return problem
-
-
-def _case(problem: Problem, key: str, agent: Agent, shelf: Shelf) -> Case:
-    """A case without entries, planned on the graphs at hand."""
-    from rhoplan.advice.journal import Case
-
-    return Case(problem, agent, graph_of=lambda left: shared_graph(_narrowed(problem, key, left, shelf)))
-
-
-def _changed(base: Problem, key: str, request: Request, shelf: Shelf) -> tuple[str, Problem, Agent]:
-    """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
-    from rhoplan.advice.variations import with_values
-
-    parts = {name: request[name] for name in ("prior", "costs", "rewards", "first_prices") if request.get(name)}
-    problem = overridden(base, **parts) if parts else base
-    values = request.get("values") or {}
-    try:
-        moved, agent = with_values(problem, _agent(problem, request), values)
-    except RhoplanError as error:
-        raise error.within("values") from None
-    numbers = {name: value for name, value in values.items() if name != "weight"}
-    if not parts and not numbers:
-        return key, base, agent
-    key = f"{key}|{sorted(parts.items())!r}{list(numbers.items())!r}"
-    found: Problem = shelf.get(key, lambda: moved)
-    return key, found, agent
-
-
-def _digest(problem: Problem) -> str | None:
-    """The digest that a case log keeps of the model; None where it cannot be written as one."""
-    from rhoplan.advice.journal import digest
-
-    return digest(problem) if problem.is_flat else None
-
-
-def _narrowed(problem: Problem, key: str, unavailable: Any, shelf: Shelf) -> Problem:
-    """`problem` without tests that cannot be had, at hand like the whole one."""
-    if not unavailable:
-        problem.flat  # noqa: B018  (says so where the problem is not flat)
-        return problem
-    from rhoplan.advice.case import without
-
-    found = shelf.get(f"{key}|without {sorted(set(unavailable))!r}", lambda: replace(without(problem, unavailable)))
-    assert isinstance(found, Problem)
-    return found
-
-
-def _agent(problem: Problem, request: Request) -> Agent:
-    agents = _agents(problem, request)
-    if len(agents) != 1:
-        raise AgentError("this takes one agent at a time", field=("agent",))
-    return agents[0]
-
-
-def _agents(problem: Problem, request: Request) -> list[Agent]:
-    names = request["agent"]
-    wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
-    settings = {one.word: request[one.name] for one in SETTINGS.values() if request.get(one.name) is not None}
-    return [make_agent(name, problem, **settings) for name in wanted]
-
-
-def _evidence(request: Request) -> Evidence:
-    return [(test, outcome) for test, outcome in request.get("given") or ()]
+def run(job: Job, shelf: Shelf) -> Any:
+    """The record that `job` asks for."""
+    return TASKS[job.task](Asked(job.source, job.request, shelf))
 
 
 def _plain(visible: Any) -> Any:

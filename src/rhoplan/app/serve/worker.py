@@ -14,11 +14,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rhoplan.app.serve.refusals import Reply, over_memory, over_nodes, refusal, refused, success
+from rhoplan.app.serve.refusals import Reply, over_memory, refusal, refused, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
+
+if TYPE_CHECKING:
+    from rhoplan.model.problem import Problem
 
 MOST_PROBLEMS = 24
 """Problems a worker keeps with their graphs; the longest unused one goes first, what-ifs before whole models."""
@@ -50,17 +53,17 @@ class Shelf:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        self._problems: OrderedDict[str, Any] = OrderedDict()
+        self._problems: OrderedDict[str, Problem] = OrderedDict()
 
     @property
     def keys(self) -> frozenset[str]:
         return frozenset(self._problems)
 
-    def problem(self, source: Source) -> Any:
+    def problem(self, source: Source) -> Problem:
         """The problem of `source`, with a graph that has a limit."""
         return self.get(source.key, lambda: build(source))
 
-    def get(self, key: str, make: Callable[[], Any]) -> Any:
+    def get(self, key: str, make: Callable[[], Problem]) -> Problem:
         """The problem called `key`, made if it is not at hand."""
         from rhoplan.graph.graph import Graph
 
@@ -80,7 +83,7 @@ class Shelf:
             del self._problems[key]
 
 
-def build(source: Source) -> Any:
+def build(source: Source) -> Problem:
     """The problem that `source` means."""
     if source.text is None:
         from rhoplan.problems.registry import make
@@ -104,22 +107,20 @@ def work(connection: Connection, settings: Settings) -> None:
             job: Job = connection.recv()
         except (EOFError, OSError):
             return
-        reply, worn = answer(tasks.TASKS[job.task], job, shelf, settings)
+        reply, worn = answer(tasks.run, job, shelf, settings)
         worn = worn or resident_bytes() > settings.memory / 2
         connection.send(Answer(reply, shelf.keys, worn))
 
 
-def answer(
-    task: Callable[[Source, dict[str, Any], Shelf], Any], job: Job, shelf: Shelf, settings: Settings
-) -> tuple[Reply, bool]:
+def answer(run: Callable[[Job, Shelf], Any], job: Job, shelf: Shelf, settings: Settings) -> tuple[Reply, bool]:
     """The reply to `job`, and whether memory ran out on the way."""
     from rhoplan.errors import LimitError, RhoplanError
 
     try:
-        return success(task(job.source, job.request, shelf)), False
+        return success(run(job, shelf)), False
     except LimitError as error:
         shelf.drop(job.source)
-        return over_nodes(settings.nodes, str(error)), False
+        return refusal(413, "problem", str(error), limit={"nodes": settings.nodes}), False
     except RhoplanError as error:
         return refused(error), False
     except MemoryError:

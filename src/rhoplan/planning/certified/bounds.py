@@ -262,7 +262,8 @@ class Bounds:
         for visible, positions in graph.by_visible(new):
             nodes = new[positions]
             beliefs = graph.beliefs(nodes)
-            perfect = self._perfect(nodes, beliefs)
+            # Knowing the state for nothing, and gaining all its entropy.
+            perfect = beliefs @ self._corners() + self.weight * self._entropy(nodes)
             going = graph.menus[visible].going
             for slot, revelation in enumerate(going[len(going) // 2 :]):
                 rows = beliefs @ revelation.likelihood
@@ -285,11 +286,6 @@ class Bounds:
             self._opening[visible, slot] = not after <= before
         return self._opening[visible, slot]
 
-    def _perfect(self, nodes: Ids, beliefs: Array) -> Array:
-        """Value (n,) of knowing the state for nothing and gaining all its entropy."""
-        result: Array = beliefs @ self._corners() + self.weight * self._entropy(nodes)
-        return result
-
     def _corners(self) -> Array:
         """Upper value (S,) of each state once it is known; with a discount a loss can be put off for ever."""
         best: Array = self.commits.max(axis=0)
@@ -309,10 +305,7 @@ class Bounds:
 
     def _open(self, first: int, negligible: float) -> NDArray[np.bool_]:
         """Whether the bounds of the nodes from `first` on (n, 1) are still apart."""
-        result: NDArray[np.bool_] = (self.upper[first : self.size] - self.lower[first : self.size] > negligible)[
-            :, None
-        ]
-        return result
+        return (self.upper[first : self.size] - self.lower[first : self.size] > negligible)[:, None]
 
 
 def _check(deadline: float) -> None:

@@ -86,5 +86,4 @@ class Anchors:
     def _values(self, plans: Array) -> Array:
         if not self.weight:
             return plans[:, VALUE]
-        result: Array = plans[:, VALUE] + self.weight * plans[:, SCORE]
-        return result
+        return plans[:, VALUE] + self.weight * plans[:, SCORE]

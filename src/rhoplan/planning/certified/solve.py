@@ -115,21 +115,10 @@ def solve(
     except TimeoutError:
         stopped_by = "time"
     lower, upper = bounds.at_root
-    reward, tests, success, truncated, first = score_plan(bounds, problem.cap)
+    scored = score_plan(bounds, problem.cap)
+    reward, truncated = scored[0], scored[3]
     if weight == 0 and discount == 1 and truncated == 0 and stopped_by != "gap":
         lower = max(lower, min(reward, upper))  # the plan's own value, where sweeps were cut short of backing it up
-    return Solution(
-        lower,
-        upper,
-        gap,
-        "gap" if bounds.within(gap) else stopped_by,
-        reward,
-        tests,
-        success,
-        truncated,
-        first,
-        bounds.size,
-        len(bounds.symmetries),
-        rounds,
-        time.monotonic() - begin,
-    )
+    ended = "gap" if bounds.within(gap) else stopped_by
+    work = bounds.size, len(bounds.symmetries), rounds, time.monotonic() - begin
+    return Solution(lower, upper, gap, ended, *scored, *work)

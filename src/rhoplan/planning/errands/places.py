@@ -77,7 +77,9 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
                 return None
     optional = bool(np.isfinite(leaving).any())
     for visited, here in place.items():
-        for factor, actions in _paying(menus[visited]).items():
+        # A factor can be dealt with where some action's reward depends on it.
+        for factor in sorted({action.factor for action in menus[visited] if _depends(action)}):
+            actions = [action for action in menus[visited] if action.factor == factor and not _is_walk(action)]
             offers.setdefault(factor, (here, actions))
     remote = any(
         offers[action.factor][0] != here and not _is_walk(action) and (not action.ends_episode or _depends(action))
@@ -127,12 +129,6 @@ def _is_walk(action: Action) -> bool:
 def _depends(action: Action) -> bool:
     """Whether what the action pays depends on what is hidden."""
     return bool(np.any(action.reward != action.reward[0]))
-
-
-def _paying(actions: tuple[Action, ...]) -> dict[int, list[Action]]:
-    """Actions here about each factor, for factors that can be dealt with here: some action's reward depends on them."""
-    paying = {action.factor for action in actions if _depends(action)}
-    return {f: [a for a in actions if a.factor == f and not _is_walk(a)] for f in sorted(paying)}
 
 
 def _errand(

@@ -13,56 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+import rhoplan.planning.search.kernels as kernels
 from rhoplan.model.problem import Array
-from rhoplan.planning.search.kernels import (
-    ARMS,
-    BEST,
-    CHANCE,
-    CLOSED,
-    COUNT,
-    ENDING,
-    GOING,
-    HAIR,
-    MEAN,
-    MISSING,
-    NODES_USED,
-    OUTCOMES,
-    PAY,
-    READY,
-    ROW,
-    SOLVED,
-    START,
-    STATES,
-    STOP,
-    TARGET,
-    VALUE,
-    VISIBLE,
-    VISITS,
-    WIDTH,
-    Model,
-    Settings,
-    Tree,
-    Work,
-    best_ending,
-    child_slot,
-    compiled,
-    copy,
-    expected,
-    has_room,
-    information,
-    open_node,
-    place_node,
-    select,
-    uniform,
-    update,
-)
+from rhoplan.planning.search.kernels import Model, Settings, Tree, Work, compiled
 
 
 @compiled
 def mcts(model: Model, tree: Tree, work: Work, settings: Settings, simulations: int) -> int:
     """Run up to `simulations`; how many were done."""
     for done in range(simulations):
-        if tree.nodes[0, SOLVED] == 1 or not has_room(tree, work, settings):
+        if tree.nodes[0, kernels.SOLVED] == 1 or not kernels.has_room(tree, work, settings):
             return done
         before = work.rng[0]
         if not deepen(model, tree, work, settings):
@@ -78,23 +38,25 @@ def deepen(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
     steps = 0
     while True:
         node = work.path[steps, 0]
-        visible = tree.nodes[node, VISIBLE]
-        if model.menus[visible, READY] == 0:
-            work.counters[MISSING] = visible
+        visible = tree.nodes[node, kernels.VISIBLE]
+        if model.menus[visible, kernels.READY] == 0:
+            work.counters[kernels.MISSING] = visible
             return False
-        going = model.menus[visible, GOING]
-        if tree.nodes[node, ARMS] < 0:
-            open_node(model, tree, work, node, going)
-        arm = select(tree, node, going, settings.exploration)
+        going = model.menus[visible, kernels.GOING]
+        if tree.nodes[node, kernels.ARMS] < 0:
+            kernels.open_node(model, tree, work, node, going)
+        arm = kernels.select(tree, node, going, settings.exploration)
         work.path[steps, 1] = arm
         steps += 1
-        action = model.menus[visible, START] + arm
-        if tree.arms[tree.nodes[node, ARMS] + arm, COUNT] == 0.0:
+        action = model.menus[visible, kernels.START] + arm
+        if tree.arms[tree.nodes[node, kernels.ARMS] + arm, kernels.COUNT] == 0.0:
             if not expand(model, tree, work, settings, node, action, steps):
                 return False
             break
-        slot = child_slot(model, tree, node, action)
-        work.path[steps, 0] = unsolved_child(tree, slot, model.actions[action, OUTCOMES], uniform(work.rng))
+        slot = kernels.child_slot(model, tree, node, action)
+        work.path[steps, 0] = unsolved_child(
+            tree, slot, model.actions[action, kernels.OUTCOMES], kernels.uniform(work.rng)
+        )
     for step in range(steps - 1, -1, -1):
         back_up(model, tree, work.path[step, 0], work.path[step, 1], settings.discount)
     return True
@@ -106,14 +68,14 @@ def unsolved_child(tree: Tree, slot: int, outcomes: int, chance: float) -> int:
     total = 0.0
     for place in range(slot, slot + outcomes):
         child = tree.children[place]
-        if child >= 0 and tree.nodes[child, SOLVED] == 0:
-            total += tree.worth[child, CHANCE]
+        if child >= 0 and tree.nodes[child, kernels.SOLVED] == 0:
+            total += tree.worth[child, kernels.CHANCE]
     left, picked = chance * total, -1
     for place in range(slot, slot + outcomes):
         child = tree.children[place]
-        if child >= 0 and tree.nodes[child, SOLVED] == 0:
+        if child >= 0 and tree.nodes[child, kernels.SOLVED] == 0:
             picked = child
-            left -= tree.worth[child, CHANCE]
+            left -= tree.worth[child, kernels.CHANCE]
             if left < 0.0:
                 break
     return int(picked)
@@ -123,60 +85,63 @@ def unsolved_child(tree: Tree, slot: int, outcomes: int, chance: float) -> int:
 def expand(model: Model, tree: Tree, work: Work, settings: Settings, node: int, action: int, steps: int) -> bool:
     """Make a child, `steps` actions below the root, for each outcome of `action` that is possible and goes on."""
     width = len(work.belief)
-    base, row = node * width, model.actions[action, ROW]
-    slot, target = child_slot(model, tree, node, action), model.actions[action, TARGET]
-    fresh = work.counters[NODES_USED]
-    for outcome in range(model.actions[action, OUTCOMES]):
+    base, row = node * width, model.actions[action, kernels.ROW]
+    slot, target = kernels.child_slot(model, tree, node, action), model.actions[action, kernels.TARGET]
+    fresh = work.counters[kernels.NODES_USED]
+    for outcome in range(model.actions[action, kernels.OUTCOMES]):
         tree.children[slot + outcome] = -1
         visible, start = model.targets[target + outcome], fresh * width
         if visible < 0:
             continue
-        copy(tree.beliefs, base, tree.beliefs, start, width)
-        chance = update(model, action, outcome, tree.beliefs, base + row, tree.beliefs, start + row, work.rows)
+        kernels.copy(tree.beliefs, base, tree.beliefs, start, width)
+        chance = kernels.update(model, action, outcome, tree.beliefs, base + row, tree.beliefs, start + row, work.rows)
         if chance <= 0.0:
             continue
-        place_node(model, tree, fresh, visible, chance)
-        stop = tree.worth[fresh, STOP]
-        if steps == settings.depth or model.menus[visible, GOING] == 0:
-            tree.nodes[fresh, SOLVED] = 1
-            tree.worth[fresh, VALUE] = stop if tree.nodes[fresh, BEST] >= 0 else 0.0
+        kernels.place_node(model, tree, fresh, visible, chance)
+        stop = tree.worth[fresh, kernels.STOP]
+        if steps == settings.depth or model.menus[visible, kernels.GOING] == 0:
+            tree.nodes[fresh, kernels.SOLVED] = 1
+            tree.worth[fresh, kernels.VALUE] = stop if tree.nodes[fresh, kernels.BEST] >= 0 else 0.0
         else:
-            copy(tree.beliefs, start, work.belief, 0, width)
+            kernels.copy(tree.beliefs, start, work.belief, 0, width)
             guess = rollout(model, work, settings, visible, steps)
             if np.isnan(guess):
                 return False
-            tree.worth[fresh, VALUE] = max(stop, guess)
+            tree.worth[fresh, kernels.VALUE] = max(stop, guess)
         tree.children[slot + outcome] = fresh
         fresh += 1
-    work.counters[NODES_USED] = fresh
-    arm = tree.nodes[node, ARMS] + action - model.menus[tree.nodes[node, VISIBLE], START]
-    tree.arms[arm, PAY] = pay(model, action, tree.beliefs, base, settings.weight, work.rows)
+    work.counters[kernels.NODES_USED] = fresh
+    arm = tree.nodes[node, kernels.ARMS] + action - model.menus[tree.nodes[node, kernels.VISIBLE], kernels.START]
+    tree.arms[arm, kernels.PAY] = pay(model, action, tree.beliefs, base, settings.weight, work.rows)
     return True
 
 
 @compiled
 def back_up(model: Model, tree: Tree, node: int, arm: int, discount: float) -> None:
     """Count a visit of `arm`, and bring its value and that of `node` up to date with what lies below."""
-    visible, first = tree.nodes[node, VISIBLE], tree.nodes[node, ARMS]
-    action, going = model.menus[visible, START] + arm, model.menus[visible, GOING]
-    slot, taken = child_slot(model, tree, node, action), first + arm
+    visible, first = tree.nodes[node, kernels.VISIBLE], tree.nodes[node, kernels.ARMS]
+    action, going = model.menus[visible, kernels.START] + arm, model.menus[visible, kernels.GOING]
+    slot, taken = kernels.child_slot(model, tree, node, action), first + arm
     later, closed = 0.0, 1
-    for place in range(slot, slot + model.actions[action, OUTCOMES]):
+    for place in range(slot, slot + model.actions[action, kernels.OUTCOMES]):
         child = tree.children[place]
         if child >= 0:
-            later += tree.worth[child, CHANCE] * tree.worth[child, VALUE]
-            closed &= tree.nodes[child, SOLVED]
-    tree.arms[taken, MEAN], tree.arms[taken, CLOSED] = tree.arms[taken, PAY] + discount * later, closed
-    tree.arms[taken, COUNT] += 1.0
-    tree.arms[taken, WIDTH] = 1.0 / np.sqrt(tree.arms[taken, COUNT])
-    value, solved = tree.worth[node, STOP], 1
+            later += tree.worth[child, kernels.CHANCE] * tree.worth[child, kernels.VALUE]
+            closed &= tree.nodes[child, kernels.SOLVED]
+    tree.arms[taken, kernels.MEAN], tree.arms[taken, kernels.CLOSED] = (
+        tree.arms[taken, kernels.PAY] + discount * later,
+        closed,
+    )
+    tree.arms[taken, kernels.COUNT] += 1.0
+    tree.arms[taken, kernels.WIDTH] = 1.0 / np.sqrt(tree.arms[taken, kernels.COUNT])
+    value, solved = tree.worth[node, kernels.STOP], 1
     for other in range(first, first + going):
-        if tree.arms[other, COUNT] > 0.0:
-            value = max(value, tree.arms[other, MEAN])
-        if tree.arms[other, CLOSED] == 0.0:
+        if tree.arms[other, kernels.COUNT] > 0.0:
+            value = max(value, tree.arms[other, kernels.MEAN])
+        if tree.arms[other, kernels.CLOSED] == 0.0:
             solved = 0
-    tree.worth[node, VALUE], tree.nodes[node, SOLVED] = value, solved
-    tree.nodes[node, VISITS] += 1
+    tree.worth[node, kernels.VALUE], tree.nodes[node, kernels.SOLVED] = value, solved
+    tree.nodes[node, kernels.VISITS] += 1
 
 
 @compiled
@@ -187,19 +152,19 @@ def rollout(model: Model, work: Work, settings: Settings, visible: int, steps: i
     """
     value, scale = 0.0, 1.0
     while True:
-        best, taken = best_ending(model, visible, work.belief, 0)[0], -1
+        best, taken = kernels.best_ending(model, visible, work.belief, 0)[0], -1
         stop = best if best > -np.inf else 0.0
-        if steps == settings.depth or model.menus[visible, GOING] == 0:
+        if steps == settings.depth or model.menus[visible, kernels.GOING] == 0:
             return value + scale * stop
-        if model.menus[visible, READY] == 0:
-            work.counters[MISSING] = visible
+        if model.menus[visible, kernels.READY] == 0:
+            work.counters[kernels.MISSING] = visible
             return np.nan
-        start, paid = model.menus[visible, START], 0.0
-        copy(work.belief, 0, work.ahead, 0, len(work.belief))
-        for action in range(start, start + model.menus[visible, GOING]):
+        start, paid = model.menus[visible, kernels.START], 0.0
+        kernels.copy(work.belief, 0, work.ahead, 0, len(work.belief))
+        for action in range(start, start + model.menus[visible, kernels.GOING]):
             now = pay(model, action, work.belief, 0, settings.weight, work.rows)
             worth = now + settings.discount * ending_after(model, work, action)
-            if worth > best + HAIR * (abs(worth) + 2.0 * settings.gains):
+            if worth > best + kernels.HAIR * (abs(worth) + 2.0 * settings.gains):
                 best, taken, paid = worth, action, now
         if taken < 0:
             return value + scale * stop
@@ -214,37 +179,39 @@ def rollout(model: Model, work: Work, settings: Settings, visible: int, steps: i
 @compiled
 def pay(model: Model, action: int, beliefs: Array, base: int, weight: float, rows: Array) -> float:
     """What `action` is worth at once under the belief that starts at beliefs[base]: reward + weight * information."""
-    reward = expected(model, action, beliefs, base)
+    reward = kernels.expected(model, action, beliefs, base)
     if weight == 0.0:
         return reward
-    return reward + weight * information(model, action, beliefs, base + model.actions[action, ROW], rows)
+    return reward + weight * kernels.information(
+        model, action, beliefs, base + model.actions[action, kernels.ROW], rows
+    )
 
 
 @compiled
 def ending_after(model: Model, work: Work, action: int) -> float:
     """Expected reward of the best ending action after `action`; 0 where none ends. work.ahead equals work.belief."""
-    row, states, total = model.actions[action, ROW], model.actions[action, STATES], 0.0
-    for outcome in range(model.actions[action, OUTCOMES]):
-        visible = model.targets[model.actions[action, TARGET] + outcome]
-        if visible < 0 or model.menus[visible, ENDING] == 0:
+    row, states, total = model.actions[action, kernels.ROW], model.actions[action, kernels.STATES], 0.0
+    for outcome in range(model.actions[action, kernels.OUTCOMES]):
+        visible = model.targets[model.actions[action, kernels.TARGET] + outcome]
+        if visible < 0 or model.menus[visible, kernels.ENDING] == 0:
             continue
-        chance = update(model, action, outcome, work.belief, row, work.ahead, row, work.rows)
-        total += chance * best_ending(model, visible, work.ahead, 0)[0]
-    copy(work.belief, row, work.ahead, row, states)
+        chance = kernels.update(model, action, outcome, work.belief, row, work.ahead, row, work.rows)
+        total += chance * kernels.best_ending(model, visible, work.ahead, 0)[0]
+    kernels.copy(work.belief, row, work.ahead, row, states)
     return total
 
 
 @compiled
 def follow(model: Model, work: Work, action: int) -> int:
     """Draw an outcome of `action` from work.belief, update that belief, and return the visible state it leads to."""
-    row, left, taken = model.actions[action, ROW], uniform(work.rng), -1
-    for outcome in range(model.actions[action, OUTCOMES]):
-        chance = update(model, action, outcome, work.belief, row, work.ahead, row, work.rows)
+    row, left, taken = model.actions[action, kernels.ROW], kernels.uniform(work.rng), -1
+    for outcome in range(model.actions[action, kernels.OUTCOMES]):
+        chance = kernels.update(model, action, outcome, work.belief, row, work.ahead, row, work.rows)
         if chance > 0.0:
             taken = outcome
             left -= chance
         if left < 0.0:
             break
-    update(model, action, taken, work.belief, row, work.belief, row, work.rows)
-    visible: int = model.targets[model.actions[action, TARGET] + taken]
+    kernels.update(model, action, taken, work.belief, row, work.belief, row, work.rows)
+    visible: int = model.targets[model.actions[action, kernels.TARGET] + taken]
     return visible

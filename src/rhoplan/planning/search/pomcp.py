@@ -11,42 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.planning.search.kernels import (
-    ARMS,
-    BEST,
-    COUNT,
-    ENDING,
-    GOING,
-    MEAN,
-    MISSING,
-    NODES_USED,
-    PAY,
-    READY,
-    REWARD,
-    ROW,
-    START,
-    TARGET,
-    VISIBLE,
-    VISITS,
-    WIDTH,
-    Model,
-    Settings,
-    Tree,
-    Work,
-    act,
-    best_ending,
-    child_slot,
-    compiled,
-    copy,
-    draw,
-    has_room,
-    information,
-    open_node,
-    place_node,
-    select,
-    uniform,
-    update,
-)
+import rhoplan.planning.search.kernels as kernels
+from rhoplan.planning.search.kernels import Model, Settings, Tree, Work, compiled
 
 STOP_PROBABILITY = 0.3
 """How often a rollout ends at each step where it can: the paper's semi-informed rollout."""
@@ -56,7 +22,7 @@ STOP_PROBABILITY = 0.3
 def pomcp(model: Model, tree: Tree, work: Work, settings: Settings, simulations: int) -> int:
     """Run up to `simulations`; how many were done. A frozen tree is searched but gets no more nodes."""
     for done in range(simulations):
-        if not settings.frozen and not has_room(tree, work, settings):
+        if not settings.frozen and not kernels.has_room(tree, work, settings):
             return done
         before = work.rng[0]
         if not simulate(model, tree, work, settings):
@@ -70,53 +36,53 @@ def simulate(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
     """One simulation; False, with no visit counted, where a menu is missing."""
     width = len(work.belief)
     for row in range(0, width, settings.states):
-        work.truth[row] = draw(work.prior, row, work.rng)
+        work.truth[row] = kernels.draw(work.prior, row, work.rng)
     work.path[0, 0] = 0
     steps, value = 0, 0.0
     while steps < settings.depth:
         node = work.path[steps, 0]
-        visible = tree.nodes[node, VISIBLE]
-        if model.menus[visible, READY] == 0:
-            work.counters[MISSING] = visible
+        visible = tree.nodes[node, kernels.VISIBLE]
+        if model.menus[visible, kernels.READY] == 0:
+            work.counters[kernels.MISSING] = visible
             return False
-        going = model.menus[visible, GOING]
-        arms = going + model.menus[visible, ENDING]
-        if tree.nodes[node, ARMS] < 0 and not settings.frozen:
+        going = model.menus[visible, kernels.GOING]
+        arms = going + model.menus[visible, kernels.ENDING]
+        if tree.nodes[node, kernels.ARMS] < 0 and not settings.frozen:
             open_for_averages(model, tree, work, settings, node, arms)
-        if arms == 0 or tree.nodes[node, ARMS] < 0:
-            copy(tree.beliefs, node * width, work.belief, 0, width)
+        if arms == 0 or tree.nodes[node, kernels.ARMS] < 0:
+            kernels.copy(tree.beliefs, node * width, work.belief, 0, width)
             value = rollout(model, work, settings, visible, steps)
             break
-        arm = select(tree, node, arms, settings.exploration)
-        action = model.menus[visible, START] + arm
-        row = model.actions[action, ROW]
-        taken = tree.nodes[node, ARMS] + arm
-        reward = model.numbers[model.actions[action, REWARD] + work.truth[row]]
-        work.path[steps, 1], work.paid[steps] = taken, reward + tree.arms[taken, PAY]
+        arm = kernels.select(tree, node, arms, settings.exploration)
+        action = model.menus[visible, kernels.START] + arm
+        row = model.actions[action, kernels.ROW]
+        taken = tree.nodes[node, kernels.ARMS] + arm
+        reward = model.numbers[model.actions[action, kernels.REWARD] + work.truth[row]]
+        work.path[steps, 1], work.paid[steps] = taken, reward + tree.arms[taken, kernels.PAY]
         steps += 1
         if arm >= going:
             break
-        outcome = act(model, action, work)
-        target = model.targets[model.actions[action, TARGET] + outcome]
+        outcome = kernels.act(model, action, work)
+        target = model.targets[model.actions[action, kernels.TARGET] + outcome]
         if target < 0:
             break
-        slot = child_slot(model, tree, node, action) + outcome
+        slot = kernels.child_slot(model, tree, node, action) + outcome
         child = tree.children[slot]
         if child < 0:
-            copy(tree.beliefs, node * width, work.belief, 0, width)
-            update(model, action, outcome, work.belief, row, work.belief, row, work.rows)
-            fresh = work.counters[NODES_USED]
+            kernels.copy(tree.beliefs, node * width, work.belief, 0, width)
+            kernels.update(model, action, outcome, work.belief, row, work.belief, row, work.rows)
+            fresh = work.counters[kernels.NODES_USED]
             if not settings.frozen:
-                copy(work.belief, 0, tree.beliefs, fresh * width, width)
-                place_node(model, tree, fresh, target, 1.0)
+                kernels.copy(work.belief, 0, tree.beliefs, fresh * width, width)
+                kernels.place_node(model, tree, fresh, target, 1.0)
             value = rollout(model, work, settings, target, steps)
             if not settings.frozen and not np.isnan(value):
                 tree.children[slot] = fresh
-                work.counters[NODES_USED] += 1
+                work.counters[kernels.NODES_USED] += 1
             break
         work.path[steps, 0] = child
         if steps == settings.depth:
-            value = paid_ending(model, work, tree.nodes[child, BEST])
+            value = paid_ending(model, work, tree.nodes[child, kernels.BEST])
     if np.isnan(value):
         return False
     average(tree, work, settings.discount, steps, value)
@@ -126,14 +92,16 @@ def simulate(model: Model, tree: Tree, work: Work, settings: Settings) -> bool:
 @compiled
 def open_for_averages(model: Model, tree: Tree, work: Work, settings: Settings, node: int, arms: int) -> None:
     """Open `node`; its arms pay weight * information on top of what the true state pays."""
-    open_node(model, tree, work, node, arms)
+    kernels.open_node(model, tree, work, node, arms)
     if settings.weight == 0.0:
         return
-    visible = tree.nodes[node, VISIBLE]
-    base, start = node * len(work.belief), model.menus[visible, START]
-    for arm in range(model.menus[visible, GOING]):
-        gained = information(model, start + arm, tree.beliefs, base + model.actions[start + arm, ROW], work.rows)
-        tree.arms[tree.nodes[node, ARMS] + arm, PAY] = settings.weight * gained
+    visible = tree.nodes[node, kernels.VISIBLE]
+    base, start = node * len(work.belief), model.menus[visible, kernels.START]
+    for arm in range(model.menus[visible, kernels.GOING]):
+        gained = kernels.information(
+            model, start + arm, tree.beliefs, base + model.actions[start + arm, kernels.ROW], work.rows
+        )
+        tree.arms[tree.nodes[node, kernels.ARMS] + arm, kernels.PAY] = settings.weight * gained
 
 
 @compiled
@@ -142,11 +110,11 @@ def average(tree: Tree, work: Work, discount: float, steps: int, value: float) -
     for step in range(steps - 1, -1, -1):
         node, arm = work.path[step, 0], work.path[step, 1]
         value = work.paid[step] + discount * value
-        tree.nodes[node, VISITS] += 1
-        tree.arms[arm, COUNT] += 1.0
-        share = 1.0 / tree.arms[arm, COUNT]
-        tree.arms[arm, MEAN] += share * (value - tree.arms[arm, MEAN])
-        tree.arms[arm, WIDTH] = np.sqrt(share)
+        tree.nodes[node, kernels.VISITS] += 1
+        tree.arms[arm, kernels.COUNT] += 1.0
+        share = 1.0 / tree.arms[arm, kernels.COUNT]
+        tree.arms[arm, kernels.MEAN] += share * (value - tree.arms[arm, kernels.MEAN])
+        tree.arms[arm, kernels.WIDTH] = np.sqrt(share)
 
 
 @compiled
@@ -155,27 +123,27 @@ def rollout(model: Model, work: Work, settings: Settings, visible: int, steps: i
     value: float = 0.0
     scale = 1.0
     while True:
-        going = model.menus[visible, GOING]
+        going = model.menus[visible, kernels.GOING]
         if steps == settings.depth or going == 0:
             break
-        if model.menus[visible, ENDING] > 0 and uniform(work.rng) < STOP_PROBABILITY:
+        if model.menus[visible, kernels.ENDING] > 0 and kernels.uniform(work.rng) < STOP_PROBABILITY:
             break
-        if model.menus[visible, READY] == 0:
-            work.counters[MISSING] = visible
+        if model.menus[visible, kernels.READY] == 0:
+            work.counters[kernels.MISSING] = visible
             return np.nan
-        action = model.menus[visible, START] + int(uniform(work.rng) * going)
-        row = model.actions[action, ROW]
-        value += scale * model.numbers[model.actions[action, REWARD] + work.truth[row]]
+        action = model.menus[visible, kernels.START] + int(kernels.uniform(work.rng) * going)
+        row = model.actions[action, kernels.ROW]
+        value += scale * model.numbers[model.actions[action, kernels.REWARD] + work.truth[row]]
         if settings.weight != 0.0:
-            value += scale * settings.weight * information(model, action, work.belief, row, work.rows)
-        outcome = act(model, action, work)
-        visible = model.targets[model.actions[action, TARGET] + outcome]
+            value += scale * settings.weight * kernels.information(model, action, work.belief, row, work.rows)
+        outcome = kernels.act(model, action, work)
+        visible = model.targets[model.actions[action, kernels.TARGET] + outcome]
         if visible < 0:
             return value
-        update(model, action, outcome, work.belief, row, work.belief, row, work.rows)
+        kernels.update(model, action, outcome, work.belief, row, work.belief, row, work.rows)
         scale *= settings.discount
         steps += 1
-    best = best_ending(model, visible, work.belief, 0)[1]
+    best = kernels.best_ending(model, visible, work.belief, 0)[1]
     value += scale * paid_ending(model, work, best)
     return value
 
@@ -185,5 +153,5 @@ def paid_ending(model: Model, work: Work, action: int) -> float:
     """What ending by `action` pays in the true state; 0 where no action ends."""
     if action < 0:
         return 0.0
-    paid: float = model.numbers[model.actions[action, REWARD] + work.truth[model.actions[action, ROW]]]
+    paid: float = model.numbers[model.actions[action, kernels.REWARD] + work.truth[model.actions[action, kernels.ROW]]]
     return paid

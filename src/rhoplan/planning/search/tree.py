@@ -14,27 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+import rhoplan.planning.search.kernels as kernels
 from rhoplan.belief.information import LOG_TINY, entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.problem import END, Array, Ids, Problem
-from rhoplan.planning.search.kernels import (
-    ARMS,
-    CHANCE,
-    CLOSED,
-    COUNT,
-    MEAN,
-    MISSING,
-    NODES_USED,
-    SOLVED,
-    Model,
-    Settings,
-    Tree,
-    Work,
-    place_node,
-)
+from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 from rhoplan.planning.search.mcts import mcts
 from rhoplan.planning.search.model import SearchModel, cumulative
 from rhoplan.planning.search.pomcp import pomcp
@@ -65,7 +52,7 @@ LARGEST_BATCH = 50_000
 SMALLEST = 2048
 """Nodes, arms or children that there is room for at first."""
 
-NODE_COLUMNS, WORTH_COLUMNS, ARM_COLUMNS = SOLVED + 1, CHANCE + 1, CLOSED + 1
+NODE_COLUMNS, WORTH_COLUMNS, ARM_COLUMNS = kernels.SOLVED + 1, kernels.CHANCE + 1, kernels.CLOSED + 1
 
 FIRST_BATCH, SLICE = 16, 0.02
 """With a time limit: simulations to try first, and seconds that later batches are meant to take."""
@@ -168,9 +155,9 @@ class TreeSearch:
                 break
             ran = self._simulate(batch, exploration, frozen=frozen)
             done += ran
-            if self._work.counters[MISSING] >= 0:
-                self.model.explore(int(self._work.counters[MISSING]))
-                self._work.counters[MISSING] = -1
+            if self._work.counters[kernels.MISSING] >= 0:
+                self.model.explore(int(self._work.counters[kernels.MISSING]))
+                self._work.counters[kernels.MISSING] = -1
             elif ran < batch and not self._is_solved and not self._grow():
                 if self._how.over_beliefs:
                     break
@@ -179,7 +166,7 @@ class TreeSearch:
 
     @property
     def _is_solved(self) -> bool:
-        return bool(self._tree.nodes[0, SOLVED])
+        return bool(self._tree.nodes[0, kernels.SOLVED])
 
     def _exploration(self, situation: Situation) -> float:
         if self.exploration is not None:
@@ -202,20 +189,11 @@ class TreeSearch:
         return self.problem.reward_scale + abs(self.weight) * nats
 
     def _simulate(self, simulations: int, exploration: float, *, frozen: bool) -> int:
-        settings = Settings(
-            self.discount,
-            self.weight,
-            exploration,
-            self._most_gains,
-            self.depth,
-            self.model.states,
-            self.model.most_outcomes,
-            self.model.most_arms,
-            self.model.most_children,
-            frozen,
-        )
+        model, goal = self.model, (self.discount, self.weight, exploration, self._most_gains, self.depth)
+        most = model.most_outcomes, model.most_arms, model.most_children
+        settings = Settings(*goal, model.states, *most, frozen)
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
-            return self._how.kernel(self.model.arrays, self._tree, self._work, settings, simulations)
+            return self._how.kernel(model.arrays, self._tree, self._work, settings, simulations)
 
     def _plant(self, situation: Situation) -> None:
         """Begin a tree that consists of its root."""
@@ -236,8 +214,8 @@ class TreeSearch:
                 tiny = (logs < LOG_TINY) & (logs > -np.inf)
                 row[: len(logs)] = np.where(tiny, logs, situation.beliefs[factor])
         self._tree.beliefs[: self._width] = root.ravel()
-        place_node(self.model.arrays, self._tree, 0, place, 1.0)
-        self._tree.nodes[0, SOLVED] = self._how.over_beliefs and not self.model.menu(place).going
+        kernels.place_node(self.model.arrays, self._tree, 0, place, 1.0)
+        self._tree.nodes[0, kernels.SOLVED] = self._how.over_beliefs and not self.model.menu(place).going
 
     def _grow(self) -> bool:
         """Double the arrays of the tree that one more simulation might not fit into; False where they may not grow."""
@@ -273,11 +251,11 @@ class TreeSearch:
         menu = self.model.menu(self.model.number(situation.visible))
         going, ending = len(menu.going), len(menu.ending)
         values, visits = np.full(going + ending, -np.inf), np.zeros(going + ending, dtype=np.int64)
-        first = self._tree.nodes[0, ARMS]
+        first = self._tree.nodes[0, kernels.ARMS]
         if first >= 0:
             arms = self._tree.arms[first : first + (going if self._how.over_beliefs else going + ending)]
-            visits[: len(arms)] = arms[:, COUNT]
-            values[: len(arms)] = np.where(arms[:, COUNT] > 0, arms[:, MEAN], -np.inf)
+            visits[: len(arms)] = arms[:, kernels.COUNT]
+            values[: len(arms)] = np.where(arms[:, kernels.COUNT] > 0, arms[:, kernels.MEAN], -np.inf)
         if self._how.over_beliefs:
             values[going:] = [situation.beliefs[action.factor] @ action.reward for action in menu.ending]
         listed = np.concatenate([values[going:], values[:going]])
@@ -293,7 +271,7 @@ class TreeSearch:
             choice=max(chosen - ending, -1),
             ending=best,
             simulations=simulations,
-            nodes=int(self._work.counters[NODES_USED]),
+            nodes=int(self._work.counters[kernels.NODES_USED]),
             solved=self._is_solved,
             seconds=seconds,
         )

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
 
 from rhoplan.advice.cautions import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
 from rhoplan.belief.information import per_nat
+from rhoplan.files import write_text
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.report.content import Report
+from rhoplan.report.drawing import Drawing
 from rhoplan.report.page.parts import MANY, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
 from rhoplan.report.page.tests import tests_section
 from rhoplan.report.page.weight import weight_section
+from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
 
 FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
@@ -28,8 +31,9 @@ def page(report: Report) -> str:
     """The whole page."""
     name = safe(report.problem.name)
     steps, at_the_end = pathway_section(report)
+    title = _capital(report.problem.name.replace("-", " ").replace("_", " ").strip() or report.problem.name)
     body = [
-        f"<header><h1>{safe(_title(report))}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
+        f"<header><h1>{safe(title)}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
         f"rhoplan {safe(__version__)}.</p></header>",
         _question(report),
         _first(report),
@@ -59,19 +63,19 @@ def page(report: Report) -> str:
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
 
 
-def _title(report: Report) -> str:
-    """The model's name as a title: words instead of hyphens, and a capital."""
-    words = report.problem.name.replace("-", " ").replace("_", " ").strip() or report.problem.name
-    return words[:1].upper() + words[1:]
-
-
-def _info(report: Report) -> dict[str, Any]:
-    info = report.problem.details.get("info", {})
-    return info if isinstance(info, dict) else {"note": info}
+def write_report(report: Report, out: Path) -> tuple[Path, ...]:
+    """Write the page to `out` and the pathway beside it as .svg, .mmd and .txt; the paths written."""
+    texts = {out: page(report), out.with_suffix(".svg"): Drawing(report.pathway).svg()}
+    texts |= {out.with_suffix(".mmd"): as_mermaid(report.pathway), out.with_suffix(".txt"): as_text(report.pathway)}
+    for path, text in texts.items():
+        write_text(path, text)
+    return tuple(texts)
 
 
 def _question(report: Report) -> str:
-    info, problem = _info(report), report.problem
+    problem = report.problem
+    info = problem.details.get("info", {})
+    info = info if isinstance(info, dict) else {"note": info}
     text = _whole(str(info.get("about", "") or problem.note))
     asked = f"<p><b>Question.</b> {safe(text)}</p>" if text else ""
     note = _whole(str(info.get("note", "")))
@@ -86,7 +90,11 @@ def _question(report: Report) -> str:
 def _whole(text: str) -> str:
     """`text` as a sentence: with a capital, and a stop unless it ends with a mark of its own."""
     words = text.strip()
-    return words[:1].upper() + words[1:] + ("" if not words or words[-1] in ".?!" else ".")
+    return _capital(words) + ("" if not words or words[-1] in ".?!" else ".")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _first(report: Report) -> str:
@@ -135,7 +143,7 @@ def _warning(cautions: Sequence[Caution]) -> str:
     for one in cautions:
         told.setdefault(one.text.removeprefix(one.about), []).append(one.about)
     text = " ".join(f"{safe(', '.join(names))}{safe(words)}" for words, names in told.items())
-    return f"<div class='warn'><b>{safe(kind[:1].upper() + kind[1:])}.</b> {text}</div>"
+    return f"<div class='warn'><b>{safe(_capital(kind))}.</b> {text}</div>"
 
 
 def _states(report: Report) -> str:

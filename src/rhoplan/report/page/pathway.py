@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rhoplan.advice.branches import Leaf, Node, Step
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, belief_words, chance, counted, in_thousand, money, one_in, percent
-from rhoplan.model.problem import Array
 from rhoplan.report.page.parts import MANY, NONE, safe, table
 from rhoplan.report.sheets import Sheet, sheets
 from rhoplan.report.telling import goes_on
@@ -145,7 +144,7 @@ def _endings(report: Report) -> str:
     problem, ends = report.problem, report.ends
     chosen = [place for place in range(len(ends)) if ends[place].sum() > 0]
     few = len(problem.states) <= MANY
-    right = _right(report)
+    right = (ends * problem.flat.right).sum(axis=1)
     rows = [
         [
             safe(problem.flat.commits[place].name),
@@ -159,12 +158,6 @@ def _endings(report: Report) -> str:
     rows[-1][-1] = chance(float(right.sum() / ends.sum())) if chosen else NONE  # a plan that never ends
     heads = ["final action", *(map(safe, problem.states) if few else ()), "all", "right"]
     return table(heads, rows, kind="dense" if few and len(problem.states) > 6 else "", marked=len(rows) - 1)
-
-
-def _right(report: Report) -> Array:
-    """Share of all cases that end right with each final action (C,)."""
-    result: Array = (report.ends * report.problem.flat.right).sum(axis=1)
-    return result
 
 
 def _count(share: float) -> str:

@@ -40,13 +40,7 @@ def stopping(report: Report) -> str:
     """When to stop: the bands of a two-state model, and how sure the plan of any model is when it stops."""
     bands = f"<div class='keep'>{_band_figure(report)}{_band_table(report)}</div>" if report.bands else ""
     rows = [
-        [
-            safe(one.commit),
-            in_thousand(one.share),
-            chance(one.lowest),
-            chance(one.mean),
-            chance(one.highest),
-        ]
+        [safe(one.commit), in_thousand(one.share), *map(chance, (one.lowest, one.mean, one.highest))]
         for one in report.stops
     ]
     heads = ["final action", "in&nbsp;1,000", "least sure", "on average", "most sure"]
@@ -56,13 +50,9 @@ def stopping(report: Report) -> str:
 
 def _band_table(report: Report) -> str:
     about = report.pathway.looked_for
-    rows = [
-        [
-            f"{chance(band.lower)} to {chance(band.upper)}",
-            f"{'stop' if band.stops else 'test'}: <b>{safe(band.action)}</b>",
-        ]
-        for band in report.bands
-    ]
+    does = [f"{'stop' if band.stops else 'test'}: <b>{safe(band.action)}</b>" for band in report.bands]
+    ranges = [f"{chance(band.lower)} to {chance(band.upper)}" for band in report.bands]
+    rows = list(zip(ranges, does, strict=True))
     here = report.advice.belief[about]
     mine = next(k for k, band in enumerate(report.bands) if here <= band.upper)
     note = (
@@ -165,14 +155,9 @@ def sensitivity(report: Report) -> str:
     open_ = [flip for flip in report.flips if not flip.is_examined]
     far = [flip for flip in moving[NEAREST:] if flip.nearest > FAR[flip.quantity]]
     rows = [
-        [
-            safe(flip.parameter),
-            _shown(flip, flip.value, report),
-            _edge(flip, flip.down, report),
-            _edge(flip, flip.up, report),
-        ]
-        for flip in moving
-        if flip not in far
+        [safe(f.parameter), _shown(f, f.value, report), _edge(f, f.down, report), _edge(f, f.up, report)]
+        for f in moving
+        if f not in far
     ]
     parts = [
         f"<p class='lead'>Each number is moved alone (a chance takes its room from the others in proportion) until the "

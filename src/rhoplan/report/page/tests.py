@@ -89,24 +89,16 @@ def _two_states(problem: Problem) -> str:
 
 def _matrix(problem: Problem) -> str:
     """The chance of every result in every state."""
-    groups = [
-        (
-            [f"{safe(test.name)}{_below(_rules(problem, test))}", money(test.cost)],
-            [
-                [safe(outcome), *(stated(float(share)) for share in test.likelihood[:, column])]
-                for column, outcome in enumerate(test.outcomes)
-            ],
-        )
-        for test in problem.flat.tests
-    ]
+    groups = []
+    for test in problem.flat.tests:
+        rules, shares = _rules(problem, test), test.likelihood.T.tolist()
+        below = "" if rules == NONE else f"<br><span class='soft'>{rules}</span>"
+        rows = [[safe(outcome), *map(stated, row)] for outcome, row in zip(test.outcomes, shares, strict=True)]
+        groups.append(([f"{safe(test.name)}{below}", money(test.cost)], rows))
     heads = ["test", f"price, {safe(problem.unit)}", "result", *map(safe, problem.states)]
     note = "<p class='soft note'>Chance of each result in each state.</p>"
     kind = "dense grouped" if len(problem.states) > 5 else "grouped"
     return grouped(heads, groups, numbers=3, kind=kind) + note
-
-
-def _below(rules: str) -> str:
-    return "" if rules == NONE else f"<br><span class='soft'>{rules}</span>"
 
 
 def _likeliest(problem: Problem) -> str:

@@ -13,7 +13,7 @@ from rhoplan.advice.pathway import Step, pathway
 from rhoplan.agents.agent import make_agent
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.drawing import TEXT, _broken, _long, as_svg, draw, measured
+from rhoplan.report.drawing import TEXT, Drawing, _broken, _long
 from rhoplan.report.sheets import HEIGHT, IN_TABLE, WIDTH, sheets
 from rhoplan.report.telling import as_mermaid, as_text
 
@@ -91,8 +91,9 @@ def test_a_sheet_says_what_was_seen_before_it():
 @pytest.mark.parametrize("width", [None, 680.0, 420.0])
 def test_words_stay_in_their_boxes_and_boxes_apart(width):
     found = drawn("bridge")
-    root = ElementTree.fromstring(draw(found, width=width))
-    size = measured(found, width=width)
+    drawing = Drawing(found, width=width)
+    root = ElementTree.fromstring(drawing.svg())
+    size = drawing.size
     assert (float(root.get("width")), float(root.get("height"))) == (round(size.width), round(size.height))
     boxes = []
     for group in root.iter(f"{SVG}g"):
@@ -121,7 +122,7 @@ def test_long_words_go_on_in_the_next_line_and_nothing_is_lost():
 
 def test_any_name_is_safe_in_the_drawing():
     problem = odd_problem()
-    root = ElementTree.fromstring(as_svg(pathway(problem, make_agent("planning", problem))))
+    root = ElementTree.fromstring(Drawing(pathway(problem, make_agent("planning", problem))).svg())
     words = "".join(text.text for text in root.iter(f"{SVG}text")).replace(" ", "")
     for name in (ODD[0], ODD[2], ODD[3], ODD[4], ODD[6]):
         assert name.replace(" ", "") in words

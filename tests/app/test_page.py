@@ -426,3 +426,30 @@ def test_problems_of_the_paper_can_be_stepped_through(page: Any, name: str) -> N
         steps(page, count)
     page.keyboard.press("u")
     steps(page, 1)
+
+
+def test_the_recipe_for_a_view_works(address: str, browser: Any) -> None:
+    """The module and the row that the how-to prints, put beside the others."""
+    root = Path(__file__).resolve().parents[1]
+    recipe = (root / "docs" / "how-to.md").read_text(encoding="utf-8").split("## A view of your own on the page")[1]
+    module, row = re.findall(r"```js\n(.*?)```", recipe, flags=re.DOTALL)[:2]
+    own = (root / "src" / "rhoplan" / "app" / "serve" / "static" / "app.js").read_text(encoding="utf-8")
+    imported, added = row.splitlines()[0], re.search(r"(Rank: \w+)", row)
+    assert added
+    changed = imported + "\n" + own.replace("const VIEWS = { ", f"const VIEWS = {{ {added.group(1)}, ")
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+
+    def instead(name: str, text: str) -> None:
+        page.route(f"**/{name}", lambda route: route.fulfill(body=text, content_type="text/javascript"))
+
+    instead("rank.js", module)
+    instead("app.js", changed)
+    page.goto(f"{address}/#chest-pain")
+    page.wait_for_selector("[data-do]")
+    page.click("[data-tab='Rank']")
+    page.wait_for_selector("h2:has-text('Ranking')")
+    asked = httpx.post(f"{address}/api/v1/advise", json={"problem": "chest-pain"}, timeout=PATIENCE).json()
+    told = page.locator("main ol li").all_inner_texts()
+    assert [line.split(":")[0] for line in told] == [option["test"] for option in asked["options"]]
+    page.close()

@@ -8,7 +8,7 @@ import math
 import os
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import COMMANDS, ELSEWHERE, FURTHER, _guarded, further_commands
+from rhoplan.app.cli.further import declared
 
 Result = tuple[int, str, str]
 
@@ -298,16 +299,29 @@ def test_output_is_plain_when_piped() -> None:
 
 
 @pytest.fixture
-def adds(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Gives the entry points that installed distributions are taken to have."""
+def adds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Installs a distribution with these entry points, and lets no other be seen."""
 
     def give(**values: str) -> None:
-        entries = [EntryPoint(name, value, FURTHER) for name, value in values.items()]
-        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [e for e in entries if e.group == group])
+        home = tmp_path / "zoo-1.0.dist-info"
+        home.mkdir()
+        lines = [f"{name} = {value}" for name, value in values.items()]
+        (home / "entry_points.txt").write_text(
+            "\n".join(["[console_scripts]", "zoo = zoo:main", f"[{FURTHER}]", *lines])
+        )
+        monkeypatch.setattr("rhoplan.app.cli.declared", lambda group, _: declared(group, [str(tmp_path)]))
         further_commands.cache_clear()
 
     yield give
     further_commands.cache_clear()
+
+
+@pytest.mark.parametrize("group", [FURTHER, "console_scripts", "pytest11", "nobody.declares.this"])
+def test_entry_points_are_what_the_standard_library_says(group: str) -> None:
+    known = {(entry.name, entry.value.partition("[")[0].strip()) for entry in entry_points(group=group)}
+    found = declared(group, sys.path)
+    assert set(found) == {name for name, _ in known}
+    assert set(found.items()) <= known
 
 
 def test_distributions_add_commands(run: Any, adds: Any) -> None:

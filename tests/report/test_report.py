@@ -20,8 +20,7 @@ from rhoplan.app.cli import main
 from rhoplan.belief.situation import observe_all
 from rhoplan.problems.registry import make
 from rhoplan.report.content import Report, make_report
-from rhoplan.report.page.page import page
-from rhoplan.report.write import write_report
+from rhoplan.report.page.page import page, write_report
 from serving import PATIENCE
 from test_sheets import ODD, odd_problem
 
@@ -393,7 +392,7 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, said, tmp_path, caps
 
 def test_a_read_only_place_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
     """Root may write anywhere, so the answer of the system is played."""
-    monkeypatch.setattr("rhoplan.app.cli.advice.os.access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("rhoplan.app.cli.plan.os.access", lambda path, mode: Path(path) != tmp_path)
     monkeypatch.setattr("rhoplan.report.content.make_report", lambda *_, **__: pytest.fail("worked for nothing"))
     code, _, err = run(capsys, "tiger", "-o", tmp_path / "deep" / "report.html")
     assert code == 2
@@ -404,7 +403,7 @@ def test_a_disk_that_fails_while_writing_is_told_in_one_line(tmp_path, capsys, m
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rhoplan.report.write.write_text", full)
+    monkeypatch.setattr("rhoplan.report.page.page.write_text", full)
     code, _, err = run(capsys, "tiger", "-o", tmp_path / "report.html", "--budget", 0.05)
     assert code == 2
     assert err.count("\n") == 1

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.outlay import look_ahead
-from rhoplan.advice.pathway import Leaf, Step, pathway
-from rhoplan.advice.totals import totals
+from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy, decide
 from rhoplan.belief.situation import observe_all
@@ -18,7 +17,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.drawing import as_svg
+from rhoplan.report.drawing import Drawing
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.followed import Followed
@@ -143,7 +142,7 @@ def test_a_model_without_worthwhile_tests_is_one_leaf():
 @pytest.mark.parametrize("name", ["tiger", "chest-pain"])
 def test_all_forms_name_every_step(name):
     found = drawn(name)
-    text, mermaid, svg = as_text(found), as_mermaid(found), as_svg(found)
+    text, mermaid, svg = as_text(found), as_mermaid(found), Drawing(found).svg()
     json.dumps(found.as_dict(), allow_nan=False)
     ElementTree.fromstring(svg)
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")

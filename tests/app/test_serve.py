@@ -762,9 +762,9 @@ def test_no_request_that_the_schema_allows_breaks_the_server() -> None:
                 case.validate_response(reply, checks=checks)
 
             check()
-        # Workers may still be at requests that were given up: refusing for the moment is an answer too.
+        # Workers may still be at requests that were given up, or too slow for half a second: they get over it.
         deadline = time.monotonic() + PATIENCE
-        while (reply := httpx.get(f"{address}/api/v1/models", timeout=PATIENCE)).status_code == 503:
+        while (reply := httpx.get(f"{address}/api/v1/models", timeout=PATIENCE)).status_code in (413, 503):
             assert time.monotonic() < deadline
             time.sleep(0.2)
         assert reply.status_code == 200

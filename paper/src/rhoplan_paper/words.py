@@ -1,0 +1,39 @@
+"""How numbers are put into words, the same everywhere: signs, percentages, what the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rhoplan_paper.published import Cell, select
+
+
+def signed(value: float, digits: int = 2) -> str:
+    return f"{value:+.{digits}f}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f}%"
+
+
+def rates(shares: Iterable[float]) -> str:
+    """Shares in whole percent."""
+    return ", ".join(percent(share, 0) for share in shares)
+
+
+def points(share: float, digits: int = 1) -> str:
+    """A difference of shares in percentage points."""
+    return f"{100 * share:+.{digits}f} pp"
+
+
+def printed(*references: str) -> str:
+    """What the paper prints at these references, each number after what tells it from the others."""
+    cells = [cell for reference in references for cell in select(reference)]
+    return listed(f"{_row(cell)} {cell.text}".strip() for cell in cells)
+
+
+def listed(texts: Iterable[str]) -> str:
+    return "; ".join(texts)
+
+
+def _row(cell: Cell) -> str:
+    return " ".join(str(cell.row[name]) for name in ("problem", "agent", "partition") if name in cell.row)

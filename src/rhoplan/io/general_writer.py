@@ -1,0 +1,239 @@
+"""A finite problem with places, factors and actions of all kinds as plain data in the shape of a general model file.
+
+Visible states become places, named after what they are made of. An action stands there once for all places where its
+numbers are the same. What is a Python function is not written: a problem's own leaf, and agents that follow a rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import LimitError
+from rhoplan.io.general import THE_END
+from rhoplan.io.writer import Flow
+from rhoplan.model.parts import DONE
+from rhoplan.model.problem import END, Action, Factor, Problem, Visible
+from rhoplan.model.sparse import Sparse, as_dense, key
+
+MOST_PLACES = 20_000
+"""Visible states that a file may have."""
+
+MOST_NUMBERS = 500_000
+"""Numbers that a file may hold; more would not be read again."""
+
+Offer = tuple[str, tuple[Visible, ...]]
+"""A place, and where the action leads from there."""
+
+
+def general_record(problem: Problem) -> dict[str, Any]:
+    """`problem` as maps, lists and numbers, with the fields of a general model file."""
+    menus = _menus(problem)
+    places = _names(menus)
+    joined = [factor for factor in problem.factors if factor.joins]
+    for member in (member for factor in joined for member in factor.joins if "," in member.name):
+        raise LimitError(f"'{problem.name}' joins the factor '{member.name}', whose comma a model file cannot hold")
+    record = {
+        "name": problem.name,
+        "unit": problem.unit,
+        "info": problem.details.get("info"),
+        "factors": dict(pair for factor in problem.factors for pair in _factor_records(factor)),
+        "joint": {factor.name: factor.prior.tolist() for factor in joined} or None,
+        "places": list(places.values()),
+        "start": places[problem.start],
+        "discount": problem.discount if problem.discount < 1 else None,
+        "horizon": problem.horizon,
+        "cap": problem.cap,
+        "planner": problem.planner if problem.planner != "exact" else None,
+        "actions": _actions(problem, menus, places),
+        "tallies": {
+            name: {field: list(names) for field, names in vars(tally).items() if names}
+            for name, tally in problem.tallies.items()
+        }
+        or None,
+    }
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def _factor_records(factor: Factor) -> list[tuple[str, dict[str, Any]]]:
+    if not factor.joins:
+        return [(factor.name, {"states": list(factor.states), "prior": factor.prior.tolist()})]
+    return [(member.name, {"states": list(member.states)}) for member in factor.joins]
+
+
+def _menus(problem: Problem) -> dict[Visible, tuple[Action, ...]]:
+    """The menus of all visible states within reach, the start first."""
+    found: dict[Visible, tuple[Action, ...]] = {problem.start: problem.menu(problem.start)}
+    waiting = [problem.start]
+    while waiting:
+        for action in found[waiting.pop()]:
+            for target in action.leads_to:
+                if target is not END and target not in found:
+                    found[target] = problem.menu(target)
+                    waiting.append(target)
+        if len(found) > MOST_PLACES:
+            raise LimitError(
+                f"'{problem.name}' has more than {MOST_PLACES:,} visible states: it cannot be written as a model file"
+            )
+    return found
+
+
+def _names(visibles: Iterable[Visible]) -> dict[Visible, str]:
+    """Places named after visible states: letters, digits and dashes, all different."""
+    found: dict[Visible, str] = {}
+    taken = {THE_END}
+    for visible in visibles:
+        word = visible if isinstance(visible, str) else re.sub(r"[^\w.]+", "-", repr(visible)).strip("-") or "place"
+        word = word if re.match(r"[^\W\d_]", word) else f"at-{word}"
+        name, number = word, 1
+        while name in taken:
+            number += 1
+            name = f"{word}-{number}"
+        taken.add(name)
+        found[visible] = name
+    return found
+
+
+def _actions(problem: Problem, menus: dict[Visible, tuple[Action, ...]], places: dict[Visible, str]) -> dict[str, Any]:
+    """The actions by name, in an order that every menu keeps."""
+    groups: dict[str, dict[tuple[Any, ...], tuple[Action, list[Offer]]]] = {
+        name: {} for name in _order(problem, menus.values())
+    }
+    for visible, menu in menus.items():
+        for action in menu:
+            _, offers = groups[action.name].setdefault(_numbers(action), (action, []))
+            offers.append((places[visible], action.leads_to))
+    total, found = 0, {}
+    for name, group in groups.items():
+        total += sum(_count(action) for action, _ in group.values())
+        if total > MOST_NUMBERS:
+            raise LimitError(
+                f"'{problem.name}' has more than {MOST_NUMBERS:,} numbers: it cannot be written as a model file "
+                "(`--format pomdp` may hold it)"
+            )
+        records = [_action(problem, action, offers, places) for action, offers in group.values()]
+        found[name] = records[0] if len(records) == 1 else records
+    return found
+
+
+def _order(problem: Problem, menus: Iterable[tuple[Action, ...]]) -> list[str]:
+    """Names of all actions, such that each menu has its own in this order."""
+    kinds = dict.fromkeys(tuple(action.name for action in menu) for menu in menus)
+    before: dict[str, dict[str, None]] = {}
+    for names in kinds:
+        for place, name in enumerate(names):
+            before.setdefault(name, {}).update(dict.fromkeys(names[max(place - 1, 0) : place]))
+    try:
+        return list(TopologicalSorter(before).static_order())
+    except CycleError:
+        raise LimitError(
+            f"'{problem.name}' lists the same actions in different orders: it cannot be written as a model file"
+        ) from None
+
+
+def _numbers(action: Action) -> tuple[Any, ...]:
+    """The same for actions that differ in where they are offered and lead alone."""
+    arrays = tuple(key(table) for table in (action.reward, action.likelihood, action.transition, action.pays))
+    return (action.outcomes, _is_about(action) and action.factor, action.ends_episode, *arrays)
+
+
+def _count(action: Action) -> int:
+    """How many numbers an action takes in a file, at most."""
+    tables = [action.likelihood, action.transition, action.pays]
+    return sum(len(t.values) if isinstance(t, Sparse) else t.size for t in tables if t is not None)
+
+
+def _is_about(action: Action) -> bool:
+    """Whether the hidden factor of the action matters to it."""
+    changes = action.transition is not None and not action.preserves_hidden_state
+    return changes or len(action.outcomes) > 1 or action.same_reward is None or action.pays is not None
+
+
+def _action(problem: Problem, action: Action, offers: list[Offer], places: dict[Visible, str]) -> dict[str, Any]:
+    factor = problem.factors[action.factor]
+    part: dict[str, Any] = {}
+    if action.outcomes != (DONE,):
+        part["outcomes"] = list(action.outcomes)
+        part["likelihood"] = dict(zip(factor.states, action.likelihood.tolist(), strict=True))
+    part |= _change(action, factor.states)
+    return {
+        **_where(action, offers, places),
+        **_reward(action, factor),
+        **({"parts": {factor.name: part}} if part else {}),
+    }
+
+
+def _where(action: Action, offers: list[Offer], places: dict[Visible, str]) -> dict[str, Any]:
+    """The fields `at`, `to` and `ends`."""
+    at = [place for place, _ in offers]
+    everywhere = {} if len(at) == len(places) else {"at": at[0] if len(at) == 1 else at}
+    if action.ends_episode:
+        return {**everywhere, "ends": True}
+    names: dict[Visible, str] = {**places, END: THE_END}
+    to = {place: [names[target] for target in targets] for place, targets in offers}
+    if all(set(targets) == {place} for place, targets in to.items()):
+        return everywhere
+    lists = {tuple(targets) for targets in to.values()}
+    alike = lists.pop() if len(lists) == 1 else ()
+    if alike and len(set(alike)) == 1:
+        return {**everywhere, "to": alike[0]}
+    if alike and not set(action.outcomes) <= set(places.values()):
+        return {**everywhere, "to": Flow(zip(action.outcomes, alike, strict=True))}
+    nested = set(to) <= set(action.outcomes)
+    table = {
+        place: targets[0] if len(set(targets)) == 1 and not nested else Flow(zip(action.outcomes, targets, strict=True))
+        for place, targets in to.items()
+    }
+    return {"to": Flow(table)}  # without `at` an action is offered where `to` says
+
+
+def _reward(action: Action, factor: Factor) -> dict[str, Any]:
+    if action.pays is not None:
+        outcomes, states = action.outcomes, factor.states
+        if action.pays.ndim == 2:
+            assert isinstance(action.pays, np.ndarray)
+            rows: list[Any] = [Flow(zip(outcomes, row, strict=True)) for row in action.pays.tolist()]
+        else:
+            table = as_dense(action.pays, len(outcomes)).swapaxes(0, 1).tolist()
+            rows = [
+                Flow((name, Flow(zip(states, then, strict=True))) for name, then in zip(outcomes, row, strict=True))
+                for row in table
+            ]
+        return {"reward": {factor.name: dict(zip(states, rows, strict=True))}}
+    same = action.same_reward
+    if same is None:
+        return {"reward": {factor.name: dict(zip(factor.states, action.reward.tolist(), strict=True))}}
+    return {"cost": -same} if same < 0 else {"reward": same} if same > 0 else {}
+
+
+def _change(action: Action, states: tuple[str, ...]) -> dict[str, Any]:
+    """The field `change` or `change_on`: the rows of states that do not stay."""
+    change = action.transition
+    if change is None or action.preserves_hidden_state:
+        return {}
+    tables = change.outcomes if isinstance(change, Sparse) else change if change.ndim == 3 else (change,)
+    found = [_rows(table, states) for table in tables]
+    if change.ndim == 2:
+        return {"change": found[0]}
+    return {"change_on": {name: rows for name, rows in zip(action.outcomes, found, strict=True) if rows}}
+
+
+def _rows(table: Any, states: tuple[str, ...]) -> Flow:
+    if isinstance(table, Sparse):
+        rows, columns, values = table.rows, table.columns, table.values
+    else:
+        rows, columns = np.nonzero(table)
+        values = table[rows, columns]
+    found: dict[int, dict[str, float]] = {}
+    for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
+        found.setdefault(row, {})[states[column]] = value
+    named = Flow()
+    for row, shares in found.items():
+        if shares != {states[row]: 1.0}:
+            sure = list(shares.values()) == [1.0]
+            named[states[row]] = next(iter(shares)) if sure else Flow(shares)
+    return named

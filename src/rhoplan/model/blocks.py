@@ -1,0 +1,306 @@
+"""General problems as people write them, compiled to the records that the engine plans with.
+
+Here an action has *parts*, each about one hidden factor or several: what it pays, what it shows, how it changes them.
+Parts are independent given the hidden state, so their rewards add up and their outcomes combine. The engine knows one
+factor per action. Therefore factors that belong together become one *block*, a `Factor` whose states are the
+combinations of theirs: those that a joint prior is about, those in the scope of one part, and those that one action has
+parts on or that change by themselves while it is taken. Factors that nothing ties stay small: K rocks are K blocks.
+
+An action pays and shows by the state before it; then its parts change the state, then the passive changes do.
+
+Shapes: S states of a factor, or combinations of those of several, the last varying fastest; O outcomes; B states of a
+block; E ways in which the state can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.check import check_problem
+from rhoplan.model.parts import JointPrior, Part, PartedAction, check_parts, combined
+from rhoplan.model.payments import mean_payment, paid
+from rhoplan.model.problem import Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.sparse import MOST_DENSE, Change, Sparse, is_identity
+
+MOST_STATES = 20_000
+"""Combinations that one block may have."""
+
+MOST_NUMBERS = 20_000_000
+"""Numbers that the likelihood of one action may hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableMenu:
+    """A menu written out: the actions of every visible state."""
+
+    actions: Mapping[Visible, tuple[Action, ...]]
+
+    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+        return self.actions[visible]
+
+
+def joined_problem(
+    name: str,
+    factors: Sequence[Factor],
+    *,
+    start: Visible,
+    menus: Mapping[Visible, Sequence[PartedAction]],
+    joint: Sequence[JointPrior] = (),
+    passive: Sequence[Part] = (),
+    **settings: Any,
+) -> Problem:
+    """The problem with these hidden factors, and in each visible state the actions of `menus`.
+
+    passive: changes that happen at every action. settings: the other fields of Problem.
+    """
+    changing = tuple(part for part in passive if part.change is not None and not is_identity(part.change))
+    actions = [action for menu in menus.values() for action in menu]
+    check_parts(factors, joint, changing, actions)
+    compiler = _Compiler(factors, joint, changing, actions)
+    found = {visible: tuple(compiler.action(action) for action in menu) for visible, menu in menus.items()}
+    blocks = tuple(block.factor for block in compiler.blocks)
+    problem = Problem(name, blocks, start, TableMenu(found), **settings)
+    check_problem(problem)
+    return problem
+
+
+def tied(names: Sequence[str], ties: Iterable[Collection[str]]) -> list[tuple[str, ...]]:
+    """`names` in groups: those that a tie holds together, directly or through others, in the order of `names`."""
+    parent = {name: name for name in names}
+
+    def top(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for tie in ties:
+        tops = [top(name) for name in tie]
+        for other in tops[1:]:
+            parent[top(other)] = top(tops[0])
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(top(name), []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+class _Block:
+    """Factors that belong together. strides (one per factor): how far apart its neighbouring states are."""
+
+    def __init__(self, number: int, factors: tuple[Factor, ...], joint: Iterable[JointPrior]) -> None:
+        self.number = number
+        self.sizes = {factor.name: len(factor.states) for factor in factors}
+        self.states = prod(self.sizes.values())
+        if self.states > MOST_STATES:
+            raise ProblemError(
+                f"factors {', '.join(self.sizes)} belong together and have {self.states:,} combinations of states; "
+                f"{MOST_STATES:,} is the most: take actions, joint priors or passive changes apart",
+                field=("factors",),
+            )
+        left = self.states
+        self.strides: dict[str, int] = {}
+        for name, size in self.sizes.items():
+            left //= size
+            self.strides[name] = left
+        self._places: dict[tuple[str, ...], tuple[Ids, Ids]] = {}
+        self.factor = self._joined(factors, list(joint))
+
+    def place(self, scope: tuple[str, ...]) -> tuple[Ids, Ids]:
+        """The state (B,) of `scope` in every state of the block, and what (S,) each adds to the block's number."""
+        if scope not in self._places:
+            inside: Ids = np.zeros(self.states, dtype=np.int64)
+            offset: Ids = np.zeros(1, dtype=np.int64)
+            for name in scope:
+                size, stride = self.sizes[name], self.strides[name]
+                inside = inside * size + np.arange(self.states) // stride % size
+                offset = (offset[:, None] + np.arange(size) * stride).ravel()
+            self._places[scope] = inside, offset
+        return self._places[scope]
+
+    def _joined(self, factors: tuple[Factor, ...], joint: list[JointPrior]) -> Factor:
+        tied_by = {name for table in joint for name in table.factors}
+        alone = [factor for factor in factors if factor.name not in tied_by]
+        if len(factors) == 1 and alone:
+            return factors[0]
+        prior = np.ones(self.states)
+        for table in joint:
+            prior = prior * table.table[self.place(table.factors)[0]]
+        for factor in alone:
+            prior = prior * factor.prior[self.place((factor.name,))[0]]
+        prior = prior / prior.sum() if len(joint) + len(alone) > 1 else prior
+        states = combined(factor.states for factor in factors)
+        shares = [np.bincount(self.place((one.name,))[0], weights=prior, minlength=len(one.states)) for one in factors]
+        members = tuple(
+            Factor(one.name, one.states, share.astype(float)) for one, share in zip(factors, shares, strict=True)
+        )
+        return Factor(", ".join(self.sizes), states, prior, joins=members if len(members) > 1 else ())
+
+
+class _Compiler:
+    """Makes blocks of factors, and of actions with parts actions on one block."""
+
+    def __init__(
+        self,
+        factors: Sequence[Factor],
+        joint: Sequence[JointPrior],
+        passive: tuple[Part, ...],
+        actions: Iterable[PartedAction],
+    ) -> None:
+        self.passive = passive
+        touched = {frozenset(self._scope(action)) for action in actions}
+        ties = [*(table.factors for table in joint), *(part.factors for part in passive), *touched]
+        by_name = {factor.name: factor for factor in factors}
+        self.blocks: list[_Block] = []
+        self._home: dict[str, _Block] = {}
+        for names in tied(list(by_name), [tie for tie in ties if tie]):
+            tables = [table for table in joint if table.factors[0] in names]
+            block = _Block(len(self.blocks), tuple(by_name[name] for name in names), tables)
+            self.blocks.append(block)
+            self._home.update(dict.fromkeys(names, block))
+        self._known: dict[tuple[Any, ...], Action] = {}
+
+    def action(self, action: PartedAction) -> Action:
+        """`action` on its block. Numbers are computed once for actions with the same parts."""
+        ends = action.ends_episode
+        key = (*map(id, action.parts), action.reward, ends)
+        if key not in self._known:
+            self._known[key] = self._compiled(action, () if ends else self.passive)
+        made, outcomes = self._known[key], action.outcomes
+        leads_to = action.leads_to * len(outcomes) if len(action.leads_to) == 1 else action.leads_to
+        return Action(
+            action.name, made.reward, made.likelihood, outcomes, leads_to, made.factor, made.transition, made.pays
+        )
+
+    def _scope(self, action: PartedAction) -> list[str]:
+        parts = (*action.parts, *(() if action.ends_episode else self.passive))
+        return [name for part in parts for name in part.factors]
+
+    def _compiled(self, action: PartedAction, passive: tuple[Part, ...]) -> Action:
+        scope = self._scope(action)
+        block = self._home[scope[0]] if scope else self.blocks[0]
+        parts, outcomes = action.parts, action.outcomes
+        if block.states * len(outcomes) > MOST_NUMBERS:
+            raise ProblemError(
+                f"'{action.name}' has {len(outcomes):,} combined outcomes for {block.states:,} states; together they "
+                f"may have {MOST_NUMBERS:,} numbers: take it apart",
+                field=("actions", action.name),
+            )
+        choices = [range(len(part.outcomes)) if part.outcomes else range(1) for part in parts]
+        which: Ids = np.array(list(product(*choices)), dtype=np.int64).reshape(len(outcomes), len(parts))
+        likelihood = _likelihood(block, parts)
+        reward = np.full(block.states, action.reward)
+        for part in parts:
+            if part.reward is not None:
+                reward += _mean(part)[block.place(part.factors)[0]]
+        changing = [(place, part) for place, part in enumerate(parts) if part.change is not None]
+        by_outcome = any(part.change is not None and part.change.ndim == 3 for part in parts)
+        later = any(part.reward is not None and part.reward.ndim == 3 for part in parts)
+        ways = None
+        if changing or passive:
+            chosen = which if by_outcome or later else which[:1]
+            ways = [_ways(block, [(part, row[place]) for place, part in changing], passive) for row in chosen]
+        return Action(
+            action.name, reward, likelihood, outcomes, (), block.number,
+            None if ways is None else _table(block.states, ways if by_outcome else ways[:1], deep=by_outcome),
+            _pays(block, action, which, ways),
+        )  # fmt: skip
+
+
+Ways = tuple[Ids, Ids, Array]
+"""State before, state after and probability (E,) of every change."""
+
+
+def _mean(part: Part) -> Array:
+    """What `part` pays on average, (S,), given the state before."""
+    assert part.reward is not None
+    if part.reward.ndim == 1:
+        assert isinstance(part.reward, np.ndarray)
+        return part.reward
+    states = part.reward.shape[0 if part.reward.ndim == 2 else -1]
+    likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
+    return mean_payment(likelihood, part.change, part.reward)
+
+
+def _likelihood(block: _Block, parts: tuple[Part, ...]) -> Array:
+    shown = [part for part in parts if part.likelihood is not None]
+    result = np.ones((block.states, 1))
+    for part in shown:
+        assert part.likelihood is not None
+        own = part.likelihood[block.place(part.factors)[0]]
+        result = (result[:, :, None] * own[:, None, :]).reshape(block.states, -1)
+    # What rows may miss of 1 would add up over several parts.
+    return result / result.sum(axis=1, keepdims=True) if len(shown) > 1 else result
+
+
+def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, ...]) -> Ways:
+    """How the block changes where parts have these outcomes; passive changes come last."""
+    before = after = np.arange(block.states)
+    chance = np.ones(block.states)
+    for part, outcome in [*changing, *((part, 0) for part in passive)]:
+        assert part.change is not None
+        inside, offset = block.place(part.factors)
+        rows, columns, values = _entries(part.change, outcome)
+        starts = np.searchsorted(rows, np.arange(len(offset) + 1))
+        here = inside[after]
+        counts = np.diff(starts)[here]
+        way = np.repeat(np.arange(len(after)), counts)
+        entry = np.arange(len(way)) - np.repeat(np.cumsum(counts) - counts, counts) + starts[here[way]]
+        before, chance = before[way], chance[way] * values[entry]
+        after = after[way] + offset[columns[entry]] - offset[rows[entry]]
+    if len(changing) + len(passive) > 1:  # what rows may miss of 1 would add up
+        chance = chance / np.bincount(before, weights=chance, minlength=block.states)[before]
+    return before, after, chance
+
+
+def _entries(change: Change, outcome: int) -> tuple[Ids, Ids, Array]:
+    """Rows, columns and values of the entries above zero, row after row."""
+    if isinstance(change, Sparse):
+        inside = change.outcomes[outcome if change.ndim == 3 else 0]
+        return inside.rows, inside.columns, inside.values
+    dense = change if change.ndim == 2 else change[outcome]
+    rows, columns = np.nonzero(dense)
+    return rows, columns, dense[rows, columns]
+
+
+def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -> Change:
+    """Values by state before and after, for each outcome if `deep`; dense where that is small."""
+    shape = (len(outcomes), states, states) if deep else (states, states)
+    rows = np.concatenate([number * states + before for number, (before, _, _) in enumerate(outcomes)])
+    found = Sparse.of(
+        shape, rows, np.concatenate([one[1] for one in outcomes]), np.concatenate([one[2] for one in outcomes])
+    )
+    return found.dense() if prod(shape) <= MOST_DENSE else found
+
+
+def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Change | None:
+    """What is paid, where that depends on more than the state before."""
+    paying = [(place, part) for place, part in enumerate(action.parts) if part.reward is not None]
+    deepest = max([part.reward.ndim for _, part in paying if part.reward is not None], default=1)
+    if deepest == 1:
+        return None
+    before = np.arange(block.states)
+
+    def total(row: Ids, before: Ids, after: Ids) -> Array:
+        sums = np.full(len(before), action.reward)
+        for place, part in paying:
+            inside, own = block.place(part.factors)[0], part.reward
+            assert own is not None
+            if own.ndim == 1:
+                assert isinstance(own, np.ndarray)
+                sums += own[inside[before]]
+            else:
+                sums += paid(own, np.full(len(before), row[place]), inside[before], inside[after])
+        return sums
+
+    if deepest == 2 or ways is None:
+        return np.stack([total(row, before, before) for row in which], axis=1)
+    changes = [np.unique(np.stack(one[:2]), axis=1) for one in ways]
+    tables = [(left, right, total(row, left, right)) for row, (left, right) in zip(which, changes, strict=True)]
+    return _table(block.states, tables, deep=True)

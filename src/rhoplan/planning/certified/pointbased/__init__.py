@@ -1,0 +1,1 @@
+"""Certified bounds for any finite problem, by points and vectors on visible classes."""

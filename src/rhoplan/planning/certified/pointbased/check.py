@@ -1,0 +1,182 @@
+"""A second opinion on the bounds of a solution, in plain NumPy: nothing is taken from the search but its claims.
+
+Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward and
+information of that action plus what the followers claim, then by induction no claim is above what the plan is worth.
+With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
+
+Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
+its own backup (W = V - w H of any horizon is convex), and so above the optimum. Points are drawn; the informed bound is
+backed up as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.first import ANY
+from rhoplan.planning.certified.pointbased.graph import VECTOR_PAIR
+from rhoplan.planning.certified.pointbased.plan import Plan
+
+TOLERANCE = 1e-9
+"""Largest excess that counts as rounding, as a share of the largest value claimed."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a check found. lower_excess, upper_excess: by how much a claim went beyond its backup, at worst (negative:
+    never). vectors, points: how many were looked at. scale: the largest value claimed."""
+
+    lower_excess: float
+    upper_excess: float
+    vectors: int
+    points: int
+    scale: float
+
+    @property
+    def holds(self) -> bool:
+        return max(self.lower_excess, self.upper_excess) <= TOLERANCE * self.scale
+
+
+def check_plan(plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8) -> Certificate:
+    """Check up to `most` vectors (those that the plan follows first) and up to `most` points drawn at random."""
+    vectors = _followed(plan, most)
+    lower = max((_vector_excess(plan, vector, rng, beliefs) for vector in vectors), default=-np.inf)
+    points = _drawn_points(plan, rng, most)
+    upper = max((_point_excess(plan, home, place) for home, place in points), default=-np.inf)
+    upper = max(upper, _informed_excess(plan, rng, most))
+    scale = max(float(np.abs(plan.graph.corner).max(initial=0.0)), float(np.abs(plan.graph.alpha).max(initial=0.0)))
+    return Certificate(lower, upper, len(vectors), len(points), scale)
+
+
+def branch_matrix(problem: Compiled, branch: int, home: int) -> Array:
+    """P(s', o | s) of one branch, dense."""
+    model, size = problem.model, int(problem.sizes[home])
+    matrix = np.zeros((size, int(problem.sizes[model.branch_target[branch]])))
+    begins = model.row[model.branch_row[branch] : model.branch_row[branch] + size + 1]
+    for state in range(size):
+        places = slice(begins[state], begins[state + 1])
+        matrix[state, model.column[places]] = model.chance[places]
+    return matrix
+
+
+def backup(plan: Plan, pair: int, belief: Array, value) -> float:  # type: ignore[no-untyped-def]
+    """Reward, information and discounted `value` (of branch, class and belief) of taking `pair` at `belief`."""
+    problem, model = plan.problem, plan.problem.model
+    home = int(model.pair_class[pair])
+    total = float(belief @ model.reward[model.pair_reward[pair] : model.pair_reward[pair] + len(belief)])
+    weight, discount = plan.settings.weight, plan.settings.discount
+    predicted, later = np.zeros(problem.symbols), 0.0
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        joint = belief @ branch_matrix(problem, branch, home)
+        chance = float(joint.sum())
+        if chance <= 0:
+            continue
+        target = int(model.branch_target[branch])
+        np.add.at(predicted, model.symbol[model.class_state[target] : model.class_state[target + 1]], joint)
+        later += chance * entropy(joint / chance)
+        if not problem.ended[target]:
+            total += discount * chance * value(branch, target, joint / chance)
+    return total + weight * (entropy(predicted) - later)
+
+
+def entropy(belief: Array) -> float:
+    """Entropy in nats."""
+    positive = belief[belief > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+def _followed(plan: Plan, most: int) -> list[int]:
+    """The vectors that the plan can come to follow, nearest first."""
+    if plan.root_vector < 0:
+        return []
+    found, place, model = [plan.root_vector], 0, plan.problem.model
+    seen = set(found)
+    while place < len(found) and len(found) < most:
+        vector = found[place]
+        place += 1
+        for pair in _pairs(plan, vector):
+            for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+                other = plan.follower(vector, branch)
+                if other >= 0 and other not in seen:
+                    seen.add(other)
+                    found.append(other)
+    return found[:most]
+
+
+def _pairs(plan: Plan, vector: int) -> range:
+    model, home, taken = plan.problem.model, plan.home(vector), int(plan.graph.vector[vector, VECTOR_PAIR])
+    if taken == ANY:
+        return range(model.class_pair[home], model.class_pair[home + 1])
+    return range(taken, taken + 1)
+
+
+def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int) -> float:
+    """By how much `vector` claims more than one backup of its followers gives, over corners and drawn beliefs."""
+    size = int(plan.problem.sizes[plan.home(vector)])
+    if plan.problem.ended[plan.home(vector)]:
+        return float(plan.numbers(vector).max())
+    drawn = rng.dirichlet(np.full(size, 0.5), beliefs) if plan.settings.weight > 0 and size > 1 else np.empty((0, size))
+    corners = np.eye(size) if size <= 64 or plan.settings.weight == 0 else np.eye(size)[rng.choice(size, 64)]
+    worst = -np.inf
+
+    def claim(branch: int, target: int, belief: Array) -> float:
+        return _claim(plan, plan.follower(vector, branch), belief)
+
+    pairs = _pairs(plan, vector)
+    for belief in (*corners, *drawn):
+        worth = sum(backup(plan, pair, belief, claim) for pair in pairs) / len(pairs)
+        worst = max(worst, _claim(plan, vector, belief) - worth)
+    return worst
+
+
+def _claim(plan: Plan, vector: int, belief: Array) -> float:
+    share = float(plan.graph.share[vector])
+    return float(plan.numbers(vector) @ belief) + share * plan.settings.weight * entropy(belief)
+
+
+def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]]:
+    every = [(home, place) for home, ids in plan._opened.items() for place in range(len(ids))]
+    if len(every) <= most:
+        return every
+    return [every[place] for place in rng.choice(len(every), most, replace=False)]
+
+
+def _point_excess(plan: Plan, home: int, place: int) -> float:
+    """By how much one backup of the upper bound at a point gives more than the point claims."""
+    beliefs, values = plan.points(home)
+    belief, model = beliefs[place], plan.problem.model
+    pairs = range(model.class_pair[home], model.class_pair[home + 1])
+    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
+    return best - plan.settings.weight * entropy(belief) - float(values[place])
+
+
+def _informed_excess(plan: Plan, rng: Generator, most: int) -> float:
+    """By how much one backup of the informed bound, pairs drawn, gives more than it claims."""
+    problem, model, worst = plan.problem, plan.problem.model, -np.inf
+    action, discount, weight = plan.first.action, plan.settings.discount, plan.settings.weight
+    pairs = range(problem.pairs) if problem.pairs <= most else rng.choice(problem.pairs, most, replace=False)
+    for pair in pairs:
+        home = int(model.pair_class[pair])
+        at, size = model.pair_reward[pair], int(problem.sizes[home])
+        total = model.reward[at : at + size].copy()
+        predicted, later = np.zeros((size, problem.symbols)) if weight > 0 else np.zeros((size, 0)), np.zeros(size)
+        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            matrix, target = branch_matrix(problem, branch, home), int(model.branch_target[branch])
+            if weight > 0:
+                symbols = model.symbol[model.class_state[target] : model.class_state[target + 1]]
+                for state in range(size):
+                    np.add.at(predicted[state], symbols, matrix[state])
+                    chance = matrix[state].sum()
+                    later[state] += chance * entropy(matrix[state] / chance) if chance > 0 else 0.0
+            if not problem.ended[target]:
+                rows = slice(model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]])
+                total += discount * (matrix @ action[rows].reshape(-1, matrix.shape[1]).T).max(axis=1)
+        if weight > 0:
+            total += weight * (np.array([entropy(row) for row in predicted]) - (1 - discount) * later)
+        worst = max(worst, float((total - action[at : at + size]).max()))
+    return worst

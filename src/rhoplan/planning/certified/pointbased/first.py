@@ -1,0 +1,395 @@
+"""The first bounds: from above the fast informed bound, from below policies that look at the visible class alone.
+
+Both are fixed points of monotone operators, and neither has to be reached: for any guess x of the upper one with
+T x <= x + e everywhere, x + e / (1 - g) lies above the fixed point, and likewise below. So a guess may come from a
+linear system or from sweeps, and one more sweep certifies it.
+
+With w > 0 the upper bound is on W = V - w H, which is convex in the belief whatever the hidden state does: it is at most
+the mean of its values at the corners, where the reward of action a in state s is
+
+    r_a(s) + w H(T_a(. | s)) - (1 - g) w E_o H(b'_o | s).
+
+With g = 1 every reward is raised by a hair (lowered, for the lower bound). Where the raised problem has a bounded
+solution, each step more costs something in the long run: who never ends loses without limit, and the solution is an
+upper bound. Where it has none, one can gain for ever, or walk in a circle for nothing: refused.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
+from rhoplan.planning.certified.pointbased.machine import compiled
+
+MOST_DENSE = 700
+"""Unknowns of a linear system that is solved at once; larger ones by sweeps."""
+
+ROUNDING = 2e-13
+"""Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
+
+HAIR = 1e-7
+"""By how much each reward is raised or lowered where there is no discount, as a share of the largest one."""
+
+
+ANY = -2
+"""In place of a pair: all actions of the class, equally likely."""
+
+MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
+"""Rounds of policy iteration, steps in which visits are counted, and sweeps to find the value of one policy."""
+
+
+class First(NamedTuple):
+    """corner (N,): upper bound on the value at each state seen. action (as `Model.reward`): upper bound on W of each
+    pair, linear in the belief. vectors: lower bounds (N,), each the value of a policy on classes; taken: its pairs."""
+
+    corner: Array
+    action: Array
+    vectors: list[Array]
+    taken: list[Ids]
+
+
+@compiled
+def back_project(model: Model, pair: int, values: Array, out: Array, at: int) -> None:
+    """out[at + s] = sum over outcomes and successors of chance * values, for each state of the pair's class."""
+    home = model.pair_class[pair]
+    size = model.class_state[home + 1] - model.class_state[home]
+    for s in range(size):
+        out[at + s] = 0.0
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        base = model.class_state[model.branch_target[branch]]
+        begin = model.branch_row[branch]
+        for s in range(size):
+            total = 0.0
+            for place in range(model.row[begin + s], model.row[begin + s + 1]):
+                total += model.chance[place] * values[base + model.column[place]]
+            out[at + s] += total
+
+
+@compiled
+def best_actions(
+    model: Model, reward: Array, discount: float, values: Array, out: Array, chosen: Ids, sweeps: int, work: Array
+) -> float:
+    """Sweeps of value iteration with the state seen, `values` in place; the largest change of the last.
+
+    out: as `Model.reward`. chosen (N,): the best pair.
+    """
+    change = 0.0
+    for _ in range(sweeps):
+        change = 0.0
+        for home in range(len(model.class_state) - 1):
+            first, size = model.class_state[home], model.class_state[home + 1] - model.class_state[home]
+            if model.class_pair[home] == model.class_pair[home + 1]:
+                continue
+            for s in range(size):
+                work[s] = -np.inf
+            for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+                at = model.pair_reward[pair]
+                back_project(model, pair, values, out, at)
+                for s in range(size):
+                    out[at + s] = reward[at + s] + discount * out[at + s]
+                    if out[at + s] > work[s]:
+                        work[s], chosen[first + s] = out[at + s], pair
+            for s in range(size):
+                change = max(change, abs(work[s] - values[first + s]))
+                values[first + s] = work[s]
+    return change
+
+
+@compiled
+def informed(
+    model: Model, reward: Array, discount: float, action: Array, chosen: Ids, sweeps: int, lift: float, work: Array
+) -> float:
+    """Sweeps of the fast informed bound, `action` in place; the largest rise of any number in the last.
+
+    With `lift` = 0 a number is only ever lowered. chosen: the follower picked, per row of each branch.
+    """
+    rise = 0.0
+    for _ in range(sweeps):
+        rise = -np.inf
+        for pair in range(len(model.pair_class)):
+            home, at = model.pair_class[pair], model.pair_reward[pair]
+            size = model.class_state[home + 1] - model.class_state[home]
+            for s in range(size):
+                work[s] = 0.0
+            for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+                target, begin = model.branch_target[branch], model.branch_row[branch]
+                if model.class_pair[target] == model.class_pair[target + 1]:
+                    continue
+                for s in range(size):
+                    best = -np.inf
+                    low, high = model.row[begin + s], model.row[begin + s + 1]
+                    if low == high:
+                        continue
+                    for other in range(model.class_pair[target], model.class_pair[target + 1]):
+                        base, total = model.pair_reward[other], 0.0
+                        for place in range(low, high):
+                            total += model.chance[place] * action[base + model.column[place]]
+                        if total > best:
+                            best = total
+                            chosen[begin + s] = other
+                    work[s] += best
+            for s in range(size):
+                value = reward[at + s] + discount * work[s]
+                rise = max(rise, value - action[at + s])
+                if value < action[at + s] or lift > 0.0:
+                    action[at + s] = value
+    return rise
+
+
+def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline: float) -> First:
+    """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value."""
+    model = problem.model
+    scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
+    reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
+    corner = _seen(problem, reward, discount, scale, weight, deadline)
+    action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
+    corner = np.where(np.repeat(problem.ended, problem.sizes), 0.0, -np.inf)
+    np.maximum.at(corner, problem.row_slot, action)
+    vectors, taken = _policies(problem, action, discount, scale, deadline)
+    return First(corner, action, vectors, taken)
+
+
+def corner_information(problem: Compiled, discount: float) -> Array:
+    """H(T_a(. | s)) - (1 - g) E_o H(b'_o | s) for each state of each pair, in nats."""
+    where, rows = problem.entries, len(problem.model.reward)
+    symbol = problem.model.symbol[where.target]
+    key, place = np.unique(where.source * problem.symbols + symbol, return_inverse=True)
+    mass = np.bincount(place, where.chance)
+    ahead = -np.bincount(key // problem.symbols, mass * np.log(mass), rows)
+    if discount == 1:
+        return ahead
+    branches = len(problem.model.branch_target)
+    key, place = np.unique(where.source * branches + where.outcome, return_inverse=True)
+    total = np.bincount(place, where.chance)
+    later = -np.bincount(where.source, where.chance * np.log(where.chance / total[place]), rows)
+    result: Array = ahead - (1 - discount) * later
+    return result
+
+
+def _seen(
+    problem: Compiled, reward: Array, discount: float, scale: float, weight: float, deadline: float
+) -> Array:
+    """An upper bound (N,) on the value where the state is seen at every step."""
+    model = problem.model
+    raised = reward + (HAIR * scale if discount == 1 else 0.0)
+    values, out = np.zeros(problem.slots), np.empty(len(reward))
+    chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
+    size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
+    goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
+    change, begin = np.inf, time.monotonic()
+    for _ in range(MOST_STEPS):
+        change = best_actions(model, raised, discount, values, out, chosen, 5, work)
+        late = discount < 1 and time.monotonic() - begin > 0.1 * (deadline - begin)
+        if change <= goal or late or (discount == 1 and values.max() > 1e7 * size):
+            break
+        if discount < 1 and problem.slots <= MOST_DENSE:
+            values = _evaluate(problem, raised, discount, chosen)
+    if discount == 1:
+        if change > 0.5 * HAIR * scale:
+            what = "information can be made" if weight > 0 else "a reward can be collected"
+            raise ProblemError(
+                f"with discount 1 every way of going on for ever must cost something; here {what} for ever, or a circle "
+                "is free: take a discount below 1, or let each step cost something",
+                field=("discount",),
+            )
+        return values
+    before = values.copy()
+    best_actions(model, raised, discount, values, out, chosen, 1, work)
+    rise = max(float((values - before).max(initial=0.0)), 0.0) + ROUNDING * float(np.abs(values).max(initial=0.0))
+    ended = np.repeat(problem.ended, problem.sizes)
+    return np.where(ended, 0.0, before + rise / (1 - discount))
+
+
+def _evaluate(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
+    """The value (N,) of taking the pair chosen (N,) in each state, from one linear system."""
+    matrix, paid = np.eye(problem.slots), np.zeros(problem.slots)
+    slots = np.flatnonzero(chosen >= 0)
+    model = problem.model
+    rows = model.pair_reward[chosen[slots]] + slots - model.class_state[model.pair_class[chosen[slots]]]
+    paid[slots] = reward[rows]
+    slot_of = np.full(len(reward), -1)
+    slot_of[rows] = slots
+    where = problem.entries
+    mine = slot_of[where.source] >= 0
+    place = slot_of[where.source[mine]] * problem.slots + where.target[mine]
+    matrix -= discount * np.bincount(place, where.chance[mine], problem.slots**2).reshape(matrix.shape)
+    return np.linalg.solve(matrix, paid)
+
+
+def _informed(problem: Compiled, reward: Array, discount: float, action: Array, deadline: float) -> Array:
+    """The fast informed bound (as `Model.reward`), from `action`, which lies above it."""
+    model = problem.model
+    chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
+    begin = time.monotonic()
+    most = 0.05 * (deadline - begin)
+    size = float(np.abs(action).max(initial=0.0))
+    sweeps = 14 / max(1 - discount, 1e-9) * len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
+    if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < sweeps:
+        guess = action.copy()
+        for _ in range(20):
+            informed(model, reward, discount, guess, chosen, 1, 1.0, work)
+            better = _solve_informed(problem, reward, discount, chosen)
+            if np.abs(better - guess).max() <= 1e-12 * size:
+                break
+            guess = better
+        guess = better
+        check = guess.copy()
+        rise = max(informed(model, reward, discount, check, chosen, 1, 0.0, work), 0.0) + ROUNDING * size
+        return np.minimum(action, guess + rise / (1 - discount))
+    before = action.copy()
+    for _ in range(400):
+        informed(model, reward, discount, action, chosen, 3, 0.0, work)
+        fall = float((before - action).max())
+        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or time.monotonic() - begin > most:
+            break
+        before = action.copy()
+    return action + ROUNDING * size
+
+
+def _solve_informed(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
+    """The fixed point of the fast informed bound where each follower is the one `chosen`."""
+    model, where, rows = problem.model, problem.entries, len(reward)
+    going = ~problem.ended[model.branch_target[where.outcome]]
+    state = where.source - model.pair_reward[where.action]
+    follower = chosen[model.branch_row[where.outcome] + state][going]
+    place = where.source[going] * rows + model.pair_reward[follower] + model.column[going]
+    matrix = np.eye(rows) - discount * np.bincount(place, where.chance[going], rows**2).reshape(rows, rows)
+    return np.linalg.solve(matrix, reward)
+
+
+# -- from below -------------------------------------------------------------------------------------------------------
+
+
+def _policies(
+    problem: Compiled, action: Array, discount: float, scale: float, deadline: float
+) -> tuple[list[Array], list[Ids]]:
+    """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over)."""
+    model = problem.model
+    vectors: list[Array] = []
+    taken: list[Ids] = []
+    now = time.monotonic()
+    late = now + 0.1 * (deadline - now)
+
+    def add(policy: Ids) -> Array | None:
+        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
+            return None
+        values = _value_of(problem, policy, discount, scale)
+        if values is not None:
+            vectors.append(values)
+            taken.append(policy)
+        return values
+
+    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
+    policy = start
+    for _ in range(MOST_IMPROVEMENTS):
+        values = add(policy)
+        if values is None:
+            break
+        visits = _visits(problem, policy, min(discount, 0.98))
+        policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
+    for number in range(len(problem.actions)):
+        blind = start.copy()
+        mine = np.flatnonzero(problem.pair_action == number)
+        blind[model.pair_class[mine]] = mine
+        add(blind)
+    if not vectors:
+        add(np.where(problem.ended, -1, ANY))
+    if not vectors:
+        raise ProblemError(
+            "with discount 1 some plan must end for sure; none of those tried here does: take a discount below 1, or "
+            "add an action that ends",
+            field=("discount",),
+        )
+    return vectors, taken
+
+
+def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> Ids:
+    """For each class the pair that is worth most, the states as likely as `belief` (N,); on ties that of `policy`."""
+    model = problem.model
+    scores = np.bincount(
+        np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
+    )
+    going = np.flatnonzero(~problem.ended)
+    first = model.class_pair[going]
+    top = np.maximum.reduceat(scores, first)
+    now = scores[policy[going]]
+    home_of = np.repeat(np.arange(len(going)), np.diff(model.class_pair)[going])
+    best = np.full(len(going), problem.pairs)
+    np.minimum.at(best, home_of, np.where(scores >= top[home_of], np.arange(problem.pairs), problem.pairs))
+    better = policy.copy()
+    better[going] = np.where((policy[going] < 0) | (top > now + 1e-9 * np.abs(now)), best, policy[going])
+    return better
+
+
+def _weights(problem: Compiled, policy: Ids) -> Array:
+    """How likely each pair is to be taken in its class."""
+    model = problem.model
+    taken = policy[model.pair_class]
+    menu = np.diff(model.class_pair)[model.pair_class]
+    result: Array = np.where(taken == ANY, 1.0 / menu, taken == np.arange(problem.pairs))
+    return result
+
+
+def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
+    where = problem.entries
+    flow = where.chance * _weights(problem, policy)[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    mass, visits = np.zeros(problem.slots), np.full(problem.slots, 1e-6 / problem.slots)
+    first = problem.model.class_state[problem.start_class]
+    mass[first : first + len(problem.start)] = problem.start
+    for _ in range(MOST_VISITS):
+        visits += mass
+        mass = discount * np.bincount(target, flow * mass[source], problem.slots)
+    return visits
+
+
+def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> Array | None:
+    """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
+    model, where = problem.model, problem.entries
+    weights = _weights(problem, policy)
+    flow = where.chance * weights[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    over = np.repeat(problem.ended, problem.sizes)
+    if discount == 1 and not _ends(over, source, target):
+        return None
+    lowered = model.reward - (HAIR * scale if discount == 1 else 0.0)
+    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
+    paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
+
+    def step(values: Array) -> Array:
+        result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
+        return result
+
+    if problem.slots <= MOST_DENSE:
+        matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
+        values = np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid)
+    else:
+        values = np.zeros(problem.slots)
+        for _ in range(MOST_STEPS):
+            before, values = values, step(values)
+            if np.abs(values - before).max() <= 1e-4 * scale * (max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR):
+                break
+    fall = max(float((values - step(values)).max()), 0.0)
+    if discount < 1:
+        fall += ROUNDING * float(np.abs(values).max(initial=0.0))
+        return np.where(over, 0.0, values - fall / (1 - discount))
+    return values if fall <= 0.5 * HAIR * scale else None
+
+
+def _ends(over: Ids, source: Ids, target: Ids) -> bool:
+    """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
+    ending = over.copy()
+    while True:
+        more = ending.copy()
+        more[source[ending[target]]] = True
+        if np.array_equal(more, ending):
+            return bool(ending.all())
+        ending = more

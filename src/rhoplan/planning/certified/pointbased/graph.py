@@ -1,0 +1,346 @@
+"""The belief graph that the search grows, as arrays, and the two bounds that carry over from belief to belief.
+
+A node is a class and a belief over its states. From below, vectors: V(b) >= alpha . b + c w H(b), with c = 0 or 1. From
+above, on W = V - w H, which is convex: the sawtooth between the corners of a class and the nodes that have a point,
+
+    W(b) <= u . b + min over points q of (W_q - u . q) min over q(s) > 0 of b(s) / q(s).
+
+Vectors and points of a class stand in chains in the order of their making, and a node remembers how far it has read
+each chain: to bring a node up to date costs only what is new. What was dropped or replaced is skipped.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
+
+HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ = range(12)
+"""Columns of Graph.node: class, first place in `value` and how many, first place in `index` (-1: the belief is dense),
+first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next node
+in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the last
+entry of the class when the hull was (-2: never)."""
+
+LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
+"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
+root) how far the bounds were apart when the last trial began."""
+
+ABOVE, BELOW, PAID = range(3)
+"""Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
+reward plus information."""
+
+NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, TRIALS, WORK, BACKUPS = range(12)
+"""Places in Graph.used: how much of each array is filled, trials, work done since the last return, and backups."""
+
+DENSE_SHARE = 3
+"""A belief is stored dense where more than one state in three is possible."""
+
+SAME = 1e-13
+"""Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
+
+HULL_STATES = 20
+"""Largest class whose upper bound is the hull of its points; in larger ones the sawtooth does more per second."""
+
+PROBES = 4
+"""How many states of a point are looked at before the point itself."""
+
+GRID = 1e9
+"""Probabilities are rounded to this many steps for the table: neighbours across a border are two nodes, no harm."""
+
+
+class Graph(NamedTuple):
+    """All that the search writes; see the columns above.
+
+    slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
+    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next, node,
+    likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per class.
+    corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
+    """
+
+    node: Ids
+    bound: Array
+    value: Array
+    index: Ids
+    slot: Array
+    slot_child: Ids
+    child: Ids
+    chance: Array
+    vector: Ids
+    share: Array
+    alpha: Array
+    follower: Ids
+    entry: Ids
+    fall: Array
+    inverse: Array
+    chain: Ids
+    corner: Array
+    action: Array
+    table: Ids
+    used: Ids
+    dense: Array
+    after: Array
+    spread: Array
+    path: Ids
+    aims: Array
+    square: Array
+    line: Array
+    basis: Ids
+
+
+FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
+"""Columns of Graph.chain."""
+
+NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW = range(6)
+"""Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts, and
+first place in `follower`. NEXT is also the first column of Graph.entry; the node is the second."""
+
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_READ + 1, GAP + 1, PAID + 1, FOLLOW + 1
+
+
+@compiled
+def weigh(graph: Graph, numbers: Array, at: int, node: int) -> float:
+    """The vector at numbers[at] times the belief of `node`."""
+    row = graph.node[node]
+    graph.used[WORK] += row[COUNT]
+    if row[INDEX] < 0:
+        return dot(numbers, at, graph.value, row[AT], row[COUNT])
+    return sparse_dot(numbers, at, graph.index, row[INDEX], graph.value, row[AT], row[COUNT])
+
+
+@compiled
+def unfold(graph: Graph, node: int, dense: Array, size: int) -> None:
+    """Write the belief of `node` out into dense[0...size]."""
+    row = graph.node[node]
+    if row[INDEX] < 0:
+        for s in range(size):
+            dense[s] = graph.value[row[AT] + s]
+        return
+    for s in range(size):
+        dense[s] = 0.0
+    for place in range(row[COUNT]):
+        dense[graph.index[row[INDEX] + place]] = graph.value[row[AT] + place]
+
+
+@compiled
+def place_of(home: int, belief: Array, size: int, places: int) -> int:
+    """Where in a table of so many places (a power of two) this dense belief belongs."""
+    mixed = np.uint64(home + 1)
+    for s in range(size):
+        if belief[s] > 0.0:
+            mixed ^= np.uint64(np.int64(belief[s] * GRID + 0.5)) + np.uint64(s) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(places - 1))
+
+
+@compiled
+def rehash(model: Model, graph: Graph) -> None:
+    """Fill the table, which is empty, with all nodes."""
+    for node in range(graph.used[NODES]):
+        home = graph.node[node, HOME]
+        size = model.class_state[home + 1] - model.class_state[home]
+        unfold(graph, node, graph.dense, size)
+        place = place_of(home, graph.dense, size, len(graph.table))
+        graph.node[node, SAME_HASH] = graph.table[place]
+        graph.table[place] = node
+
+
+@compiled
+def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: float) -> int:
+    """The node of class `home` with this dense belief, made if there is none. There must be room."""
+    size, count = model.class_state[home + 1] - model.class_state[home], 0
+    for s in range(size):
+        count += belief[s] > 0.0
+    place = place_of(home, belief, size, len(graph.table))
+    node = graph.table[place]
+    while node >= 0:
+        if graph.node[node, HOME] == home and is_same(graph, node, belief, size, count):
+            return node
+        node = graph.node[node, SAME_HASH]
+    node = graph.used[NODES]
+    graph.used[NODES] += 1
+    row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
+    row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
+    row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
+    row[HULL_READ] = -2
+    graph.table[place] = node
+    if count * DENSE_SHARE > size:
+        row[COUNT], row[INDEX] = size, -1
+        for s in range(size):
+            graph.value[at + s] = belief[s]
+    else:
+        first = graph.used[INDICES]
+        row[COUNT], row[INDEX], count = count, first, 0
+        for s in range(size):
+            if belief[s] > 0.0:
+                graph.value[at + count], graph.index[first + count] = belief[s], s
+                count += 1
+        graph.used[INDICES] += count
+    graph.used[VALUES] += row[COUNT]
+    bound[ENTROPY] = entropy(graph.value, at, row[COUNT]) if weight > 0.0 else 0.0
+    bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
+    bound[LOWER], bound[UPPER], bound[OWN] = -np.inf, bound[BASE] + weight * bound[ENTROPY], np.inf
+    return node
+
+
+@compiled
+def is_same(graph: Graph, node: int, belief: Array, size: int, count: int) -> bool:
+    """Whether the belief of `node` is this one, which has `count` states that are possible."""
+    row = graph.node[node]
+    if row[INDEX] < 0:
+        for s in range(size):
+            if abs(graph.value[row[AT] + s] - belief[s]) > SAME * belief[s]:
+                return False
+        return True
+    if row[COUNT] != count:
+        return False
+    for place in range(count):
+        held = belief[graph.index[row[INDEX] + place]]
+        if abs(graph.value[row[AT] + place] - held) > SAME * held:
+            return False
+    return True
+
+
+@compiled
+def raise_lower(model: Model, graph: Graph, node: int, weight: float) -> None:
+    """Bring the lower bound of `node` up to date with the vectors of its class."""
+    row, bound = graph.node[node], graph.bound[node]
+    home = row[HOME]
+    vector = graph.chain[home, FIRST_VECTOR] if row[VECTOR_READ] < 0 else graph.vector[row[VECTOR_READ], NEXT]
+    while vector >= 0:
+        if graph.vector[vector, ALIVE] == 1:
+            worth = weigh(graph, graph.alpha, graph.vector[vector, VECTOR_AT], node)
+            worth += graph.share[vector] * weight * bound[ENTROPY]
+            if worth > bound[LOWER]:
+                bound[LOWER], row[BEST] = worth, vector
+        row[VECTOR_READ] = vector
+        vector = graph.vector[vector, NEXT]
+
+
+@compiled
+def lower_upper(model: Model, graph: Graph, node: int, weight: float) -> None:
+    """Bring the upper bound of `node` up to date with the corners and points of its class."""
+    row, bound = graph.node[node], graph.bound[node]
+    home = row[HOME]
+    if row[CORNERS] != graph.chain[home, MOVES]:
+        row[CORNERS] = graph.chain[home, MOVES]
+        bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
+        bound[UPPER] = min(bound[UPPER], bound[BASE] + weight * bound[ENTROPY])
+    entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
+    if entry < 0 or row[COUNT] == 1:
+        return
+    size = model.class_state[home + 1] - model.class_state[home]
+    unfold(graph, node, graph.dense, size)
+    best = min(bound[UPPER] - weight * bound[ENTROPY] - bound[BASE], 0.0)
+    while entry >= 0:
+        other = graph.entry[entry, 1]
+        if graph.fall[entry] < best and passes(graph, entry, best) and graph.node[other, ENTRY] == entry:
+            ratio = share_of(graph, other, graph.dense, best / graph.fall[entry])
+            best = min(best, graph.fall[entry] * ratio)
+        row[POINT_READ] = entry
+        entry = graph.entry[entry, NEXT]
+    bound[UPPER] = min(bound[UPPER], bound[BASE] + best + weight * bound[ENTROPY])
+
+
+@compiled
+def passes(graph: Graph, entry: int, best: float) -> bool:
+    """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense."""
+    for probe in range(PROBES):
+        if graph.fall[entry] * graph.dense[graph.entry[entry, 2 + probe]] * graph.inverse[entry, probe] >= best:
+            return False
+    return True
+
+
+@compiled
+def set_probes(graph: Graph, node: int, entry: int) -> None:
+    """Note the likeliest states of the belief of `node`, and one over their probabilities, beside its entry."""
+    row = graph.node[node]
+    limit = np.inf
+    last = -1
+    for probe in range(PROBES):
+        best, chosen = 0.0, last
+        for place in range(row[COUNT]):
+            value = graph.value[row[AT] + place]
+            if value > best and (value < limit or (value == limit and place > last)):
+                best, chosen = value, place
+        if best > 0.0:
+            limit, last = best, chosen
+        graph.entry[entry, 2 + probe] = graph.index[row[INDEX] + last] if row[INDEX] >= 0 else last
+        graph.inverse[entry, probe] = 1.0 / limit
+
+
+@compiled
+def share_of(graph: Graph, point: int, dense: Array, least: float) -> float:
+    """The largest multiple of the belief of `point` that fits under `dense`; 0 where it is at most `least`."""
+    row = graph.node[point]
+    ratio = 1.0
+    graph.used[WORK] += 4
+    if row[INDEX] < 0:
+        for s in range(row[COUNT]):
+            other = graph.value[row[AT] + s]
+            if dense[s] < ratio * other:
+                ratio = dense[s] / other
+                if ratio <= least:
+                    return 0.0
+        graph.used[WORK] += row[COUNT]
+        return ratio
+    for place in range(row[COUNT]):
+        here, other = dense[graph.index[row[INDEX] + place]], graph.value[row[AT] + place]
+        if here < ratio * other:
+            ratio = here / other
+            if ratio <= least:
+                return 0.0
+    graph.used[WORK] += row[COUNT]
+    return ratio
+
+
+@compiled
+def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
+    """Let the upper bound of `node` count for others: as a point, or as a corner where the state is known."""
+    row, bound = graph.node[node], graph.bound[node]
+    home = row[HOME]
+    bound[OWN] = bound[UPPER] - weight * bound[ENTROPY]
+    if row[COUNT] == 1 and (row[INDEX] >= 0 or graph.value[row[AT]] == 1.0):
+        state = graph.index[row[INDEX]] if row[INDEX] >= 0 else 0
+        graph.corner[model.class_state[home] + state] = bound[OWN]
+        graph.chain[home, MOVES] += 1
+        entry = graph.chain[home, FIRST_ENTRY]
+        while entry >= 0:
+            other = graph.entry[entry, 1]
+            if graph.node[other, ENTRY] == entry:
+                base = weigh(graph, graph.corner, model.class_state[home], other)
+                graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
+            entry = graph.entry[entry, NEXT]
+        return
+    entry = graph.used[ENTRIES]
+    graph.used[ENTRIES] += 1
+    graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
+    set_probes(graph, node, entry)
+    row[ENTRY] = entry
+    if graph.chain[home, LAST_ENTRY] >= 0:
+        graph.entry[graph.chain[home, LAST_ENTRY], NEXT] = entry
+    else:
+        graph.chain[home, FIRST_ENTRY] = entry
+    graph.chain[home, LAST_ENTRY] = entry
+
+
+@compiled
+def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -> int:
+    """Room for one more vector of class `home`, at the end of its chain; its numbers are still to be written."""
+    vector, size = graph.used[VECTORS], model.class_state[home + 1] - model.class_state[home]
+    graph.used[VECTORS] += 1
+    row = graph.vector[vector]
+    row[NEXT], row[VECTOR_HOME], row[VECTOR_PAIR], row[VECTOR_AT], row[ALIVE] = -1, home, pair, graph.used[NUMBERS], 1
+    row[FOLLOW] = graph.used[FOLLOWERS]
+    graph.used[NUMBERS] += size
+    graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
+    graph.share[vector] = share
+    if graph.chain[home, LAST_VECTOR] >= 0:
+        graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector
+    else:
+        graph.chain[home, FIRST_VECTOR] = vector
+    graph.chain[home, LAST_VECTOR] = vector
+    return vector

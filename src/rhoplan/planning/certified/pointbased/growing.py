@@ -1,0 +1,151 @@
+"""The arrays of a search on the Python side: made, filled with the first bounds, and enlarged when they are full."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.first import ROUNDING, First
+from rhoplan.planning.certified.pointbased.graph import (
+    BOUND_COLUMNS,
+    CHILDREN,
+    ENTRIES,
+    FIRST_VECTOR,
+    FOLLOWERS,
+    HULL_STATES,
+    INDICES,
+    LAST_VECTOR,
+    MOVES,
+    NODE_COLUMNS,
+    NODES,
+    NUMBERS,
+    PROBES,
+    SLOT_COLUMNS,
+    SLOTS,
+    VALUES,
+    VECTOR_COLUMNS,
+    VECTORS,
+    Graph,
+)
+from rhoplan.planning.certified.pointbased.trials import Settings
+
+LONGEST_WALK = 1000
+"""Steps after which a trial turns back in any case."""
+
+AIMS = (0.9, 0.3)
+"""Gaps that trials leave at the root, as shares of the gap there is, in turn: shallow trials lower the upper bound
+fastest, deep ones raise the lower bound. On eight classic problems the two in turn beat any one of them."""
+
+COARSE, FINE = 1e-3, 1e-4
+"""A point is kept if it is lower than the others imply by this share of the gap at the root, a vector if it is higher
+at its node by that share."""
+
+MIX = 1e-7
+"""Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
+is of the order of MIX ln(1 / MIX), and states that the node rules out still have a finite number."""
+
+WORK = 300_000
+"""Numbers touched between two looks at the clock: a few milliseconds."""
+
+ROOM: dict[int, tuple[str, ...]] = {
+    NODES: ("node", "bound"),
+    VALUES: ("value",),
+    INDICES: ("index",),
+    SLOTS: ("slot", "slot_child"),
+    CHILDREN: ("child", "chance"),
+    VECTORS: ("vector", "share"),
+    NUMBERS: ("alpha",),
+    FOLLOWERS: ("follower",),
+    ENTRIES: ("entry", "fall", "inverse"),
+}
+"""Which arrays each place in Graph.used counts for."""
+
+
+def make_settings(problem: Compiled, first: First, *, weight: float, discount: float, gap: float) -> Settings:
+    """What the kernels need to know beside the arrays."""
+    model = problem.model
+    branches = np.add.reduceat(np.diff(model.pair_branch), model.class_pair[:-1][~problem.ended]) if problem.pairs else [1]
+    most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
+    size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
+    return Settings(
+        weight=weight,
+        discount=discount,
+        gap=gap,
+        outward=ROUNDING * size,
+        penalty=2 * size,
+        coarse=COARSE,
+        fine=FINE,
+        mix=MIX,
+        work=WORK,
+        most_children=most,
+        most_numbers=largest * (most + 1),
+        symbols=problem.symbols,
+    )
+
+
+def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
+    """An empty graph with the first bounds in it. The vectors of policy p stand from p * classes on."""
+    model, classes, policies = problem.model, problem.classes, len(first.vectors)
+    most, numbers, largest = 4 * settings.most_children, 4 * settings.most_numbers, int(problem.sizes.max())
+    graph = Graph(
+        node=np.empty((most, NODE_COLUMNS), dtype=np.int64),
+        bound=np.zeros((most, BOUND_COLUMNS)),
+        value=np.empty(numbers),
+        index=np.empty(numbers, dtype=np.int64),
+        slot=np.empty((most, SLOT_COLUMNS)),
+        slot_child=np.empty(most, dtype=np.int64),
+        child=np.empty(most, dtype=np.int64),
+        chance=np.empty(most),
+        vector=np.empty((policies * classes + 1024, VECTOR_COLUMNS), dtype=np.int64),
+        share=np.zeros(policies * classes + 1024),
+        alpha=np.concatenate([*first.vectors, np.empty(numbers)]),
+        follower=np.empty(most, dtype=np.int64),
+        entry=np.empty((1024, 2 + PROBES), dtype=np.int64),
+        fall=np.empty(1024),
+        inverse=np.empty((1024, PROBES)),
+        chain=np.full((classes, MOVES + 1), -1),
+        corner=first.corner.copy(),
+        action=first.action,
+        table=np.full(1 << 12, -1),
+        used=np.zeros(12, dtype=np.int64),
+        dense=np.zeros(largest),
+        after=np.zeros(settings.most_numbers + problem.symbols),
+        spread=np.zeros(largest),
+        path=np.zeros(LONGEST_WALK, dtype=np.int64),
+        aims=np.array(AIMS),
+        square=np.zeros((HULL_STATES, HULL_STATES)),
+        line=np.zeros((4, HULL_STATES)),
+        basis=np.zeros((2, HULL_STATES), dtype=np.int64),
+    )
+    graph.chain[:, MOVES] = 0
+    graph.chain[:, FIRST_VECTOR] = np.arange(classes)
+    graph.chain[:, LAST_VECTOR] = (policies - 1) * classes + np.arange(classes)
+    number = np.arange(policies * classes)
+    policy, home = np.divmod(number, classes)
+    following = np.where(policy < policies - 1, number + classes, -1)
+    places = policy * problem.slots + model.class_state[home]
+    rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), np.full_like(number, -1))
+    graph.vector[: len(number)] = np.stack(rows, axis=1)
+    graph.used[VECTORS], graph.used[NUMBERS] = len(number), policies * problem.slots
+    return graph
+
+
+def enlarged(graph: Graph, settings: Settings) -> Graph:
+    """`graph` with twice the room wherever one more backup might not fit, and a table of beliefs to match."""
+    needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
+    for counted, names in ROOM.items():
+        if graph.used[counted] + needs.get(counted, settings.most_children + 2) >= len(getattr(graph, names[0])):
+            graph = graph._replace(**{name: _doubled(getattr(graph, name)) for name in names})
+    return graph
+
+
+def size_in_bytes(graph: Graph) -> int:
+    """Memory of all arrays."""
+    return sum(array.nbytes for array in graph)
+
+
+def _doubled(array: Array) -> Array:
+    bigger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+    bigger[: len(array)] = array
+    return bigger

@@ -1,0 +1,205 @@
+"""What a search leaves behind: vectors, which are plans one can follow, and the points of the upper bound.
+
+A vector takes one action and after each outcome follows another vector; the first ones follow a policy on classes for
+ever. So every vector is a plan, and its numbers say what that plan is worth at least, from each state of its class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.first import ANY, First
+from rhoplan.planning.certified.pointbased.graph import (
+    ALIVE,
+    AT,
+    BEST,
+    COUNT,
+    ENTROPY,
+    FOLLOW,
+    FOLLOWERS,
+    HOME,
+    HULL_STATES,
+    INDEX,
+    NODES,
+    NUMBERS,
+    SLOT,
+    UPPER,
+    VECTOR_AT,
+    VECTOR_HOME,
+    VECTOR_PAIR,
+    VECTORS,
+    Graph,
+)
+from rhoplan.planning.certified.pointbased.trials import ROOT, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Both bounds at any belief, and what to do there. A belief is given by its class and its states' probabilities.
+
+    alpha: numbers of all vectors, those of vector v from vector_at[v] on. share: c of each. pair: what it takes (ANY:
+    any action of its class). alive: whether it still counts. follower: per branch of its pair from follow_at[v] on.
+    points: nodes (beliefs) with an upper bound of their own, by number into the arrays of `graph`.
+    """
+
+    problem: Compiled
+    first: First
+    settings: Settings
+    graph: Graph
+    root_vector: int
+
+    @property
+    def first_action(self) -> str:
+        """Name of the action that the plan begins with; empty where the episode is over."""
+        if self.problem.ended[self.problem.start_class]:
+            return ""
+        return self.problem.actions[self.problem.pair_action[self.pair(self.root_vector)]]
+
+    @property
+    def vectors(self) -> int:
+        return int(self.graph.used[VECTORS])
+
+    def pair(self, vector: int) -> int:
+        """The pair that `vector` takes; where all are as good, the first of its class."""
+        taken = int(self.graph.vector[vector, VECTOR_PAIR])
+        return int(self.problem.model.class_pair[self.home(vector)]) if taken == ANY else taken
+
+    def home(self, vector: int) -> int:
+        """The class of `vector`."""
+        return int(self.graph.vector[vector, VECTOR_HOME])
+
+    def numbers(self, vector: int) -> Array:
+        """What `vector` is worth from each state of its class, without its share of the entropy."""
+        at = self.graph.vector[vector, VECTOR_AT]
+        return self.graph.alpha[at : at + self.problem.sizes[self.home(vector)]]
+
+    def follower(self, vector: int, branch: int) -> int:
+        """The vector that `vector` goes on with after `branch` (a number of the model); -1 where the episode is over."""
+        target = int(self.problem.model.branch_target[branch])
+        if self.problem.ended[target]:
+            return -1
+        if vector < len(self.first.vectors) * self.problem.classes:
+            return vector // self.problem.classes * self.problem.classes + target
+        first = self.problem.model.pair_branch[self.graph.vector[vector, VECTOR_PAIR]]
+        return int(self.graph.follower[self.graph.vector[vector, FOLLOW] + branch - first])
+
+    def lower(self, home: int, belief: Array) -> tuple[float, int]:
+        """The lower bound at `belief`, and the vector that gives it."""
+        ids = self._vectors_of.get(home, np.empty(0, dtype=np.int64))
+        if self.problem.ended[home]:
+            return 0.0, -1
+        size = len(belief)
+        rows = self.graph.alpha[self.graph.vector[ids, VECTOR_AT][:, None] + np.arange(size)]
+        worth = rows @ belief + self.graph.share[ids] * self.settings.weight * _entropy(belief)
+        best = int(np.argmax(worth))
+        return float(worth[best]), int(ids[best])
+
+    def upper(self, home: int, belief: Array) -> float:
+        """The upper bound at `belief`: the least of what corners, points and the informed bound say."""
+        if self.problem.ended[home]:
+            return 0.0
+        model, potential = self.problem.model, self.settings.weight * _entropy(belief)
+        pairs = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
+        informed = float((self.first.action[pairs].reshape(-1, len(belief)) @ belief).max())
+        corner = self.graph.corner[model.class_state[home] : model.class_state[home + 1]]
+        beliefs, values = self.points(home)
+        if len(belief) <= HULL_STATES:
+            base = mixture(beliefs, values, corner, belief)
+        else:
+            base = sawtooth(beliefs, values, corner, belief)
+        return min(base, informed) + potential
+
+    @cached_property
+    def _vectors_of(self) -> dict[int, Ids]:
+        table = self.graph.vector[: self.vectors]
+        alive = np.flatnonzero(table[:, ALIVE] == 1)
+        homes = table[alive, VECTOR_HOME]
+        order = np.argsort(homes, kind="stable")
+        cuts = np.flatnonzero(np.diff(homes[order])) + 1
+        return {int(table[ids[0], VECTOR_HOME]): ids for ids in np.split(alive[order], cuts) if len(ids)}
+
+    @cached_property
+    def _opened(self) -> dict[int, Ids]:
+        nodes = self.graph.node[: self.graph.used[NODES]]
+        opened = np.flatnonzero(nodes[:, SLOT] >= 0)
+        homes = nodes[opened, HOME]
+        order = np.argsort(homes, kind="stable")
+        cuts = np.flatnonzero(np.diff(homes[order])) + 1
+        return {int(nodes[ids[0], HOME]): ids for ids in np.split(opened[order], cuts) if len(ids)}
+
+    @cached_property
+    def _unfolded(self) -> dict[int, tuple[Array, Array]]:
+        return {}
+
+    def points(self, home: int) -> tuple[Array, Array]:
+        """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - w H."""
+        if home not in self._unfolded:
+            ids = self._opened.get(home, np.empty(0, dtype=np.int64))
+            beliefs = np.zeros((len(ids), int(self.problem.sizes[home])))
+            for place, node in enumerate(ids):
+                beliefs[place] = self.belief(int(node))
+            bound = self.graph.bound[ids]
+            self._unfolded[home] = beliefs, bound[:, UPPER] - self.settings.weight * bound[:, ENTROPY]
+        return self._unfolded[home]
+
+    def belief(self, node: int) -> Array:
+        """The belief of a node of the graph, dense."""
+        row = self.graph.node[node]
+        values = self.graph.value[row[AT] : row[AT] + row[COUNT]]
+        if row[INDEX] < 0:
+            return values
+        dense = np.zeros(int(self.problem.sizes[row[HOME]]))
+        dense[self.graph.index[row[INDEX] : row[INDEX] + row[COUNT]]] = values
+        return dense
+
+
+def plan_of(problem: Compiled, graph: Graph, first: First, settings: Settings) -> Plan:
+    """The plan behind the lower bound that the search has reached."""
+    cut = {
+        "alpha": graph.alpha[: graph.used[NUMBERS]],
+        "follower": graph.follower[: graph.used[FOLLOWERS]],
+    }
+    return Plan(problem, first, settings, graph._replace(**cut), int(graph.node[ROOT, BEST]))
+
+
+def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from one of the points mixed with corners."""
+    base = float(corner @ belief)
+    if not len(values):
+        return base
+    with np.errstate(over="ignore"):
+        ratio = np.divide(belief, beliefs, out=np.full(beliefs.shape, np.inf), where=beliefs > 0).min(axis=1)
+    return base + min(float((np.minimum(values - beliefs @ corner, 0.0) * np.minimum(ratio, 1.0)).min()), 0.0)
+
+
+def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
+    held = belief > 0
+    inside = ~(beliefs[:, ~held] > 0).any(axis=1)
+    columns = np.vstack([np.eye(int(held.sum())), beliefs[inside][:, held]])
+    cost = np.concatenate([corner[held], values[inside]])
+    basis = np.arange(int(held.sum()))
+    for _ in range(20 * len(basis)):
+        amount = np.linalg.solve(columns[basis].T, belief[held])
+        price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
+        enters = int(np.argmin(price))
+        if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
+            break
+        change = np.linalg.solve(columns[basis].T, columns[enters])
+        ratio = np.divide(np.maximum(amount, 0.0), change, out=np.full(len(basis), np.inf), where=change > 1e-9)
+        if not np.isfinite(ratio.min()):
+            break
+        basis[int(np.argmin(ratio))] = enters
+    amount = np.maximum(np.linalg.solve(columns[basis].T, belief[held]), 0.0)
+    missing = np.abs(belief[held] - amount @ columns[basis]).sum()
+    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
+
+
+def _entropy(belief: Array) -> float:
+    positive = belief[belief > 0]
+    return float(-(positive * np.log(positive)).sum())

@@ -1,0 +1,138 @@
+"""Forgetting what no longer helps, so that the time of a trial does not grow without limit.
+
+A node counts while it can be reached from the root by actions that the bounds have not ruled out. Of the vectors those
+stay that are the best at such a node which has been opened, of the points those at such a node which lie below what the
+others say. A bound is a number at a node and stays what it was; dropped vectors keep their numbers, for plans that
+follow them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Ids
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    ALIVE,
+    BEST,
+    ENTRY,
+    FIRST_ENTRY,
+    FIRST_VECTOR,
+    HOME,
+    LOWER,
+    NEXT,
+    NODES,
+    SLOT,
+    VECTOR_READ,
+    VECTORS,
+    Graph,
+    share_of,
+    unfold,
+)
+from rhoplan.planning.certified.pointbased.machine import compiled
+
+
+@compiled
+def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float) -> int:
+    """Drop what no longer helps; how many vectors are left. kept: vectors that always stay. useful: room for the nodes."""
+    nodes = graph.used[NODES]
+    for node in range(nodes):
+        useful[node] = 0
+    count = reach(model, graph, useful, nodes)
+    for vector in range(kept, graph.used[VECTORS]):
+        graph.vector[vector, ALIVE] = 0
+    for place in range(count):
+        node = useful[nodes + place]
+        if graph.node[node, SLOT] >= 0 and graph.node[node, BEST] >= 0:
+            graph.vector[graph.node[node, BEST], ALIVE] = 1
+    for node in range(nodes):
+        best = graph.node[node, BEST]
+        if best >= 0 and graph.vector[best, ALIVE] == 0:
+            graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
+    left = relink_vectors(graph)
+    drop_points(model, graph, useful, tolerance)
+    return left
+
+
+@compiled
+def reach(model: Model, graph: Graph, useful: Ids, nodes: int) -> int:
+    """Mark the nodes that actions not ruled out lead to, and list them from useful[nodes] on; how many."""
+    useful[0], useful[nodes], count, place = 1, 0, 1, 0
+    while place < count:
+        node = useful[nodes + place]
+        place += 1
+        if graph.node[node, SLOT] < 0:
+            continue
+        home = graph.node[node, HOME]
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+            first = graph.slot_child[slot]
+            if first < 0 or graph.slot[slot, ABOVE] < graph.bound[node, LOWER]:
+                continue
+            for child in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                other = graph.child[child]
+                if other >= 0 and useful[other] == 0:
+                    useful[other], useful[nodes + count] = 1, other
+                    count += 1
+    return count
+
+
+@compiled
+def relink_vectors(graph: Graph) -> int:
+    """Take dropped vectors out of their chains; how many are left. Their numbers stay: plans may still follow them.
+
+    The last of a chain stays in it, alive or not: nodes that have read it go on from there.
+    """
+    left = 0
+    for home in range(len(graph.chain)):
+        before, vector = -1, graph.chain[home, FIRST_VECTOR]
+        while vector >= 0:
+            after = graph.vector[vector, NEXT]
+            if graph.vector[vector, ALIVE] == 1 or after < 0:
+                if before >= 0:
+                    graph.vector[before, NEXT] = vector
+                else:
+                    graph.chain[home, FIRST_VECTOR] = vector
+                before = vector
+            vector = after
+    for vector in range(graph.used[VECTORS]):
+        left += graph.vector[vector, ALIVE]
+    return left
+
+
+@compiled
+def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float) -> None:
+    """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply."""
+    for home in range(len(graph.chain)):
+        size = model.class_state[home + 1] - model.class_state[home]
+        before, entry = -1, graph.chain[home, FIRST_ENTRY]
+        while entry >= 0:
+            after, node = graph.entry[entry, NEXT], graph.entry[entry, 1]
+            if graph.node[node, ENTRY] == entry:
+                if useful[node] == 0:
+                    graph.node[node, ENTRY] = -1
+                else:
+                    unfold(graph, node, graph.dense, size)
+                    if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
+                        graph.node[node, ENTRY] = -1
+            if graph.node[node, ENTRY] == entry or after < 0:
+                if before >= 0:
+                    graph.entry[before, NEXT] = entry
+                else:
+                    graph.chain[home, FIRST_ENTRY] = entry
+                before = entry
+            entry = after
+
+
+@compiled
+def implied(graph: Graph, home: int, own: int, node: int, fall: float) -> bool:
+    """Whether some other point of the class says at least as much at `node`, whose belief is in graph.dense."""
+    entry = graph.chain[home, FIRST_ENTRY]
+    while entry >= 0:
+        other = graph.entry[entry, 1]
+        if entry != own and graph.fall[entry] <= fall and graph.node[other, ENTRY] == entry:
+            if graph.fall[entry] * share_of(graph, other, graph.dense, fall / graph.fall[entry]) <= fall:
+                return True
+        entry = graph.entry[entry, NEXT]
+    return False

@@ -1,0 +1,117 @@
+"""A `Problem` of records as arrays for the point-based solver: every visible state times all hidden factors at once.
+
+The joint state of the factors is a number in mixed radix, the first factor counting most. An action touches one factor:
+its numbers are worked out on that factor, then laid over all states of the others. Information is about the joint
+hidden state, as everywhere in rhoplan: what is visible is no news. The end is one more visible state, where nothing can
+be done and the hidden state still is what it is.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from rhoplan.errors import LimitError
+from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.planning.certified.pointbased.compiled import (
+    BYTES_PER_ENTRY,
+    Compiled,
+    Entries,
+    assemble,
+    check_memory,
+)
+
+MOST_VISIBLE = 1_000_000
+"""Visible states after which the search for more is given up."""
+
+
+def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
+    """`problem` ready for `solve_general`. State v * J + j is visible state v with joint hidden state j of J."""
+    sizes = [len(factor.states) for factor in problem.factors]
+    joint = prod(sizes)
+    check_memory(float(joint) * 2 * BYTES_PER_ENTRY, memory)
+    visibles = reachable(problem)
+    number = {visible: place for place, visible in enumerate(visibles)}
+    number[END] = len(visibles)
+    menus = [problem.menu(visible) for visible in visibles]
+    entries = sum(joint // len(a.reward) * len(factor_entries(a)[0]) for menu in menus for a in menu)
+    check_memory(float(entries) * BYTES_PER_ENTRY, memory)
+
+    names: dict[str, int] = {}
+    strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+    digits = [np.arange(joint) // stride % size for stride, size in zip(strides, sizes, strict=True)]
+    parts: list[Entries] = []
+    paid: list[tuple[Ids, Ids, Array]] = []
+    for here, menu in enumerate(menus):
+        for action in menu:
+            label = names.setdefault(action.name, len(names))
+            digit, stride = digits[action.factor], strides[action.factor]
+            states = here * joint + np.arange(joint)
+            paid.append((states, np.full(joint, label), action.reward[digit]))
+            rows, outcomes, columns, chances = factor_entries(action)
+            targets = np.array([number[visible] for visible in action.leads_to])
+            begins = np.searchsorted(rows, np.arange(len(action.reward) + 1))
+            count = np.diff(begins)[digit]
+            source = np.repeat(np.arange(joint), count)
+            place = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + begins[digit[source]]
+            target = source + (columns[place] - digit[source]) * stride + targets[outcomes[place]] * joint
+            parts.append(
+                Entries(here * joint + source, np.full(len(source), label), outcomes[place], target, chances[place])
+            )
+    states = (len(visibles) + 1) * joint
+    start = np.zeros(states)
+    start[:joint] = joint_prior(problem)
+    over = np.zeros(states, dtype=bool)
+    over[len(visibles) * joint :] = True
+    return assemble(
+        Entries(*(np.concatenate(column) for column in zip(*parts, strict=True))),
+        pay=(
+            np.concatenate([states for states, _, _ in paid]),
+            np.concatenate([labels for _, labels, _ in paid]),
+            np.concatenate([rewards for _, _, rewards in paid]),
+        ),
+        start=start,
+        names=tuple(names),
+        still=np.zeros(states, dtype=np.int64),
+        over=over,
+        symbols=np.arange(states) % joint,
+    )
+
+
+def joint_prior(problem: Problem) -> Array:
+    """The prior of all factors at once."""
+    result: Array = np.ones(1)
+    for factor in problem.factors:
+        result = np.multiply.outer(result, factor.prior).ravel()
+    return result
+
+
+def reachable(problem: Problem) -> list[Visible]:
+    """The visible states that one can come to, the start first."""
+    found: list[Visible] = [problem.start]
+    seen = {problem.start}
+    for visible in found:
+        for action in problem.menu(visible):
+            for target in action.leads_to:
+                if target is not END and target not in seen:
+                    seen.add(target)
+                    found.append(target)
+        if len(found) > MOST_VISIBLE:
+            raise LimitError(
+                f"'{problem.name}' must have at most {MOST_VISIBLE:,} visible states to be solved; it has more: "
+                "make it smaller"
+            )
+    return found
+
+
+def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
+    """State, outcome, next state and P(s', o | s) on the action's factor, sorted by state; no zeros."""
+    states, outcomes = action.likelihood.shape
+    if action.transition is None:
+        rows, seen = np.nonzero(action.likelihood > 0)
+        return rows, seen, rows, action.likelihood[rows, seen]
+    moved = np.broadcast_to(action.transition, (outcomes, states, states))
+    table = action.likelihood[:, :, None] * np.swapaxes(moved, 0, 1)
+    rows, seen, after = np.nonzero(table > 0)
+    return rows, seen, after, table[rows, seen, after]

@@ -1,0 +1,184 @@
+"""Bounds on the best value of any finite problem, closing until they meet or until time or memory runs out.
+
+The step reward is r(s, a) + w I(S'; O | b, a), w >= 0. `first` gives bounds that hold everywhere, `trials` improve them
+where it matters for the start, `prune` forgets. Both bounds hold at every moment, so the work can be stopped at any.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rhoplan.errors import AgentError
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.first import first_bounds
+from rhoplan.planning.certified.pointbased.graph import (
+    BACKUPS,
+    ENTRY,
+    LOWER,
+    NODES,
+    TRIALS,
+    UPPER,
+    VECTORS,
+    find_node,
+    lower_upper,
+    raise_lower,
+    rehash,
+)
+from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes
+from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.prune import prune
+from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
+
+PRUNE_GROWTH, FIRST_PRUNE = 1.3, 400
+"""Backups after which to forget: the first time, and then whenever there are this many times as many."""
+
+Progress = Callable[[float, float, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralSolution:
+    """Certified bounds on the best value, and the plan that reaches the lower one.
+
+    stopped_by: `gap` where they are within the gap asked for, else `time`, `memory` or `interrupted`. first: the name
+    of the plan's first action. nodes, vectors, points: what there is at the end.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    stopped_by: str
+    first: str
+    seconds: float
+    trials: int
+    nodes: int
+    vectors: int
+    points: int
+    plan: Plan = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        return self.upper - self.lower <= self.gap
+
+
+def solve_general(
+    problem: Compiled,
+    *,
+    weight: float = 0.0,
+    discount: float,
+    gap: float = 1e-3,
+    seconds: float = 600.0,
+    memory: float = 4e9,
+    progress: Progress | None = None,
+) -> GeneralSolution:
+    """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
+
+    Stops early, with the bounds it has, after `seconds`, when its arrays would take more than `memory` bytes, or when
+    interrupted from the keyboard. `progress` is told lower, upper and number of nodes every few milliseconds.
+    Not covered: weights below 0, and with discount 1 problems where one can go on for ever without losing.
+    """
+    check_settings(weight, discount, gap)
+    search = Search(problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory)
+    return search.solution(search.run(progress))
+
+
+def check_settings(weight: float, discount: float, gap: float) -> None:
+    """Refuse what no bound can be certified for."""
+    if not weight >= 0 or not np.isfinite(weight):
+        raise AgentError(
+            f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
+            field=("weight",),
+        )
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+    if not gap > 0:
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+
+
+class Search:
+    """A search under way: both bounds hold after every call."""
+
+    def __init__(
+        self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float
+    ) -> None:
+        self.begin = time.monotonic()
+        self.deadline, self.memory = self.begin + seconds, memory
+        self.problem, self.model = problem, problem.model
+        self.first = first_bounds(problem, weight=weight, discount=discount, deadline=self.deadline)
+        self.settings = make_settings(problem, self.first, weight=weight, discount=discount, gap=gap)
+        self.graph = make_graph(problem, self.first, self.settings)
+        self.kept = self.vectors = int(self.graph.used[VECTORS])
+        self.next_prune: float = FIRST_PRUNE
+        belief: Array = np.zeros(int(problem.sizes.max()))
+        belief[: len(problem.start)] = problem.start
+        find_node(self.model, self.graph, problem.start_class, belief, weight)
+        raise_lower(self.model, self.graph, ROOT, weight)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound on the value of the start."""
+        return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+
+    def run(self, progress: Progress | None = None) -> str:
+        """Trials until something stops them; what did."""
+        if self.problem.ended[self.problem.start_class]:
+            return "gap"
+        try:
+            while True:
+                code = run_trials(self.model, self.graph, self.settings)
+                if self.graph.used[BACKUPS] > self.next_prune:
+                    self.forget()
+                if progress:
+                    progress(*self.bounds, int(self.graph.used[NODES]))
+                if code == DONE:
+                    return "gap"
+                if time.monotonic() > self.deadline:
+                    return "time"
+                if code == FULL and not self.make_room():
+                    return "memory"
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def make_room(self) -> bool:
+        """Enlarge what is full; whether the memory allows it. Doubling copies: old and new are there at once."""
+        bigger = enlarged(self.graph, self.settings)
+        if size_in_bytes(bigger) > 0.7 * self.memory:
+            return False
+        self.graph = bigger
+        if self.graph.used[NODES] > len(self.graph.table):
+            self.graph = self.graph._replace(table=np.full(8 * len(self.graph.table), -1))
+            rehash(self.model, self.graph)
+        return True
+
+    def forget(self) -> None:
+        """Drop vectors and points that no longer help."""
+        lower, upper = self.bounds
+        useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
+        slack = 0.1 * self.settings.coarse * (upper - lower)
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack)
+        self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
+        raise_lower(self.model, self.graph, ROOT, self.settings.weight)
+        lower_upper(self.model, self.graph, ROOT, self.settings.weight)
+
+    def solution(self, stopped_by: str) -> GeneralSolution:
+        """What has been found so far."""
+        lower, upper = self.bounds
+        nodes = int(self.graph.used[NODES])
+        plan = plan_of(self.problem, self.graph, self.first, self.settings)
+        return GeneralSolution(
+            lower,
+            upper,
+            self.settings.gap,
+            stopped_by,
+            plan.first_action,
+            time.monotonic() - self.begin,
+            int(self.graph.used[TRIALS]),
+            nodes,
+            self.vectors,
+            int(np.count_nonzero(self.graph.node[:nodes, ENTRY] >= 0)),
+            plan,
+        )

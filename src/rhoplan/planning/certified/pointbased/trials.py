@@ -1,0 +1,364 @@
+"""Trials: walks down the belief graph to where the bounds are furthest apart, and backups on the way back.
+
+At each node the action is the one of the largest upper bound; an action is worked out (its children made) only once it
+is that. The outcome is the one whose child leaves most open, weighed by its probability. A walk ends where the gap is
+no more than what the root can bear, then each node on the way back is backed up: from above its best actions, from
+below by a new vector where that is better than all there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    BACKUPS,
+    BELOW,
+    BEST,
+    CHILDREN,
+    ENTRIES,
+    ENTROPY,
+    FIRST_VECTOR,
+    FOLLOW,
+    FOLLOWERS,
+    GAP,
+    HOME,
+    INDICES,
+    LOWER,
+    NODES,
+    NUMBERS,
+    PAID,
+    SLOT,
+    SLOTS,
+    TRIALS,
+    UPPER,
+    VALUES,
+    VECTOR_AT,
+    VECTORS,
+    WORK,
+    Graph,
+    add_point,
+    find_node,
+    lower_upper,
+    new_vector,
+    raise_lower,
+    unfold,
+    weigh,
+)
+from rhoplan.planning.certified.pointbased.hull import lower_by_hull
+from rhoplan.planning.certified.pointbased.machine import compiled, entropy
+
+ROOT = 0
+"""The first node is the root."""
+
+DONE, PAUSED, FULL = range(3)
+"""What a call came to: the gap is reached, the work allowed is done, or an array is full."""
+
+
+class Settings(NamedTuple):
+    """gap: where to stop. outward: rounding of each backup. penalty: price of what is left of
+    a belief. coarse, fine, mix, work: see `growing`. most_*: what one
+    backup can add."""
+
+    weight: float
+    discount: float
+    gap: float
+    outward: float
+    penalty: float
+    coarse: float
+    fine: float
+    mix: float
+    work: int
+    most_children: int
+    most_numbers: int
+    symbols: int
+
+
+
+@compiled
+def has_room(graph: Graph, settings: Settings) -> bool:
+    """Whether one more backup fits into the arrays, whatever it adds."""
+    used = graph.used
+    fits: bool = (
+        used[NODES] + settings.most_children + 2 < len(graph.node)
+        and used[VALUES] + settings.most_numbers < len(graph.value)
+        and used[INDICES] + settings.most_numbers < len(graph.index)
+        and used[SLOTS] + settings.most_children + 2 < len(graph.slot)
+        and used[CHILDREN] + settings.most_children + 2 < len(graph.child)
+        and used[VECTORS] + settings.most_children + 2 < len(graph.vector)
+        and used[NUMBERS] + 2 * settings.most_numbers < len(graph.alpha)
+        and used[FOLLOWERS] + settings.most_children + 2 < len(graph.follower)
+        and used[ENTRIES] + settings.most_children + 2 < len(graph.entry)
+    )
+    return fits
+
+
+@compiled
+def open_node(model: Model, graph: Graph, node: int, weight: float) -> None:
+    """Give `node` its slots: each action worth what the first bounds say."""
+    home, first = graph.node[node, HOME], graph.used[SLOTS]
+    graph.node[node, SLOT] = first
+    for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+        slot = first + pair - model.class_pair[home]
+        above = weigh(graph, graph.action, model.pair_reward[pair], node)
+        graph.slot[slot, ABOVE] = above + weight * graph.bound[node, ENTROPY]
+        graph.slot[slot, BELOW] = -np.inf
+        graph.slot_child[slot] = -1
+    graph.used[SLOTS] += model.class_pair[home + 1] - model.class_pair[home]
+
+
+@compiled
+def project(model: Model, graph: Graph, branch: int, belief: Array, size: int, out: Array) -> float:
+    """out[s'] = P(s', o | belief), and its sum; `belief` is dense over the branch's class."""
+    target, begin = model.branch_target[branch], model.branch_row[branch]
+    wide = model.class_state[target + 1] - model.class_state[target]
+    for s in range(wide):
+        out[s] = 0.0
+    for s in range(size):
+        if belief[s] > 0.0:
+            for place in range(model.row[begin + s], model.row[begin + s + 1]):
+                out[model.column[place]] += belief[s] * model.chance[place]
+    total = 0.0
+    for s in range(wide):
+        total += out[s]
+    graph.used[WORK] += size + wide + model.row[begin + size] - model.row[begin]
+    return total
+
+
+@compiled
+def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings) -> None:
+    """Make the children of `node` by `pair`."""
+    home = graph.node[node, HOME]
+    size = model.class_state[home + 1] - model.class_state[home]
+    slot, weight = graph.node[node, SLOT] + pair - model.class_pair[home], settings.weight
+    first = graph.used[CHILDREN]
+    graph.slot_child[slot] = first
+    graph.slot[slot, PAID] = weigh(graph, model.reward, model.pair_reward[pair], node)
+    unfold(graph, node, graph.spread, size)
+    ahead, later = 0.0, 0.0
+    predicted = settings.most_numbers
+    if weight > 0.0:
+        for symbol in range(settings.symbols):
+            graph.after[predicted + symbol] = 0.0
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        target = model.branch_target[branch]
+        place = first + branch - model.pair_branch[pair]
+        over = model.class_pair[target] == model.class_pair[target + 1]
+        graph.child[place], graph.chance[place] = -1, 0.0
+        if over and weight == 0.0:
+            continue
+        wide, base = model.class_state[target + 1] - model.class_state[target], model.class_state[target]
+        total = project(model, graph, branch, graph.spread, size, graph.after)
+        if total <= 0.0:
+            continue
+        if weight > 0.0:
+            for s in range(wide):
+                graph.after[predicted + model.symbol[base + s]] += graph.after[s]
+        for s in range(wide):
+            graph.after[s] /= total
+        graph.chance[place] = total
+        if over:
+            later += total * entropy(graph.after, 0, wide)
+        else:
+            child = find_node(model, graph, target, graph.after, weight)
+            graph.child[place] = child
+            later += total * graph.bound[child, ENTROPY]
+    graph.used[CHILDREN] += model.pair_branch[pair + 1] - model.pair_branch[pair]
+    if weight > 0.0:
+        ahead = entropy(graph.after, predicted, settings.symbols)
+        graph.slot[slot, PAID] += weight * max(ahead - later, 0.0)
+
+
+@compiled
+def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings) -> float:
+    """The upper bound of an expanded action, its children brought up to date."""
+    total = graph.slot[slot, PAID] + settings.outward
+    first = graph.slot_child[slot]
+    for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+        child = graph.child[place]
+        if child >= 0:
+            lower_upper(model, graph, child, settings.weight)
+            apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
+            if graph.chance[place] * apart > settings.coarse * graph.bound[ROOT, GAP]:
+                lower_by_hull(model, graph, child, settings.weight, settings.penalty)
+            total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
+    graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
+    return graph.slot[slot, ABOVE]
+
+
+@compiled
+def look_down(model: Model, graph: Graph, pair: int, slot: int, settings: Settings) -> float:
+    """The lower bound of an expanded action, its children brought up to date."""
+    total = graph.slot[slot, PAID]
+    first = graph.slot_child[slot]
+    for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+        child = graph.child[place]
+        if child >= 0:
+            raise_lower(model, graph, child, settings.weight)
+            total += settings.discount * graph.chance[place] * graph.bound[child, LOWER]
+    graph.slot[slot, BELOW] = total
+    return total
+
+
+@compiled
+def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> int:
+    """Back the upper bound of `node` up; the pair of the largest upper bound, which is expanded."""
+    home = graph.node[node, HOME]
+    if graph.node[node, SLOT] < 0:
+        open_node(model, graph, node, settings.weight)
+    first, pairs = graph.node[node, SLOT], model.class_pair[home + 1] - model.class_pair[home]
+    settled, best = -1, 0
+    while True:
+        best = 0
+        for action in range(1, pairs):
+            if graph.slot[first + action, ABOVE] > graph.slot[first + best, ABOVE]:
+                best = action
+        if best == settled:
+            break
+        if graph.slot_child[first + best] < 0:
+            expand(model, graph, node, model.class_pair[home] + best, settings)
+        look_up(model, graph, model.class_pair[home] + best, first + best, settings)
+        settled = best
+    bound = graph.bound[node]
+    lower_upper(model, graph, node, settings.weight)
+    lower_by_hull(model, graph, node, settings.weight, settings.penalty)
+    if graph.slot[first + best, ABOVE] < bound[UPPER]:
+        fall = bound[UPPER] - graph.slot[first + best, ABOVE]
+        bound[UPPER] = graph.slot[first + best, ABOVE]
+        if fall > settings.coarse * graph.bound[ROOT, GAP]:
+            add_point(model, graph, node, settings.weight)
+    return model.class_pair[home] + best
+
+
+@compiled
+def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings) -> None:
+    """Back the lower bound of `node` up by the better of `likely` and the action that was best so far."""
+    home, first = graph.node[node, HOME], graph.node[node, SLOT]
+    raise_lower(model, graph, node, settings.weight)
+    pairs = model.class_pair[home + 1] - model.class_pair[home]
+    best = likely - model.class_pair[home]
+    look_down(model, graph, likely, first + best, settings)
+    other = best
+    for action in range(pairs):
+        if graph.slot[first + action, BELOW] > graph.slot[first + other, BELOW]:
+            other = action
+    if other != best:
+        look_down(model, graph, model.class_pair[home] + other, first + other, settings)
+        if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
+            best = other
+    if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
+        make_vector(model, graph, node, model.class_pair[home] + best, settings)
+        raise_lower(model, graph, node, settings.weight)
+
+
+@compiled
+def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Settings) -> None:
+    """Add the vector of taking `pair` at `node` and then what is best at each child."""
+    home = model.pair_class[pair]
+    size = model.class_state[home + 1] - model.class_state[home]
+    weight, discount = settings.weight, settings.discount
+    slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+    vector = new_vector(model, graph, home, pair, 1.0 if weight > 0.0 else 0.0)
+    at = graph.vector[vector, VECTOR_AT]
+    begin = model.pair_reward[pair]
+    for s in range(size):
+        graph.alpha[at + s] = model.reward[begin + s] - settings.outward
+    predicted = settings.most_numbers
+    if weight > 0.0:
+        unfold(graph, node, graph.spread, size)
+        for s in range(size):
+            graph.spread[s] = (1.0 - settings.mix) * graph.spread[s] + settings.mix / size
+            graph.alpha[at + s] += weight * np.log(graph.spread[s])
+        for symbol in range(settings.symbols):
+            graph.after[predicted + symbol] = 0.0
+        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            target = model.branch_target[branch]
+            project(model, graph, branch, graph.spread, size, graph.after)
+            base = model.class_state[target]
+            for s in range(model.class_state[target + 1] - base):
+                graph.after[predicted + model.symbol[base + s]] += graph.after[s]
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        target = model.branch_target[branch]
+        over = model.class_pair[target] == model.class_pair[target + 1]
+        graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = -1
+        if over and weight == 0.0:
+            continue
+        base = model.class_state[target]
+        wide = model.class_state[target + 1] - base
+        child = graph.child[graph.slot_child[slot] + branch - model.pair_branch[pair]]
+        follower = -1
+        if not over:
+            follower = graph.node[child, BEST] if child >= 0 else graph.chain[target, FIRST_VECTOR]
+            graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = follower
+        if weight > 0.0:
+            total = project(model, graph, branch, graph.spread, size, graph.after)
+            share = 1.0 if over else 1.0 - discount * graph.share[follower]
+            for s in range(wide):
+                if graph.after[s] > 0.0:
+                    known = share * np.log(graph.after[s] / total)
+                    graph.dense[s] = weight * (known - np.log(graph.after[predicted + model.symbol[base + s]]))
+                else:
+                    graph.dense[s] = 0.0
+        else:
+            for s in range(wide):
+                graph.dense[s] = 0.0
+        if not over:
+            begin = graph.vector[follower, VECTOR_AT]
+            for s in range(wide):
+                graph.dense[s] += discount * graph.alpha[begin + s]
+        begin = model.branch_row[branch]
+        for s in range(size):
+            total = 0.0
+            for place in range(model.row[begin + s], model.row[begin + s + 1]):
+                total += model.chance[place] * graph.dense[model.column[place]]
+            graph.alpha[at + s] += total
+        graph.used[WORK] += size + wide + model.row[begin + size] - model.row[begin]
+
+
+@compiled
+def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
+    """Trials from the root until the gap is reached, the work allowed is done, or there is no more room."""
+    graph.used[WORK] = 0
+    while graph.used[WORK] < settings.work:
+        if not has_room(graph, settings):
+            return FULL
+        lower_upper(model, graph, ROOT, settings.weight)
+        raise_lower(model, graph, ROOT, settings.weight)
+        open_gap = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
+        if open_gap <= settings.gap:
+            return DONE
+        graph.bound[ROOT, GAP] = open_gap
+        bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
+        node, depth = ROOT, 0
+        while depth < len(graph.path) - 1:
+            if not has_room(graph, settings):
+                return FULL
+            graph.path[depth] = node
+            depth += 1
+            pair = backup_above(model, graph, node, settings)
+            bear /= settings.discount
+            home = graph.node[node, HOME]
+            first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
+            most, follow = 0.0, -1
+            for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                child = graph.child[place]
+                if child >= 0:
+                    raise_lower(model, graph, child, settings.weight)
+                    excess = graph.chance[place] * (graph.bound[child, UPPER] - graph.bound[child, LOWER] - bear)
+                    if excess > most:
+                        most, follow = excess, child
+            if follow < 0:
+                break
+            node = follow
+        for step in range(depth - 1, -1, -1):
+            if not has_room(graph, settings):
+                return FULL
+            pair = backup_above(model, graph, graph.path[step], settings)
+            backup_below(model, graph, graph.path[step], pair, settings)
+            graph.used[BACKUPS] += 1
+        graph.used[TRIALS] += 1
+    return PAUSED

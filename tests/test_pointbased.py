@@ -1,0 +1,341 @@
+"""Certified bounds for any finite problem: they contain what independent recursions find, and say when they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.errors import AgentError, LimitError, ProblemError
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.check import check_plan
+from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
+from rhoplan.planning.certified.pointbased.graph import LOWER, UPPER, VECTOR_AT
+from rhoplan.planning.certified.pointbased.records import compile_problem
+from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
+from rhoplan.planning.certified.solve import solve
+
+WEIGHTS = (0.0, 0.3, 1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A random problem: T (A, S, S), Z (A, S, O), R (A, S); the last state is an end where `ends`."""
+
+    transition: Array
+    likelihood: Array
+    reward: Array
+    start: Array
+    ends: bool
+
+    @property
+    def compiled(self) -> Compiled:
+        return flat(dense_joint(self.transition, self.likelihood), self.reward, self.start)
+
+    @property
+    def joint(self) -> Array:
+        """P(s', o | s), shape (A, O, S, S)."""
+        joint: Array = np.einsum("ast,ato->aost", self.transition, self.likelihood)
+        return joint
+
+
+def draw(seed: int, states: int, *, ends: bool = False) -> Small:
+    """Dense or sparse dynamics, informative or useless outcomes, as it comes."""
+    rng = np.random.default_rng(seed)
+    actions, outcomes = 2, 2
+    spread = rng.choice([0.2, 1.0])
+    transition = rng.dirichlet(np.full(states, spread), (actions, states))
+    likelihood = rng.dirichlet(np.full(outcomes, rng.choice([0.3, 1.0])), (actions, states))
+    reward = rng.normal(size=(actions, states)) * rng.choice([1.0, 5.0])
+    start = rng.dirichlet(np.ones(states))
+    if ends:
+        stop = rng.uniform(0.2, 0.5, (actions, states, 1))
+        transition = np.concatenate([transition * (1 - stop), stop], axis=2)
+        still = np.zeros((actions, 1, states + 1))
+        still[:, :, -1] = 1.0
+        transition = np.concatenate([transition, still], axis=1)
+        likelihood = np.pad(likelihood, ((0, 0), (0, 1), (0, 1)))
+        likelihood[:, -1, -1] = 1.0
+        reward = np.pad(reward, ((0, 0), (0, 1)))
+        start = np.append(start, 0.0)
+    return Small(transition, likelihood, reward, start, ends)
+
+
+def entropy(beliefs: Array) -> Array:
+    safe = np.where(beliefs > 0, beliefs, 1.0)
+    result: Array = -(beliefs * np.log(safe)).sum(axis=-1)
+    return result
+
+
+def step(problem: Small, beliefs: Array, action: int) -> tuple[Array, Array, Array]:
+    """Probability (n, O) of each outcome, belief (n, O, S) after it, and information (n,), for beliefs (n, S)."""
+    mass = np.einsum("ns,ost->not", beliefs, problem.joint[action])
+    chance = mass.sum(axis=-1)
+    after = np.divide(mass, chance[..., None], out=np.zeros_like(mass), where=chance[..., None] > 0)
+    return chance, after, entropy(mass.sum(axis=1)) - (chance * entropy(after)).sum(axis=1)
+
+
+def recursion(problem: Small, beliefs: Array, depth: int, weight: float, discount: float) -> Array:
+    """The exact value (n,) of `depth` steps, nothing after them: the plainest recursion there is."""
+    if depth == 0:
+        return np.zeros(len(beliefs))
+    values = []
+    for action in range(len(problem.reward)):
+        chance, after, information = step(problem, beliefs, action)
+        later = recursion(problem, after.reshape(-1, beliefs.shape[1]), depth - 1, weight, discount)
+        total = beliefs @ problem.reward[action] + weight * information
+        values.append(total + discount * (chance * later.reshape(chance.shape)).sum(axis=1))
+    best: Array = np.max(values, axis=0)
+    return best
+
+
+def on_grid(problem: Small, weight: float, discount: float, cells: int) -> float:
+    """The value of the start, two hidden states, by value iteration on a grid: W interpolated lies above the truth."""
+    place = np.linspace(0, 1, cells + 1)
+    beliefs = np.zeros((cells + 1, problem.reward.shape[1]))
+    beliefs[:, 0], beliefs[:, 1] = 1 - place, place
+    at = np.vstack([beliefs, problem.start])
+    steps = []
+    for action in range(len(problem.reward)):
+        chance, after, information = step(problem, at, action)
+        alive = after[..., :2].sum(axis=-1) > 0.5  # the end is seen when it comes
+        position = np.clip(after[..., 1] * cells, 0, cells)
+        low = np.minimum(position.astype(int), cells - 1)
+        paid = at @ problem.reward[action] + weight * information
+        steps.append((chance * alive, low, position - low, entropy(after), paid))
+    curve = np.zeros(cells + 1)
+    own, best = entropy(at), np.zeros(len(at))
+    for _ in range(3000):
+        options = []
+        for chance, low, share, doubt, paid in steps:
+            later = curve[low] * (1 - share) + curve[low + 1] * share + weight * doubt
+            options.append(paid + discount * (chance * later).sum(axis=1))
+        before, best = best, np.max(options, axis=0)
+        curve = (best - weight * own)[:-1]
+        if np.abs(best - before).max() < 1e-10:
+            break
+    return float(best[-1])
+
+
+def solved(problem: Small, weight: float, discount: float, gap: float = 1e-3) -> GeneralSolution:
+    return solve_general(problem.compiled, weight=weight, discount=discount, gap=gap, seconds=60)
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.95, 1.0])
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_bounds_contain_the_value_on_a_grid(weight: float, discount: float) -> None:
+    for seed in range(12):
+        problem = draw(seed + int(1000 * discount), 2, ends=discount == 1)
+        found = solved(problem, weight, discount)
+        coarse, fine = (on_grid(problem, weight, discount, cells) for cells in (250, 1000))
+        error = 4 * abs(coarse - fine) + 1e-7  # interpolation errs by the square of the cell: a sixteenth is left
+        assert found.stopped_by == "gap"
+        assert found.lower <= fine + 1e-8
+        assert found.upper >= fine - error
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_bounds_contain_the_recursion_and_its_tail(weight: float) -> None:
+    discount, depth = 0.5, 7
+    for seed in range(14):
+        problem = draw(seed, 3)
+        found = solved(problem, weight, discount)
+        value = float(recursion(problem, problem.start[None], depth, weight, discount)[0])
+        tail = discount**depth / (1 - discount)
+        assert found.stopped_by == "gap"
+        assert found.lower <= value + tail * (problem.reward.max() + weight * np.log(3))
+        assert found.upper >= value + tail * problem.reward.min()
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_value_without_potential_is_convex(weight: float) -> None:
+    rng = np.random.default_rng(5)
+    for seed in range(20):
+        problem = draw(seed, 3)
+        left, right = rng.dirichlet(np.ones(3), 40), rng.dirichlet(np.full(3, 0.3), 40)
+        share = rng.uniform(size=(40, 1))
+        between = share * left + (1 - share) * right
+        w_left, w_right, w_between = (
+            recursion(problem, b, 3, weight, 0.9) - weight * entropy(b) for b in (left, right, between)
+        )
+        assert np.all(w_between <= share[:, 0] * w_left + (1 - share[:, 0]) * w_right + 1e-9)
+
+
+def tiger(discount: float = 0.95) -> Compiled:
+    listen, reset = np.eye(2), np.full((2, 2), 0.5)
+    told, nothing = np.array([[0.85, 0.15], [0.15, 0.85]]), np.full((2, 2), 0.5)
+    reward = np.array([[-1.0, -1.0], [-100.0, 10.0], [10.0, -100.0]])
+    joint = dense_joint(np.stack([listen, reset, reset]), np.stack([told, nothing, nothing]))
+    return flat(joint, reward, np.array([0.5, 0.5]), actions=("listen", "open-left", "open-right"))
+
+
+@pytest.mark.parametrize(("weight", "value"), [(0.0, 19.371368), (1.0, 22.484883)])
+def test_tiger_has_its_known_value(weight: float, value: float) -> None:
+    found = solve_general(tiger(), weight=weight, discount=0.95, gap=1e-4, seconds=60)
+    assert found.lower <= value + 1e-6 and found.upper >= value - 1e-6
+    assert found.upper - found.lower <= 1e-4
+    assert found.first == "listen"
+
+
+def test_certificates_hold_and_notice_a_claim_too_high() -> None:
+    for weight in (0.0, 1.0):
+        search = Search(tiger(), weight=weight, discount=0.95, gap=1e-3, seconds=60, memory=1e9)
+        plan = search.solution(search.run()).plan
+        assert check_plan(plan, np.random.default_rng(0)).holds
+        at = plan.graph.vector[plan.root_vector, VECTOR_AT]
+        plan.graph.alpha[at] += 1e-3
+        assert not check_plan(plan, np.random.default_rng(0)).holds
+        plan.graph.alpha[at] -= 1e-3
+        search.graph.bound[0, UPPER] -= 1e-2
+        assert not check_plan(search.solution("gap").plan, np.random.default_rng(0)).holds
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_certificates_hold_on_random_problems(weight: float) -> None:
+    for seed in range(6):
+        found = solved(draw(seed, 3), weight, 0.9, gap=1e-2)
+        assert check_plan(found.plan, np.random.default_rng(seed), most=40).holds
+
+
+def test_plan_gives_both_bounds_anywhere() -> None:
+    found = solve_general(tiger(), discount=0.95, gap=1e-4, seconds=60)
+    for p in np.linspace(0, 1, 21):
+        belief = np.array([p, 1 - p])
+        lower, vector = found.plan.lower(0, belief)
+        assert lower <= found.plan.upper(0, belief)
+        assert found.plan.pair(vector) in range(3)
+    assert found.plan.lower(0, np.array([0.5, 0.5]))[0] == pytest.approx(found.lower)
+
+
+def corridor() -> Compiled:
+    """Three places that are seen, a hidden bit that is not: six states, and a start anywhere."""
+    transition = np.zeros((2, 6, 6))
+    for action, step_ in enumerate((1, -1)):
+        for place in range(3):
+            for bit in range(2):
+                transition[action, 2 * place + bit, 2 * int(np.clip(place + step_, 0, 2)) + bit] = 1.0
+    likelihood = np.repeat(np.repeat(np.eye(3), 2, axis=0)[None], 2, axis=0)
+    reward = np.tile([0.0, 0.0, 0.0, 0.0, 1.0, -1.0], (2, 1))
+    return flat(dense_joint(transition, likelihood), reward, np.full(6, 1 / 6))
+
+
+def test_classes_are_what_is_seen_and_the_start_stands_apart() -> None:
+    problem = corridor()
+    assert sorted(problem.sizes.tolist()) == [2, 2, 2, 6]
+    assert len(problem.start) == 6
+    assert {frozenset(problem.state[first:last].tolist()) for first, last in _ranges(problem)} == {
+        frozenset(range(6)),
+        frozenset({0, 1}),
+        frozenset({2, 3}),
+        frozenset({4, 5}),
+    }
+
+
+def _ranges(problem: Compiled) -> list[tuple[int, int]]:
+    return list(zip(problem.model.class_state[:-1].tolist(), problem.model.class_state[1:].tolist(), strict=True))
+
+
+def test_states_that_cannot_be_reached_are_dropped() -> None:
+    transition = np.array([[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    problem = flat(dense_joint(transition, np.ones((1, 3, 1))), np.ones((1, 3)), np.array([1.0, 0.0, 0.0]))
+    assert problem.state.tolist() == [0]
+
+
+@pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis:n=4", "bandit:k=3"])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_agrees_with_the_solver_of_observe_then_commit(spec: str, weight: float) -> None:
+    problem = rhoplan.make(spec)
+    here = solve_general(compile_problem(problem), weight=weight, discount=1.0, gap=1e-2, seconds=60)
+    there = solve(problem, weight=weight, gap=1e-2, seconds=60)
+    assert here.stopped_by == "gap"
+    assert here.lower <= there.upper + 1e-9 and there.lower <= here.upper + 1e-9
+    assert check_plan(here.plan, np.random.default_rng(0), most=40).holds
+
+
+def test_rocksample_is_split_by_cell_and_spent_rocks() -> None:
+    problem = compile_problem(rhoplan.make("rocksample:n=3,k=2"))
+    assert set(problem.sizes.tolist()) == {1, 2, 4}
+    found = solve_general(problem, discount=1.0, gap=1e-2, seconds=60)
+    assert found.stopped_by == "gap"
+    assert check_plan(found.plan, np.random.default_rng(0), most=40).holds
+
+
+def test_information_about_what_is_visible_is_no_news() -> None:
+    """A walk with visible slips, no hidden doubt left: nothing to gain by any weight."""
+    listen = rhoplan.Action("look", np.zeros(2), np.full((2, 2), 0.5), ("a", "b"), ("left", "right"))
+    stop = rhoplan.Action("stop", np.array([1.0, 0.0]), np.ones((2, 1)), ("done",), (rhoplan.END,))
+    walk = replace(listen, reward=np.full(2, -0.1))
+    factor = rhoplan.Factor("bit", ("no", "yes"), np.array([0.5, 0.5]))
+    problem = rhoplan.Problem("walk", (factor,), "left", lambda _: (walk, stop))
+    found = solve_general(compile_problem(problem), weight=3.0, discount=1.0, gap=1e-4, seconds=60)
+    assert found.lower <= 0.5 <= found.upper <= 0.5001
+
+
+def test_negative_weight_is_refused() -> None:
+    with pytest.raises(AgentError, match="weight must be a number of at least 0"):
+        solve_general(tiger(), weight=-0.1, discount=0.95)
+
+
+@pytest.mark.parametrize("discount", [0.0, 1.1])
+def test_discount_outside_its_range_is_refused(discount: float) -> None:
+    with pytest.raises(AgentError, match="discount must be above 0"):
+        solve_general(tiger(), discount=discount)
+
+
+def test_reward_for_ever_without_discount_is_refused() -> None:
+    with pytest.raises(ProblemError, match="a reward can be collected for ever"):
+        solve_general(tiger(), discount=1.0)
+
+
+def shake_and_look(cost: float) -> Compiled:
+    """A coin that every look shakes again; or stop."""
+    transition = np.zeros((2, 3, 3))
+    transition[0, :2, :2], transition[0, 2, 2], transition[1, :, 2] = 0.5, 1.0, 1.0
+    likelihood = np.repeat(np.eye(3)[None], 2, axis=0)
+    reward = np.array([[-cost, -cost, 0.0], [0.0, 0.0, 0.0]])
+    return flat(dense_joint(transition, likelihood), reward, np.array([0.5, 0.5, 0.0]))
+
+
+def test_information_for_ever_without_discount_is_refused() -> None:
+    with pytest.raises(ProblemError, match="information can be made for ever"):
+        solve_general(shake_and_look(0.1), weight=1.0, discount=1.0)
+    dear = solve_general(shake_and_look(0.8), weight=1.0, discount=1.0, gap=1e-3, seconds=60)
+    assert dear.lower <= 0.0 <= dear.upper  # a look gives ln 2 = 0.69: not worth it
+
+
+def test_no_end_without_discount_is_refused() -> None:
+    with pytest.raises(ProblemError, match="some plan must end for sure"):
+        flat_cost = flat(
+            dense_joint(np.eye(2)[None], np.full((1, 2, 1), 1.0)), np.full((1, 2), -1.0), np.array([0.5, 0.5])
+        )
+        solve_general(flat_cost, discount=1.0)
+
+
+def test_too_large_for_memory_is_refused() -> None:
+    with pytest.raises(LimitError, match="must fit into"):
+        compile_problem(rhoplan.make("rocksample:n=7,k=8"), memory=1e6)
+
+
+def test_stops_when_interrupted_or_short_of_memory() -> None:
+    def interrupt(lower: float, upper: float, nodes: int) -> None:
+        raise KeyboardInterrupt
+
+    problem = draw(3, 3)
+    found = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=60, progress=interrupt)
+    assert found.stopped_by == "interrupted"
+    assert found.lower <= found.upper
+    short = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=60, memory=2e5)
+    assert short.stopped_by == "memory"
+    late = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=0.0)
+    assert late.stopped_by == "time"
+    assert late.lower <= short.upper and short.lower <= late.upper
+
+
+def test_forgetting_changes_no_bound_for_the_worse() -> None:
+    search = Search(draw(11, 3).compiled, weight=1.0, discount=0.95, gap=1e-3, seconds=60, memory=1e9)
+    search.run()
+    before = search.bounds
+    search.forget()
+    assert search.graph.bound[0, LOWER] >= before[0] and search.graph.bound[0, UPPER] <= before[1]
