@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rhoplan
 from rhoplan.app.cli import main
+from rhoplan.graph import menu
 from rhoplan.model.reach import cut_off_worth, has_commits, is_endless, largest_payment
 from strategies import Draw, dice, distribution, laws
 from test_pomdp_files import TIGER, joint, value
@@ -172,6 +173,56 @@ def test_sparse_payments_count_for_the_largest():
 
     assert problem.menu("here")[0].pays is not None
     assert largest_payment(problem) == 7
+
+
+def ring(states: int) -> rhoplan.Problem:
+    """A ring to walk round: a step may slip, a bell rings in one place out of ten, and one of these pays."""
+    places = np.arange(states)
+    step = np.zeros((2, states, states))
+    step[0, places, places] = step[1, places, places] = 0.1
+    step[0, places, (places + 1) % states] = step[1, places, (places - 1) % states] = 0.9
+    bell = np.where(places % 10 == 0, 0.8, 0.1)
+    pays = np.zeros((2, states, states))
+    pays[:, :, 0] = 5.0
+    return rhoplan.from_arrays(step, np.stack([bell, 1 - bell], axis=1), pays, discount=0.9)
+
+
+def test_long_beliefs_are_planned_scored_and_simulated():
+    """False alarm below 1e-6: five standard errors of the mean."""
+    large = ring(300)
+    assert all(isinstance(action.transition, rhoplan.Sparse) for action in large.menu("here"))
+
+    agent = rhoplan.make_agent("efe", large, horizon=2)
+    score = rhoplan.evaluate(large, agent, cap=4)
+    rows = rhoplan.simulate_episodes(large, agent, cap=4, seeds=(1,), episodes=600)
+
+    assert abs(rows.reward.mean() - score.reward) <= 5 * score.reward_sd / 600**0.5
+    for planner in ("mcts", "pomcp"):
+        searching = rhoplan.make_agent("efe", large, planner=planner, simulations=300)
+        assert rhoplan.decide(large, searching).choice in ("action-0", "action-1")
+
+
+def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
+    large = ring(300)
+    agent = rhoplan.make_agent("planning", large, horizon=1)
+    free = rhoplan.simulate_episodes(large, agent, cap=6, seeds=(1,), episodes=60)
+    monkeypatch.setattr(menu, "LARGEST_TABLE", 300 * 200)
+
+    with pytest.raises(rhoplan.LimitError, match="more than 200 situations within reach"):
+        rhoplan.evaluate(large, agent, cap=20)
+    tight = rhoplan.simulate_episodes(replace(large), agent, cap=6, seeds=(1,), episodes=60)
+    np.testing.assert_array_equal(tight.reward, free.reward)
+
+
+def test_search_refuses_more_changes_than_it_can_hold(monkeypatch):
+    pytest.importorskip("numba", reason="tree search comes with the extra rhoplan[search]")
+    from rhoplan.planning.search import model
+
+    monkeypatch.setattr(model, "MOST_MOVES", 100)
+    large = ring(300)
+
+    with pytest.raises(rhoplan.LimitError, match=r"changes state in .* ways by 'action-0'"):
+        rhoplan.decide(large, rhoplan.make_agent("efe", large, planner="mcts", simulations=10))
 
 
 @pytest.fixture

@@ -424,7 +424,7 @@ def test_every_name_that_is_written_is_legal_and_different():
 
 
 def test_too_large_a_problem_is_not_written():
-    with pytest.raises(rhoplan.LimitError, match="cannot be written as a .pomdp file"):
+    with pytest.raises(rhoplan.LimitError, match=r"cannot be written as a \.pomdp file"):
         rhoplan.write_pomdp(rhoplan.make("rocksample:n=11,k=11"))
 
 

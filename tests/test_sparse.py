@@ -145,6 +145,22 @@ def test_a_small_change_is_dense_and_a_large_one_sparse():
     assert isinstance(rhoplan.seen_after(np.full((2, 2), 0.5), np.eye(2))[1], np.ndarray)
 
 
+def test_small_numbers_are_not_taken_for_equal():
+    """Payments of 1e-14, and changes whose chance is 1e-13, differ as large ones do."""
+    moves, shows = np.array([[0.5, 0.5], [0.0, 1.0]]), np.eye(2)
+    pays = np.zeros((1, 2, 2, 2))
+    pays[0, 0, 1] = 4e-14
+    small = rhoplan.from_arrays(moves[None], shows, pays, discount=1).menu("here")[0]
+    assert small.reward == pytest.approx([2e-14, 0], rel=1e-9)
+    assert small.pays is not None
+
+    rare = np.array([[1 - 3e-13, 1e-13, 2e-13], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    shows = np.array([[1.0, 0.0], [0.25, 0.75], [0.75, 0.25]])
+    likelihood, transition = rhoplan.seen_after(rare, shows)
+    found = likelihood[0] * sparse.as_dense(transition, 2)[:, 0, 1]
+    assert found == pytest.approx([0.25e-13, 0.75e-13], rel=1e-9)
+
+
 # -- whole problems -------------------------------------------------------------------------------------------------
 
 

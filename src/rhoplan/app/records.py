@@ -196,7 +196,8 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     """A problem as plain data; a flat one in the shape of a model file."""
     if not problem.is_flat:
         return {
-            **{name: getattr(problem, name) for name in ("name", "unit", "horizon", "cap", "start")},
+            **{name: getattr(problem, name) for name in ("name", "unit", "horizon", "cap", "discount", "start")},
+            **({"note": problem.note} if problem.note else {}),
             "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
             "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
             **problem.details,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from rhoplan.model.problem import Action, Array, Ids, Problem
 MANY_STATES = 256
 
 LARGEST_TABLE = 150_000_000
-"""Probabilities that a table of beliefs about more than MANY_STATES states may hold: 1.2 GB, and as much while it
+"""Probabilities that a table of beliefs about more than MANY_STATES states may hold: 1.2 GB, and as much again while it
 grows. Below that the limit on nodes is enough."""
 
 
@@ -43,10 +43,10 @@ class VisibleMenu:
         return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
 
 
-def most_nodes(problem: Problem) -> float:
-    """How many situations a graph may hold whose beliefs are long; no limit where they are not."""
+def most_nodes(problem: Problem) -> int:
+    """How many situations a graph may hold whose beliefs are long; no limit that matters where they are not."""
     states = max(len(factor.states) for factor in problem.factors)
-    return math.inf if states <= MANY_STATES else LARGEST_TABLE // states
+    return sys.maxsize if states <= MANY_STATES else LARGEST_TABLE // states
 
 
 def most_at_once(tests: Sequence[Test]) -> int:

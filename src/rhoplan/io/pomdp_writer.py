@@ -24,7 +24,7 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import Sparse, as_dense
+from rhoplan.model.sparse import entries
 
 MOST_STATES = 200_000
 
@@ -160,14 +160,7 @@ class _Writer:
             before, outcome = np.nonzero(action.likelihood)
             after, chance = before, action.likelihood[before, outcome]
         else:
-            change = action.transition
-            if not isinstance(change, Sparse) or change.ndim == 2:
-                dense = as_dense(change, outcomes)
-                outcome, before, after = np.nonzero(dense)
-                share = dense[outcome, before, after]
-            else:
-                outcome, before = np.divmod(change.rows, states)
-                after, share = change.columns, change.values
+            outcome, before, after, share = entries(action.transition, outcomes)
             chance = action.likelihood[before, outcome] * share
             there = chance > 0
             before, outcome, after, chance = before[there], outcome[there], after[there], chance[there]

@@ -20,7 +20,7 @@ from rhoplan.model.problem import Action, Array, Ids, Visible
 from rhoplan.model.sparse import MOST_DENSE, Change, Sparse
 
 SAME = 1e-12
-"""How far numbers that are one and the same may be apart, relative to the largest: a thousand times their rounding."""
+"""How far numbers that are one and the same may be apart, relative to their size: a thousand times their rounding."""
 
 
 def seen_after(transition: Change, observation: Array) -> tuple[Array, Change | None]:
@@ -81,7 +81,7 @@ class Ways:
         alike = chance - likelihood[before, outcome] * whatever.at(before, after)
         # As many ways as every outcome with every change would be: then none rules another out.
         every = int((np.count_nonzero(likelihood, axis=1) * np.diff(whatever.starts)).sum())
-        if len(chance) == every and np.all(np.abs(alike) <= SAME):
+        if len(chance) == every and np.all(np.abs(alike) <= SAME * chance):
             return _kept(whatever.with_values(whatever.values / whatever.row_sums[whatever.rows]))
         rows = outcome * self.states + before
         change = Sparse.of((self.outcomes, *square), rows, after, chance)
@@ -113,7 +113,9 @@ def _mean(group: Ids, chance: Array, paid: Array, count: int) -> tuple[Array, bo
     np.maximum.at(most, group, paid)
     held = np.bincount(group, weights=chance, minlength=count)
     total = np.bincount(group, weights=chance * paid, minlength=count)
-    fixed = most - least <= SAME * np.maximum(np.abs(most), 1.0)  # also where nothing can happen: infinite bounds
+    fixed = most - least <= SAME * np.maximum(
+        np.abs(most), np.abs(least)
+    )  # also where nothing can happen: infinite bounds
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(fixed, np.where(np.isfinite(least), least, 0.0), total / held)
     return mean, bool(fixed.all())

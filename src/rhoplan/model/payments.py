@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.model.sparse import Array, Change, Ids, Sparse
+from rhoplan.model.sparse import Array, Change, Ids, Sparse, entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,25 +57,10 @@ def _ways(likelihood: Array, transition: Change | None, pays: Change) -> tuple[I
         state, outcome = np.nonzero(likelihood)
         return state, likelihood[state, outcome], paid(pays, outcome, state, state), None
     assert transition is not None
-    outcome, state, after, share = _changes(transition, likelihood.shape[1])
+    outcome, state, after, share = entries(transition, likelihood.shape[1])
     worth = paid(pays, outcome, state, after)
     shape = (likelihood.shape[1], len(likelihood), len(likelihood))
     by_change = Sparse.of(shape, outcome * len(likelihood) + state, after, share * worth)
     chance = likelihood[state, outcome] * share
     there = chance > 0
     return state[there], chance[there], worth[there], by_change
-
-
-def _changes(transition: Change, outcomes: int) -> tuple[Ids, Ids, Ids, Array]:
-    """Outcome, state before, state after and probability (E,) of every change that can be."""
-    if isinstance(transition, Sparse):
-        rows, after, share = transition.rows, transition.columns, transition.values
-    else:
-        *place, after = np.nonzero(transition)
-        share = transition[(*place, after)]
-        rows = place[0] if len(place) == 1 else place[0] * transition.shape[-1] + place[1]
-    states = transition.shape[-1]
-    if transition.ndim == 3:
-        return rows // states, rows % states, after, share
-    number = np.repeat(np.arange(outcomes), len(rows))
-    return number, np.tile(rows, outcomes), np.tile(after, outcomes), np.tile(share, outcomes)

@@ -257,6 +257,20 @@ def numbers(change: Change) -> Array:
     return change.values if isinstance(change, Sparse) else change
 
 
+def entries(change: Change, outcomes: int) -> tuple[Ids, Ids, Ids, Array]:
+    """Outcome, state before, state after and probability (E,) of every change that can be."""
+    if isinstance(change, Sparse):
+        rows, after, share = change.rows, change.columns, change.values
+    else:
+        *place, after = np.nonzero(change)
+        share = change[(*place, after)]
+        rows = place[0] if len(place) == 1 else place[0] * change.shape[-1] + place[1]
+    if change.ndim == 3:
+        return rows // change.shape[-1], rows % change.shape[-1], after, share
+    number = np.repeat(np.arange(outcomes), len(rows))
+    return number, np.tile(rows, outcomes), np.tile(after, outcomes), np.tile(share, outcomes)
+
+
 def key(part: Change | None) -> bytes:
     """Bytes that are the same for the same numbers, in the same form."""
     return b"" if part is None else repr(part.shape).encode() + part.tobytes()

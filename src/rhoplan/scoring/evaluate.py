@@ -76,7 +76,8 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
         if problem.is_flat:
             raise
         raise LimitError(
-            f"'{problem.name}' has more than {MOST_NODES:,} situations within reach: score it by `rhoplan simulate`"
+            f"'{problem.name}' has more than {graph.node_limit:,} situations within reach: score it by "
+            "`rhoplan simulate`"
         ) from None
 
 

@@ -38,7 +38,7 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import SHARE_KEPT, Episodes, Walk
+from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.scoring.worlds import check_world
@@ -254,11 +254,11 @@ def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
 
 def _together(problem: Problem, agent: Agent) -> int:
     """How many episodes walk together: fewer where beliefs are so long that the next step must leave room for all."""
-    room = most_nodes(problem) / SHARE_KEPT
-    if room == math.inf:
+    room = most_nodes(problem) // SHARE_KEPT
+    if room > LARGEST_GRAPH:
         return CHUNK
     branches = max(sum(len(action.outcomes) for action in problem.menu(problem.start)), 2)
-    return max(1, min(CHUNK, int(room / branches ** min(agent.horizon, 60))))
+    return max(1, min(CHUNK, room // int(branches ** min(agent.horizon, 60))))
 
 
 Walker = tuple[Problem, Agent, Problem, int]

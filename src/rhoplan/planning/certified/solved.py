@@ -42,7 +42,7 @@ class Settings:
 class SolvedPolicy:
     """Bounds and actions of a solved problem in any situation that can be reached in it.
 
-    vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes. points: per
+    vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes. points: of a
     class beliefs (P, S) and their bound (P,) on V - w H. corner (N,), informed: upper bounds that hold everywhere.
     """
 
@@ -215,9 +215,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
         )
     homes = _numbers_after(arrays, "alpha-")
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
-    points = {
-        home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")
-    }
+    points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
     settings = Settings(float(told["weight"]), float(told["discount"]))
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
 

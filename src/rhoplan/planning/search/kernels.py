@@ -53,7 +53,8 @@ NODES_USED, ARMS_USED, CHILDREN_USED, MISSING = range(4)
 
 class Model(NamedTuple):
     """The part of a problem explored so far. An action's likelihood is stored outcome by outcome, (O, S); `cumulative`
-    is (S, O); a transition is (O, S, S) twice, as it is and summed up along its rows. Targets are -1 at END."""
+    is (S, O). A transition has a row for each outcome and state: where the rows begin (O * S + 1 numbers), then for all
+    entries the states after it, their probabilities, and these summed up along a row. Targets are -1 at END."""
 
     menus: Ids
     actions: Ids
@@ -158,8 +159,10 @@ def act(model: Model, action: int, work: Work) -> int:
     if outcomes > 1:
         outcome = draw(model.numbers, model.actions[action, CUMULATIVE] + work.truth[row] * outcomes, work.rng)
     if transition >= 0:
-        place = transition + ((outcomes + outcome) * states + work.truth[row]) * states
-        work.truth[row] = draw(model.numbers, place, work.rng)
+        columns = transition + outcomes * states + 1
+        entries = int(model.numbers[columns - 1])
+        first = columns + int(model.numbers[transition + outcome * states + work.truth[row]])
+        work.truth[row] = int(model.numbers[first + draw(model.numbers, first + 2 * entries, work.rng)])
     return outcome
 
 
@@ -187,11 +190,17 @@ def update(
         for s in range(states):
             after[to + s] = joint[s] / divisor
         return total
+    columns = transition + model.actions[action, OUTCOMES] * states + 1
+    entries = int(model.numbers[columns - 1])
     for t in range(states):
-        moved = 0.0
-        for s in range(states):
-            moved += joint[s] * model.numbers[transition + (outcome * states + s) * states + t]
-        after[to + t] = moved / divisor
+        after[to + t] = 0.0
+    for s in range(states):
+        if joint[s] > 0.0:
+            row = transition + outcome * states + s
+            for entry in range(columns + int(model.numbers[row]), columns + int(model.numbers[row + 1])):
+                after[to + int(model.numbers[entry])] += joint[s] * model.numbers[entry + entries]
+    for t in range(states):
+        after[to + t] /= divisor
     return total
 
 
@@ -207,17 +216,18 @@ def update_logs(
         joint[s] = (np.log(held) if held > 0.0 else held) + np.log(chance) if held != 0.0 and chance > 0.0 else -np.inf
     whole = log_sum(joint, states)
     for t in range(states):
-        moved = joint[t] - whole
-        if transition >= 0:
-            top, total = -np.inf, 0.0
-            first = transition + outcome * states * states + t
-            for s in range(states):
-                if model.numbers[first + s * states] > 0.0:
-                    top = max(top, joint[s] + np.log(model.numbers[first + s * states]))
-            for s in range(states):
-                if model.numbers[first + s * states] > 0.0 and top > -np.inf:
-                    total += np.exp(joint[s] + np.log(model.numbers[first + s * states]) - top)
-            moved = top + np.log(total) - whole if total > 0.0 else -np.inf
+        after[to + t] = joint[t] if transition < 0 else -np.inf
+    if transition >= 0:
+        columns = transition + model.actions[action, OUTCOMES] * states + 1
+        entries = int(model.numbers[columns - 1])
+        for s in range(states):
+            row = transition + outcome * states + s
+            for entry in range(columns + int(model.numbers[row]), columns + int(model.numbers[row + 1])):
+                place, share = to + int(model.numbers[entry]), joint[s] + np.log(model.numbers[entry + entries])
+                top, low = max(after[place], share), min(after[place], share)
+                after[place] = top + np.log1p(np.exp(low - top)) if low > -np.inf else top
+    for t in range(states):
+        moved = after[to + t] - whole
         after[to + t] = np.exp(moved) if moved >= LOG_TINY else (moved if moved > -np.inf else 0.0)
     return float(np.exp(whole))
 

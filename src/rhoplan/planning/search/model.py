@@ -16,14 +16,14 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.menu import VisibleMenu
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
-from rhoplan.model.sparse import as_dense, key
+from rhoplan.model.sparse import Change, Sparse, entries, key
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model
 
 LOOK_AROUND = 256
 """How many visible states around the root are explored before a search begins; the others wait until it meets them."""
 
 MOST_MOVES = 20_000_000
-"""Numbers of one action's changes of state that are written out for the kernels: 320 MB with their sums."""
+"""Ways in which one action may change states, at most, with all its outcomes: 480 MB for the kernels."""
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -130,16 +130,24 @@ class SearchModel:
             if action.transition is None:
                 places.append(-1)
             else:
-                size = len(likelihood) * likelihood.size
-                if size > MOST_MOVES:
-                    raise LimitError(
-                        f"'{self.problem.name}' changes state in {size:,} ways by '{action.name}': tree search keeps "
-                        f"at most {MOST_MOVES:,}; take planner exact"
-                    )
-                moves = as_dense(action.transition, likelihood.shape[1])
-                places.append(self._numbers.extend(np.stack([moves, cumulative(moves)]).ravel()))
+                places.append(self._numbers.extend(self._changes(action, action.transition)))
             self._places[parts] = places
         return self._places[parts]
+
+    def _changes(self, action: Action, change: Change) -> Array:
+        """Changes of state as the kernels read them: where each row begins, then columns, values and their sums."""
+        states, outcomes = action.likelihood.shape
+        outcome, before, after, share = entries(change, outcomes)
+        if len(share) > MOST_MOVES:
+            raise LimitError(
+                f"'{self.problem.name}' changes state in {len(share):,} ways by '{action.name}': tree search keeps at "
+                f"most {MOST_MOVES:,}; take planner exact"
+            )
+        moves = Sparse.of((outcomes, states, states), outcome * states + before, after, share)
+        sums = np.cumsum(moves.values)
+        sums -= np.concatenate([[0.0], sums])[moves.starts[:-1]][moves.rows]
+        sums[moves.starts[1:][np.diff(moves.starts) > 0] - 1] = 1.0
+        return np.concatenate([moves.starts, moves.columns, moves.values, sums])
 
 
 def cumulative(rows: Array) -> Array:
