@@ -20,9 +20,9 @@ from numpy.random import Generator
 
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.first import ANY
 from rhoplan.planning.certified.pointbased.graph import VECTOR_PAIR
 from rhoplan.planning.certified.pointbased.plan import Plan
+from rhoplan.planning.certified.pointbased.policies import ANY
 
 TOLERANCE = 1e-9
 """Largest excess that counts as rounding, as a share of the largest value claimed."""

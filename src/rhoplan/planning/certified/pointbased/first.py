@@ -23,24 +23,17 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
-
-MOST_DENSE = 700
-"""Unknowns of a linear system that is solved at once; larger ones by sweeps."""
-
-ROUNDING = 2e-13
-"""Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
-
-HAIR = 1e-7
-"""By how much each reward is raised or lowered where there is no discount, as a share of the largest one."""
-
-
-ANY = -2
-"""In place of a pair: all actions of the class, equally likely."""
-
-MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
-"""Rounds of policy iteration, steps in which visits are counted, and sweeps to find the value of one policy."""
+from rhoplan.planning.certified.pointbased.policies import (
+    HAIR,
+    MOST_DENSE,
+    MOST_STEPS,
+    ROUNDING,
+    endless,
+    ends_for_sure,
+    policies,
+)
 
 
 class First(NamedTuple):
@@ -146,11 +139,14 @@ def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline:
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
+    over = np.repeat(problem.ended, problem.sizes)
+    if discount == 1 and not ends_for_sure(over, problem.row_slot[problem.entries.source], problem.entries.target):
+        raise endless()
     corner = _seen(problem, reward, discount, scale, weight, deadline)
     action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
-    corner = np.where(np.repeat(problem.ended, problem.sizes), 0.0, -np.inf)
+    corner = np.where(over, 0.0, -np.inf)
     np.maximum.at(corner, problem.row_slot, action)
-    vectors, taken = _policies(problem, action, discount, scale, deadline)
+    vectors, taken = policies(problem, action, discount, scale, deadline)
     return First(corner, action, vectors, taken)
 
 
@@ -187,14 +183,14 @@ def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weigh
             break
         if discount < 1 and problem.slots <= MOST_DENSE:
             values = _evaluate(problem, raised, discount, chosen)
+    if discount == 1 and change > 0.5 * HAIR * scale:
+        what = "information can be made" if weight > 0 else "a reward can be collected"
+        raise ProblemError(
+            f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free: take a "
+            "discount below 1, or let each step cost something",
+            field=("discount",),
+        )
     if discount == 1:
-        if change > 0.5 * HAIR * scale:
-            what = "information can be made" if weight > 0 else "a reward can be collected"
-            raise ProblemError(
-                f"with discount 1 every way of going on for ever must cost something; here {what} for ever, or a "
-                "circle is free: take a discount below 1, or let each step cost something",
-                field=("discount",),
-            )
         return values
     before = values.copy()
     best_actions(model, raised, discount, values, out, chosen, 1, work)
@@ -225,11 +221,11 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     model = problem.model
     chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
     begin = time.monotonic()
-    most = 0.05 * (deadline - begin)
     size = float(np.abs(action).max(initial=0.0))
     sweeps = 14 / max(1 - discount, 1e-9) * len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
     if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < sweeps:
         guess = action.copy()
+        better = guess
         for _ in range(20):
             informed(model, reward, discount, guess, chosen, 1, 1.0, work)
             better = _solve_informed(problem, reward, discount, chosen)
@@ -244,7 +240,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     for _ in range(400):
         informed(model, reward, discount, action, chosen, 3, 0.0, work)
         fall = float((before - action).max())
-        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or time.monotonic() - begin > most:
+        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or time.monotonic() - begin > 0.05 * (deadline - begin):
             break
         before = action.copy()
     return action + ROUNDING * size
@@ -260,139 +256,3 @@ def _solve_informed(problem: Compiled, reward: Array, discount: float, chosen: I
     matrix = np.eye(rows) - discount * np.bincount(place, where.chance[going], rows**2).reshape(rows, rows)
     result: Array = np.asarray(np.linalg.solve(matrix, reward), dtype=float)
     return result
-
-
-# -- from below -------------------------------------------------------------------------------------------------------
-
-
-def _policies(
-    problem: Compiled, action: Array, discount: float, scale: float, deadline: float
-) -> tuple[list[Array], list[Ids]]:
-    """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over)."""
-    model = problem.model
-    vectors: list[Array] = []
-    taken: list[Ids] = []
-    now = time.monotonic()
-    late = now + 0.1 * (deadline - now)
-
-    def add(policy: Ids) -> Array | None:
-        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
-            return None
-        values = _value_of(problem, policy, discount, scale)
-        if values is not None:
-            vectors.append(values)
-            taken.append(policy)
-        return values
-
-    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
-    policy = start
-    for _ in range(MOST_IMPROVEMENTS):
-        values = add(policy)
-        if values is None:
-            break
-        visits = _visits(problem, policy, min(discount, 0.98))
-        policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
-    for number in range(len(problem.actions)):
-        blind = start.copy()
-        mine = np.flatnonzero(problem.pair_action == number)
-        blind[model.pair_class[mine]] = mine
-        add(blind)
-    if not vectors:
-        add(np.where(problem.ended, -1, ANY))
-    if not vectors:
-        raise ProblemError(
-            "with discount 1 some plan must end for sure; none of those tried here does: take a discount below 1, or "
-            "add an action that ends",
-            field=("discount",),
-        )
-    return vectors, taken
-
-
-def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> Ids:
-    """For each class the pair that is worth most, the states as likely as `belief` (N,); on ties that of `policy`."""
-    model = problem.model
-    scores = np.bincount(
-        np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
-    )
-    going = np.flatnonzero(~problem.ended)
-    first = model.class_pair[going]
-    top = np.maximum.reduceat(scores, first)
-    now = scores[policy[going]]
-    home_of = np.repeat(np.arange(len(going)), np.diff(model.class_pair)[going])
-    best = np.full(len(going), problem.pairs)
-    np.minimum.at(best, home_of, np.where(scores >= top[home_of], np.arange(problem.pairs), problem.pairs))
-    better = policy.copy()
-    better[going] = np.where((policy[going] < 0) | (top > now + 1e-9 * np.abs(now)), best, policy[going])
-    return better
-
-
-def _weights(problem: Compiled, policy: Ids) -> Array:
-    """How likely each pair is to be taken in its class."""
-    model = problem.model
-    taken = policy[model.pair_class]
-    menu = np.diff(model.class_pair)[model.pair_class]
-    result: Array = np.where(taken == ANY, 1.0 / menu, taken == np.arange(problem.pairs))
-    return result
-
-
-def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
-    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
-    where = problem.entries
-    flow = where.chance * _weights(problem, policy)[where.action]
-    used = flow > 0
-    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    mass: Array = np.zeros(problem.slots)
-    visits: Array = np.full(problem.slots, 1e-6 / problem.slots)
-    first = problem.model.class_state[problem.start_class]
-    mass[first : first + len(problem.start)] = problem.start
-    for _ in range(MOST_VISITS):
-        visits += mass
-        mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
-    return visits
-
-
-def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> Array | None:
-    """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
-    model, where = problem.model, problem.entries
-    weights = _weights(problem, policy)
-    flow = where.chance * weights[where.action]
-    used = flow > 0
-    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    over = np.repeat(problem.ended, problem.sizes)
-    if discount == 1 and not _ends(over, source, target):
-        return None
-    lowered = model.reward - (HAIR * scale if discount == 1 else 0.0)
-    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
-    paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
-
-    def step(values: Array) -> Array:
-        result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
-        return result
-
-    values: Array = np.zeros(problem.slots, dtype=np.float64)
-    if problem.slots <= MOST_DENSE:
-        matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
-        values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
-    else:
-        for _ in range(MOST_STEPS):
-            before, values = values, step(values)
-            if np.abs(values - before).max() <= 1e-4 * scale * (
-                max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
-            ):
-                break
-    fall = max(float((values - step(values)).max()), 0.0)
-    if discount < 1:
-        fall += ROUNDING * float(np.abs(values).max(initial=0.0))
-        return np.where(over, 0.0, values - fall / (1 - discount))
-    return values if fall <= 0.5 * HAIR * scale else None
-
-
-def _ends(over: Flags, source: Ids, target: Ids) -> bool:
-    """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
-    ending = over.copy()
-    while True:
-        more = ending.copy()
-        more[source[ending[target]]] = True
-        if np.array_equal(more, ending):
-            return bool(ending.all())
-        ending = more

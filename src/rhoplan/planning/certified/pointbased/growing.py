@@ -8,7 +8,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.first import ROUNDING, First
+from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
     BOUND_COLUMNS,
     CHILDREN,
@@ -30,6 +30,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTORS,
     Graph,
 )
+from rhoplan.planning.certified.pointbased.policies import ROUNDING
 from rhoplan.planning.certified.pointbased.trials import Settings
 
 LONGEST_WALK = 1000

@@ -13,7 +13,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.first import ANY, First
+from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     AT,
@@ -35,6 +35,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTORS,
     Graph,
 )
+from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.trials import ROOT, Settings
 
 

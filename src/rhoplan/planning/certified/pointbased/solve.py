@@ -106,6 +106,7 @@ class Search:
         self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float
     ) -> None:
         self.begin = time.monotonic()
+        weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
         self.deadline, self.memory = self.begin + seconds, memory
         self.problem, self.model = problem, problem.model
         self.first = first_bounds(problem, weight=weight, discount=discount, deadline=self.deadline)

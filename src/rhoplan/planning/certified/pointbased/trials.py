@@ -343,6 +343,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             if not has_room(graph, settings):
                 return FULL
             graph.path[depth] = node
+            graph.used[WORK] += 100
             depth += 1
             pair = backup_above(model, graph, node, settings)
             bear /= settings.discount

@@ -1,0 +1,168 @@
+"""The first lower bound: policies that look at the visible class alone, each with its value from every state.
+
+Blind ones, which always take the same action, and some that are improved in turn: each class takes the action that is
+best for the states in which the policy before found itself. With discount 1 only those count that end for sure.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags
+
+MOST_DENSE = 700
+"""Unknowns of a linear system that is solved at once; larger ones by sweeps."""
+
+ROUNDING = 2e-13
+"""Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
+
+HAIR = 1e-7
+"""By how much each reward is raised or lowered where there is no discount, as a share of the largest one."""
+
+ANY = -2
+"""In place of a pair: all actions of the class, equally likely."""
+
+MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
+"""Rounds of policy iteration, steps in which visits are counted, and sweeps to find the value of one policy."""
+
+
+def policies(
+    problem: Compiled, action: Array, discount: float, scale: float, deadline: float
+) -> tuple[list[Array], list[Ids]]:
+    """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over)."""
+    model = problem.model
+    vectors: list[Array] = []
+    taken: list[Ids] = []
+    now = time.monotonic()
+    late = now + 0.1 * (deadline - now)
+
+    def add(policy: Ids) -> Array | None:
+        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
+            return None
+        values = _value_of(problem, policy, discount, scale)
+        if values is not None:
+            vectors.append(values)
+            taken.append(policy)
+        return values
+
+    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
+    policy = start
+    for _ in range(MOST_IMPROVEMENTS):
+        values = add(policy)
+        if values is None:
+            break
+        visits = _visits(problem, policy, min(discount, 0.98))
+        policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
+    for number in range(len(problem.actions)):
+        blind = start.copy()
+        mine = np.flatnonzero(problem.pair_action == number)
+        blind[model.pair_class[mine]] = mine
+        add(blind)
+    if not vectors:
+        add(np.where(problem.ended, -1, ANY))
+    if not vectors:
+        raise endless()
+    return vectors, taken
+
+
+def endless() -> ProblemError:
+    """What to say where nothing that was tried ends for sure."""
+    return ProblemError(
+        "with discount 1 some plan must end for sure from every state; none of those tried here does: take a discount "
+        "below 1, or add an action that ends",
+        field=("discount",),
+    )
+
+
+def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> Ids:
+    """For each class the pair that is worth most, the states as likely as `belief` (N,); on ties that of `policy`."""
+    model = problem.model
+    scores = np.bincount(
+        np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
+    )
+    going = np.flatnonzero(~problem.ended)
+    first = model.class_pair[going]
+    top = np.maximum.reduceat(scores, first)
+    now = scores[policy[going]]
+    home_of = np.repeat(np.arange(len(going)), np.diff(model.class_pair)[going])
+    best = np.full(len(going), problem.pairs)
+    np.minimum.at(best, home_of, np.where(scores >= top[home_of], np.arange(problem.pairs), problem.pairs))
+    better = policy.copy()
+    better[going] = np.where((policy[going] < 0) | (top > now + 1e-9 * np.abs(now)), best, policy[going])
+    return better
+
+
+def _weights(problem: Compiled, policy: Ids) -> Array:
+    """How likely each pair is to be taken in its class."""
+    model = problem.model
+    taken = policy[model.pair_class]
+    menu = np.diff(model.class_pair)[model.pair_class]
+    result: Array = np.where(taken == ANY, 1.0 / menu, taken == np.arange(problem.pairs))
+    return result
+
+
+def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
+    where = problem.entries
+    flow = where.chance * _weights(problem, policy)[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    mass: Array = np.zeros(problem.slots)
+    visits: Array = np.full(problem.slots, 1e-6 / problem.slots)
+    first = problem.model.class_state[problem.start_class]
+    mass[first : first + len(problem.start)] = problem.start
+    for _ in range(MOST_VISITS):
+        visits += mass
+        mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
+    return visits
+
+
+def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> Array | None:
+    """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
+    model, where = problem.model, problem.entries
+    weights = _weights(problem, policy)
+    flow = where.chance * weights[where.action]
+    used = flow > 0
+    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    over = np.repeat(problem.ended, problem.sizes)
+    if discount == 1 and not ends_for_sure(over, source, target):
+        return None
+    lowered = model.reward - (HAIR * scale if discount == 1 else 0.0)
+    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
+    paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
+
+    def step(values: Array) -> Array:
+        result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
+        return result
+
+    values: Array = np.zeros(problem.slots, dtype=np.float64)
+    if problem.slots <= MOST_DENSE:
+        matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
+        values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
+    else:
+        for _ in range(MOST_STEPS):
+            before, values = values, step(values)
+            if np.abs(values - before).max() <= 1e-4 * scale * (
+                max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
+            ):
+                break
+    fall = max(float((values - step(values)).max()), 0.0)
+    if discount < 1:
+        fall += ROUNDING * float(np.abs(values).max(initial=0.0))
+        return np.where(over, 0.0, values - fall / (1 - discount))
+    return values if fall <= 0.5 * HAIR * scale else None
+
+
+def ends_for_sure(over: Flags, source: Ids, target: Ids) -> bool:
+    """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
+    ending = over.copy()
+    while True:
+        more = ending.copy()
+        more[source[ending[target]]] = True
+        if np.array_equal(more, ending):
+            return bool(ending.all())
+        ending = more
