@@ -147,7 +147,7 @@ class GeneralReader(PartReader):
                 for place, action in self.action(name, one).items():
                     if place in offered:
                         raise self.fault(
-                            f"{one.label} is offered at '{shown(place)}', as one before it is; give each its own places",
+                            f"{one.label} is offered at '{shown(place)}', as one before it is; give each its places",
                             one,
                         )
                     offered.add(place)

@@ -217,9 +217,10 @@ def _change(action: Action, states: tuple[str, ...]) -> dict[str, Any]:
         return {}
     tables = change.outcomes if isinstance(change, Sparse) else change if change.ndim == 3 else (change,)
     found = [_rows(table, states) for table in tables]
-    if change.ndim == 2:
-        return {"change": found[0]}
-    return {"change_on": {name: rows for name, rows in zip(action.outcomes, found, strict=True) if rows}}
+    named = {name: rows for name, rows in zip(action.outcomes, found, strict=False) if rows}
+    if not named:  # rows of outcomes that cannot be may be empty: nothing changes
+        return {}
+    return {"change": found[0]} if len(found) == 1 else {"change_on": named}
 
 
 def _rows(table: Any, states: tuple[str, ...]) -> Flow:
