@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import LimitError
+from rhoplan.io.as_yaml import Flow
 from rhoplan.io.general import THE_END
-from rhoplan.io.writer import Flow
 from rhoplan.model.parts import DONE
 from rhoplan.model.problem import END, Action, Factor, Problem, Visible
 from rhoplan.model.sparse import Sparse, as_dense, key

@@ -1,4 +1,4 @@
-"""Model files: an observe-then-commit problem as YAML, JSON or TOML, read with errors that name file, line and field.
+"""Model files: a problem as YAML, JSON or TOML, read with errors that name file, line and field.
 
 name: screening
 unit: CAD
@@ -20,7 +20,8 @@ losses:                                 # or commits: with rewards
 cap: {tests: 3, spend: 60}
 horizon: 4                              # optional: the look-ahead used when nobody asks for another
 
-`reader` has the fields, `shorthands` the short forms of a test, `writer` the way back.
+`reader` has the fields, `shorthands` the short forms of a test, `writer` the way back. A file with the field `factors`
+is a general problem: `general` reads it.
 """
 
 from __future__ import annotations
