@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rhoplan
 from parted import drawn
 from rhoplan.errors import LimitError, ModelFileError
-from rhoplan.io import general_writer
+from rhoplan.io import general_writer, writer
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.io.writer import model_record
 from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem, Visible
@@ -314,6 +314,15 @@ def test_awkward_places_and_names_survive() -> None:
     assert_same(problem, parse_model(write_model(problem), file="x"))
 
 
+def test_probabilities_that_rounding_put_above_1_are_read_back() -> None:
+    above = np.nextafter(1.0, 2.0)
+    see = Action("see", np.zeros(2), np.array([[above, 0.0], [0.0, above]]), ("p", "q"), ("here", END))
+    change = np.array([[0.0, above], [above, 0.0]])
+    factor = Factor("a", ("s", "t"), np.array([0.0, above]))
+    problem = Problem("x", (factor,), "here", FixedMenu((replace(see, transition=change),)))
+    assert_same(problem, parse_model(write_model(problem), file="x"))
+
+
 def test_outcomes_that_are_places_are_no_puzzle() -> None:
     see = Action("see", np.zeros(2), np.eye(2), ("p", "q"), ("q", "p"))
     leave = Action("leave", np.zeros(2), np.eye(2), ("p", "q"), (END, "p"))
@@ -328,6 +337,9 @@ def test_what_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     problem = Problem("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
     with pytest.raises(LimitError, match="different orders"):
         write_model(problem)
+    monkeypatch.setattr(writer, "LARGEST_FILE", 500)
+    with pytest.raises(LimitError, match="bytes; 500 is the most"):
+        write_model(rhoplan.make("drilling"))
     monkeypatch.setattr(general_writer, "MOST_PLACES", 5)
     with pytest.raises(LimitError, match="more than 5 visible states"):
         write_model(rhoplan.make("rocksample:n=3,k=2"))

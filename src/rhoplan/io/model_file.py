@@ -30,14 +30,11 @@ from pathlib import Path
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.reader import ModelReader
-from rhoplan.io.tree import parse_tree
+from rhoplan.io.tree import LARGEST_FILE, parse_tree
 from rhoplan.io.writer import write_model
 from rhoplan.model.problem import Problem
 
 __all__ = ["parse_model", "read_model", "write_model"]
-
-LARGEST_FILE = 2_000_000
-"""Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
 
 LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import yaml_lines
 from rhoplan.io.general_writer import general_record
+from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
 
@@ -24,7 +26,14 @@ def write_model(problem: Problem) -> str:
     lines = yaml_lines(model_record(problem))
     if problem.leaf is not None or problem.rules:
         lines.insert(0, "# Without the problem's own leaf and agents that follow a rule: they are no numbers.")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > LARGEST_FILE and not problem.is_flat:
+        raise LimitError(
+            f"'{problem.name}' as a model file would have {size:,} bytes; {LARGEST_FILE:,} is the most "
+            "(`--format pomdp` may hold it)"
+        )
+    return text
 
 
 def model_record(problem: Problem) -> dict[str, Any]:
