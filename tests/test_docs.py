@@ -136,8 +136,9 @@ def test_every_worked_model_has_its_line(page: str) -> None:
     assert set(WORKED_MODELS) <= set(rows)
 
 
-def test_example_files_are_what_the_readme_shows() -> None:
-    shown = re.findall(r"```yaml\n(# (examples/\S+)\n.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+def test_example_files_are_what_pages_show() -> None:
+    pages = "".join(page.read_text() for page in generate.PAGES)
+    shown = re.findall(r"```yaml\n(# (examples/\S+)\n.*?)```", pages, flags=re.DOTALL)
     assert {name: text for text, name in shown} == {
         f"examples/{path.name}": path.read_text() for path in (ROOT / "examples").iterdir()
     }

@@ -64,11 +64,15 @@ from rhoplan.io.model_file import write_model as write_model
 from rhoplan.io.pomdp import read_pomdp as read_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp as write_pomdp
 from rhoplan.io.pomdpx import read_pomdpx as read_pomdpx
+from rhoplan.model.blocks import joined_problem as joined_problem
 from rhoplan.model.check import check_problem as check_problem
 from rhoplan.model.joint import seen_after as seen_after
 from rhoplan.model.observe_then_commit import Commit as Commit
 from rhoplan.model.observe_then_commit import Test as Test
 from rhoplan.model.observe_then_commit import observe_then_commit as observe_then_commit
+from rhoplan.model.parts import JointPrior as JointPrior
+from rhoplan.model.parts import Part as Part
+from rhoplan.model.parts import PartedAction as PartedAction
 from rhoplan.model.problem import END as END
 from rhoplan.model.problem import Action as Action
 from rhoplan.model.problem import Factor as Factor

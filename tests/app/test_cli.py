@@ -122,6 +122,18 @@ def test_a_world_other_than_the_model(run_json: Any) -> None:
     assert own["success"] > record["success"] + 0.01
 
 
+@pytest.mark.parametrize("spec", ["rocksample:n=3,k=2", "drilling", "inspection:n=2"])
+def test_show_yaml_writes_factored_problems_too(run: Any, tmp_path: Path, spec: str) -> None:
+    code, text, _ = run("show", spec, "--yaml")
+    assert code == 0
+    file = tmp_path / "again.yaml"
+    file.write_text(text)
+    code, again, _ = run("show", str(file), "--yaml")
+    assert code == 0
+    without_comments = [line for line in text.splitlines() if not line.startswith("#")]
+    assert again.splitlines() == without_comments
+
+
 def test_show_yaml_reads_back(run: Any, tmp_path: Path, run_json: Any) -> None:
     _, text, _ = run("show", "diagnosis:n=8", "--yaml")
     file = tmp_path / "diagnosis.yaml"

@@ -198,7 +198,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
         return {
             **{name: getattr(problem, name) for name in ("name", "unit", "horizon", "cap", "discount", "start")},
             **({"note": problem.note} if problem.note else {}),
-            "factors": {f.name: dict(zip(f.states, f.prior.tolist(), strict=True)) for f in problem.factors},
+            "factors": {name: shares for f in problem.factors for name, shares in f.shares(f.prior).items()},
             "actions_at_start": [action_record(problem, action) for action in problem.menu(problem.start)],
             **problem.details,
         }

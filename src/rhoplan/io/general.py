@@ -57,7 +57,7 @@ THE_END = "end"
 """What `to` says where the episode ends."""
 
 LARGEST_CAP = 1_000_000
-DEFAULT_CAP = Problem.__dataclass_fields__["cap"].default
+DEFAULT_CAP, DEFAULT_PLANNER = (Problem.__dataclass_fields__[name].default for name in ("cap", "planner"))
 
 
 class GeneralReader(PartReader):
@@ -88,7 +88,7 @@ class GeneralReader(PartReader):
                 discount=self.discount(items["discount"]) if "discount" in items else 1.0,
                 horizon=self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON,
                 cap=self.whole(items["cap"], 1, LARGEST_CAP) if "cap" in items else DEFAULT_CAP,
-                planner=self.one_of(items["planner"], tuple(PLANNERS), "planner") if "planner" in items else "exact",
+                planner=self.planner(items["planner"]) if "planner" in items else DEFAULT_PLANNER,
                 tallies=self.tallies(items["tallies"], menus) if "tallies" in items else {},
                 spec=self.file,
                 details={"info": self.info(items["info"])} if "info" in items else {},
@@ -134,6 +134,9 @@ class GeneralReader(PartReader):
             raise self.fault(f"discount must be above 0 and at most 1; it is {value:g}", tree)
         return value
 
+    def planner(self, tree: Tree) -> str:
+        return self.one_of(tree, tuple(PLANNERS), "planner")
+
     def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
         """The actions of every place, in the order of the file."""
         found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
@@ -147,7 +150,7 @@ class GeneralReader(PartReader):
                 for place, action in self.action(name, one).items():
                     if place in offered:
                         raise self.fault(
-                            f"{one.label} is offered at '{shown(place)}', as one before is; give each its own places",
+                            f"{one.label} is offered at '{shown(place)}', as one before it is; give each its places",
                             one,
                         )
                     offered.add(place)

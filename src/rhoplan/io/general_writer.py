@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import LimitError
+from rhoplan.io.as_yaml import Flow
 from rhoplan.io.general import THE_END
-from rhoplan.io.writer import Flow
 from rhoplan.model.parts import DONE
-from rhoplan.model.problem import END, Action, Factor, Problem, Visible
+from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
 from rhoplan.model.sparse import Sparse, as_dense, key
 
 MOST_PLACES = 20_000
@@ -42,13 +42,13 @@ def general_record(problem: Problem) -> dict[str, Any]:
         "unit": problem.unit,
         "info": problem.details.get("info"),
         "factors": dict(pair for factor in problem.factors for pair in _factor_records(factor)),
-        "joint": {factor.name: factor.prior.tolist() for factor in joined} or None,
+        "joint": {factor.name: _shares(factor.prior) for factor in joined} or None,
         "places": list(places.values()),
         "start": places[problem.start],
         "discount": problem.discount if problem.discount < 1 else None,
         "horizon": problem.horizon,
         "cap": problem.cap,
-        "planner": problem.planner if problem.planner != "exact" else None,
+        "planner": problem.planner,
         "actions": _actions(problem, menus, places),
         "tallies": {
             name: {field: list(names) for field, names in vars(tally).items() if names}
@@ -61,8 +61,14 @@ def general_record(problem: Problem) -> dict[str, Any]:
 
 def _factor_records(factor: Factor) -> list[tuple[str, dict[str, Any]]]:
     if not factor.joins:
-        return [(factor.name, {"states": list(factor.states), "prior": factor.prior.tolist()})]
+        return [(factor.name, {"states": list(factor.states), "prior": _shares(factor.prior)})]
     return [(member.name, {"states": list(member.states)}) for member in factor.joins]
+
+
+def _shares(table: Array) -> list[Any]:
+    """Probabilities; rounding may have put some a hair above 1, which a file may not say."""
+    shares: list[Any] = np.minimum(table, 1.0).tolist()
+    return shares
 
 
 def _menus(problem: Problem) -> dict[Visible, tuple[Action, ...]]:
@@ -158,7 +164,7 @@ def _action(problem: Problem, action: Action, offers: list[Offer], places: dict[
     part: dict[str, Any] = {}
     if action.outcomes != (DONE,):
         part["outcomes"] = list(action.outcomes)
-        part["likelihood"] = dict(zip(factor.states, action.likelihood.tolist(), strict=True))
+        part["likelihood"] = dict(zip(factor.states, _shares(action.likelihood), strict=True))
     part |= _change(action, factor.states)
     return {
         **_where(action, offers, places),
@@ -217,9 +223,10 @@ def _change(action: Action, states: tuple[str, ...]) -> dict[str, Any]:
         return {}
     tables = change.outcomes if isinstance(change, Sparse) else change if change.ndim == 3 else (change,)
     found = [_rows(table, states) for table in tables]
-    if change.ndim == 2:
-        return {"change": found[0]}
-    return {"change_on": {name: rows for name, rows in zip(action.outcomes, found, strict=True) if rows}}
+    named = {name: rows for name, rows in zip(action.outcomes, found, strict=False) if rows}
+    if not named:  # rows of outcomes that cannot be may be empty: nothing changes
+        return {}
+    return {"change": found[0]} if len(found) == 1 else {"change_on": named}
 
 
 def _rows(table: Any, states: tuple[str, ...]) -> Flow:
@@ -229,7 +236,7 @@ def _rows(table: Any, states: tuple[str, ...]) -> Flow:
         rows, columns = np.nonzero(table)
         values = table[rows, columns]
     found: dict[int, dict[str, float]] = {}
-    for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
+    for row, column, value in zip(rows.tolist(), columns.tolist(), _shares(values), strict=True):
         found.setdefault(row, {})[states[column]] = value
     named = Flow()
     for row, shares in found.items():

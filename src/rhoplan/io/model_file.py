@@ -1,4 +1,4 @@
-"""Model files: an observe-then-commit problem as YAML, JSON or TOML, read with errors that name file, line and field.
+"""Model files: a problem as YAML, JSON or TOML, read with errors that name file, line and field.
 
 name: screening
 unit: CAD
@@ -20,7 +20,8 @@ losses:                                 # or commits: with rewards
 cap: {tests: 3, spend: 60}
 horizon: 4                              # optional: the look-ahead used when nobody asks for another
 
-`reader` has the fields, `shorthands` the short forms of a test, `writer` the way back.
+`reader` has the fields, `shorthands` the short forms of a test, `writer` the way back. A file with the field `factors`
+is a general problem: `general` reads it.
 """
 
 from __future__ import annotations
@@ -29,14 +30,11 @@ from pathlib import Path
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.reader import ModelReader
-from rhoplan.io.tree import parse_tree
+from rhoplan.io.tree import LARGEST_FILE, parse_tree
 from rhoplan.io.writer import write_model
 from rhoplan.model.problem import Problem
 
 __all__ = ["parse_model", "read_model", "write_model"]
-
-LARGEST_FILE = 2_000_000
-"""Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
 
 LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 

@@ -24,6 +24,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LARGEST_FILE = 2_000_000
+"""Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
+
 LARGEST_TREE = 1_000_000
 """Values a file may hold once its aliases are written out."""
 

@@ -148,10 +148,12 @@ def _notes(info: dict[str, Any]) -> list[str]:
 def print_factored(problem: Problem) -> None:
     from rhoplan.advice.words import counted
     from rhoplan.belief.information import information
+    from rhoplan.belief.situation import initial, named_beliefs
     from rhoplan.model.reach import is_endless
 
     out = console()
-    factors = counted(len(problem.factors), "hidden factor")
+    beliefs = named_beliefs(problem, initial(problem))
+    factors = counted(len(beliefs), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
     fades = f"; discount {problem.discount:g}" if problem.discount < 1 else ""
     ends = "no action ends it; " if is_endless(problem) else ""
@@ -162,11 +164,12 @@ def print_factored(problem: Problem) -> None:
     if problem.note:
         out.print(f"note: {problem.note}\n")
     rows = []
-    for factor in problem.factors:
-        shares = list(zip(factor.states, factor.prior, strict=True))
+    for name, shares in beliefs.items():
         more = f", ... ({len(shares)} states)" if len(shares) > MOST_ROWS else ""
-        rows.append([factor.name, ", ".join(f"{s} {percent(p, 1)}" for s, p in shares[:MOST_ROWS]) + more])
+        rows.append([name, ", ".join(f"{s} {percent(p, 1)}" for s, p in list(shares.items())[:MOST_ROWS]) + more])
     show_rows(["factor", "states and prior"], rows, title="Hidden factors", most=MOST_ROWS)
+    for joined in (factor for factor in problem.factors if factor.joins):
+        out.print(f"{joined.name} belong together: {len(joined.states)} combinations\n")
     rows = []
     for action in problem.menu(problem.start):
         factor = problem.factors[action.factor]
@@ -175,5 +178,5 @@ def print_factored(problem: Problem) -> None:
         rows.append([action.name, action.kind, "" if action.kind == "move" else factor.name, rewards, number(gain)])
     headings = ["action", "kind", "concerns", "rewards", "information (nats)"]
     show_rows(headings, rows, title="Actions at the start")
-    for name in problem.details:
-        out.print(f"{name}: {problem.details[name]}")
+    for name, value in problem.details.items():
+        out.print("\n".join(_notes(value)) if name == "info" else f"{name}: {value}")
