@@ -111,7 +111,7 @@ def follow(
         layer = following
         if not layer:
             break
-    stakes = [worth.size for worth in [*oracle.commits(start), oracle.value(start, oracle.goal.horizon)]]
+    stakes = [worth.size for worth in oracle.commits(start)]
     account.ground = min(stakes) + max((paid for _, paid, _ in ends), default=0.0)
     account.reward = math.fsum(m * (reward - paid) for m, paid, reward in ends)
     account.cost = math.fsum(m * paid for m, paid, _ in ends)
@@ -132,5 +132,5 @@ def follow(
 
 
 def _stop(terms: dict[str, list[float]], mass: list[float], logs: tuple[float, ...], taken: float) -> None:
-    terms["log_score"] += [taken * m * log for m, log in zip(mass, logs, strict=True) if m and taken]
+    terms["log_score"] += [taken * m * log for m, log in zip(mass, logs, strict=True) if taken * m]
     terms["excluded"] += [taken * m for m, log in zip(mass, logs, strict=True) if math.isinf(log)]

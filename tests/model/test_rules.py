@@ -250,3 +250,20 @@ def test_the_chain_of_useless_tests_is_followed_to_its_end() -> None:
 
     assert (found.lower, found.upper) == pytest.approx((-2.5, -2.5))
     assert found.first == "step-0"
+
+
+def test_useless_tests_that_only_together_open_another_are_kept() -> None:
+    """Neither of two formalities opens anything alone; the certificate once said that none was worth its price."""
+    nothing = np.ones((2, 1))
+    tests = (
+        Test("consent", 0.5, ("done",), nothing, False),
+        Test("referral", 0.25, ("done",), nothing, False),
+        Test("look", 1.0, ("no", "yes"), np.eye(2), False, "", ("consent", "referral")),
+    )
+    commits = (Commit("A", np.array([0.0, -100.0])), Commit("B", np.array([-100.0, 0.0])))
+    problem = observe_then_commit("both", ("a", "b"), tests=tests, commits=commits)
+
+    found = solve(problem)
+
+    assert (found.lower, found.upper) == pytest.approx((-1.75, -1.75))
+    assert found.first in ("consent", "referral")

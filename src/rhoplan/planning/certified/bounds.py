@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import grown
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
 from rhoplan.planning.certified.convex import Anchors
 from rhoplan.planning.certified.follow import TRUE, first_actions, plan_vectors
@@ -278,12 +279,12 @@ class Bounds:
             self._borrow(new)
 
     def _opens(self, visible: int, slot: int) -> bool:
-        """Whether running a test in `visible` lets another one be run that could not be run before."""
+        """Whether another test waits for a test in `visible`, be it alone or together with others."""
         if (visible, slot) not in self._opening:
-            menu = self.problem.menu(self.graph.visibles[visible])
-            before, test = {action.name for action in menu}, self.graph.menus[visible].going[slot]
-            after = {action.name for action in self.problem.menu(test.leads_to[0])}
-            self._opening[visible, slot] = not after <= before
+            done, name = self.graph.visibles[visible], self.graph.menus[visible].going[slot].name
+            assert isinstance(done, Done)
+            waiting = (test for test in self.problem.flat.tests if name in test.after and test.name not in done.run)
+            self._opening[visible, slot] = name not in done.run and any(waiting)
         return self._opening[visible, slot]
 
     def _corners(self) -> Array:

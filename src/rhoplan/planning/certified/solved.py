@@ -43,7 +43,7 @@ class SolvedPolicy:
     """Bounds and actions of a solved problem in any situation that can be reached in it.
 
     vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes.
-    points: per class beliefs (P, S) and their bound (P,) on V - w H. corner (N,), informed: bounds that hold everywhere.
+    points: per class beliefs (P, S) and their bound (P,) on V - w H. corner (N,), informed: bounds that always hold.
     """
 
     origin: Problem

@@ -73,8 +73,8 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
                 if action.reward[0] > 0:
                     return None
                 walks[place[action.leads_to[0]]].append((here, -float(action.reward[0])))
-            elif not constant and len(action.outcomes) > 1:
-                return None
+            elif not action.preserves_hidden_state if constant else len(action.outcomes) > 1:
+                return None  # a change of what is hidden that is no errand, or a test that pays by it
     optional = bool(np.isfinite(leaving).any())
     for visited, here in place.items():
         # A factor can be dealt with where some action's reward depends on it.
