@@ -286,11 +286,6 @@ def test_discount_outside_its_range_is_refused(discount: float) -> None:
         solve_general(tiger(), discount=discount)
 
 
-def test_reward_for_ever_without_discount_is_refused() -> None:
-    with pytest.raises(ProblemError, match="a reward can be collected for ever"):
-        solve_general(tiger(), discount=1.0)
-
-
 def shake_and_look(cost: float) -> Compiled:
     """A coin that every look shakes again; or stop."""
     transition = np.zeros((2, 3, 3))
@@ -298,6 +293,11 @@ def shake_and_look(cost: float) -> Compiled:
     likelihood = np.repeat(np.eye(3)[None], 2, axis=0)
     reward = np.array([[-cost, -cost, 0.0], [0.0, 0.0, 0.0]])
     return flat(dense_joint(transition, likelihood), reward, np.array([0.5, 0.5, 0.0]))
+
+
+def test_reward_for_ever_without_discount_is_refused() -> None:
+    with pytest.raises(ProblemError, match="a reward can be collected for ever"):
+        solve_general(shake_and_look(-0.1), discount=1.0)
 
 
 def test_information_for_ever_without_discount_is_refused() -> None:
