@@ -43,8 +43,8 @@ SAME = 1e-13
 """Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
 HULL_STATES = 8
-"""Largest class whose upper bound is the hull of its points; in larger ones the sawtooth does more per second (with 12
-states the hull closed half as much in the same time)."""
+"""Largest class whose upper bound is the hull of its points. With 8 instead of 20, one problem of 12 states came to a
+gap of 0.09 in 5 s, not 0.16 in 8 s; values between were not tried."""
 
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
