@@ -39,6 +39,7 @@ class Case:
     """
 
     def __init__(self, problem: Problem, agent: Agent, *, graph_of: GraphOf | None = None) -> None:
+        problem.flat  # noqa: B018  (says so where the problem is not flat)
         self.problem = problem
         self.entries: list[dict[str, Any]] = []
         self._graph_of = graph_of or (lambda left: Graph(without(problem, left)))
