@@ -277,7 +277,10 @@ def _bend(above: int, below: int) -> float:
     """h(r) = r ln r - r + 1 for r = above / below."""
     if not above:
         return 1.0
-    apart = (above - below) / below
+    try:
+        apart = (above - below) / below
+    except OverflowError:
+        raise TooLarge from None  # more than 1e308 times as likely
     if abs(apart) < 1e-3:
         return apart * apart * (1 / 2 - apart * (1 / 6 - apart * (1 / 12 - apart * (1 / 20 - apart / 30))))
     return (1 + apart) * _log_ratio(above, below) - apart

@@ -733,6 +733,17 @@ def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
         assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
 
 
+def test_what_was_spent_is_told_in_the_unit_of_the_model(post: Any) -> None:
+    likelihood = {"well": [0.9, 0.1], "ill": [0.2, 0.8]}
+    test = {"cost": 0.25, "outcomes": ["no", "yes"], "likelihood": likelihood, "repeat": "independent"}
+    model = {"name": "capped", "states": ["well", "ill"], "tests": {"look": test}, "cap": {"spend": 1.5}}
+    model["commits"] = {"treat": [-1, 0], "wait": [0, -5]}
+
+    found = post("situation", problem=model, given=[["look", "yes"], ["look", "no"]])
+
+    assert found["visible"]["spent"] == 0.5
+
+
 # -- requests that nobody would send ----------------------------------------------------------------------------------
 
 

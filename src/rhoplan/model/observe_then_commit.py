@@ -113,6 +113,10 @@ class FlatMenu(CachedMenu):
         """What running `test` costs now."""
         return self._price(test, done) / self._ticks_per_unit
 
+    def spent(self, done: Done) -> float:
+        """What was spent when `done` was done, in the model's unit; counted only where there is a cap on it."""
+        return done.spent / self._ticks_per_unit
+
     def ticks(self, price: float) -> int:
         """`price`, one of this menu, as a whole number of ticks, so small that sums are what they are on paper."""
         exact = written(price)

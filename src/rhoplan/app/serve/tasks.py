@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -173,7 +172,7 @@ def situation(asked: Asked) -> Record:
         paid += float(after @ action.reward)
     return {
         "problem": problem.spec,
-        "visible": None if here.visible is END else _plain(here.visible),
+        "visible": None if here.visible is END else _visible(problem, here.visible),
         "ended": here.visible is END,
         "paid": paid,
         "beliefs": named_beliefs(problem, here),
@@ -333,12 +332,15 @@ def run(job: Job, shelf: Shelf) -> Any:
     return TASKS[job.task](Asked(job.source, job.request, shelf))
 
 
+def _visible(problem: Problem, visible: Any) -> Any:
+    """A visible state as JSON can hold it; what was spent is told in the model's unit."""
+    if not isinstance(visible, Done):
+        return _plain(visible)
+    return {**{name: _plain(part) for name, part in visible._asdict().items()}, "spent": problem.flat.spent(visible)}
+
+
 def _plain(visible: Any) -> Any:
-    """A visible state as JSON can hold it: places stay lists of numbers, sets become sorted lists, records maps."""
-    if isinstance(visible, Done):
-        return {name: _plain(part) for name, part in visible._asdict().items()}
-    if isinstance(visible, Fraction):
-        return float(visible)
+    """A place as JSON can hold it: tuples become lists, sets sorted lists."""
     if isinstance(visible, frozenset | set):
         return sorted((_plain(item) for item in visible), key=repr)
     if isinstance(visible, tuple | list):
