@@ -155,10 +155,13 @@ def test_the_command_solves_saves_checks_and_says_how(tmp_path: Path, capsys: py
     solved = told("solve", str(path), "--save", str(policy), "--check", "--gap", "0.01")
     record = json.loads(told("solve", str(path), "--gap", "0.01", "--json"))
     decided = json.loads(told("decide", str(path), "--agent", f"solved:{policy}", "--json"))
+    shown = " ".join(told("decide", str(path), "--agent", f"solved:{policy}").split())
 
     assert "checked by other code: the bounds hold" in solved
     assert "by bounds carried from belief to belief" in " ".join(solved.split())
     assert record["lower"] <= 19.371368 <= record["upper"]
     assert record["method"] == "points"
     assert record["stopped_by"] == "gap"
-    assert decided["choice"] == "listen"
+    assert decided["choice"] == decided["proven"] == "listen"
+    assert decided["bounds"]["listen"][0] > decided["bounds"]["open-left"][1]
+    assert "Do next: listen (proven best)" in shown

@@ -35,6 +35,7 @@ from rhoplan.app.records import decision_record, one_or_more, score_record, solu
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
+    from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.evaluate import Score
 
@@ -56,9 +57,13 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     from rhoplan.belief.situation import observe_all
 
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
-    decision = decide(problem, agent, observe_all(problem, evidence), seed=seed)
+    situation = observe_all(problem, evidence)
+    decision = decide(problem, agent, situation, seed=seed)
+    bounds = certified_bounds(agent, situation)
     if as_json:
-        print_json(decision_record(problem, agent, decision, evidence))
+        print_json({**decision_record(problem, agent, decision, evidence), **bounds})
+    elif bounds:
+        print_certified(problem, agent, decision, evidence, bounds)
     else:
         print_decision(problem, agent, decision, evidence)
 
@@ -74,14 +79,31 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def certified_bounds(agent: Agent, situation: Situation) -> dict[str, Any]:
+    """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
+    policy: Any = getattr(agent.planner, "rule", None)
+    if not hasattr(policy, "proven"):
+        return {}
+    return {"bounds": {k: list(v) for k, v in policy.actions(situation).items()}, "proven": policy.proven(situation)}
+
+
+def print_certified(
+    problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], found: dict[str, Any]
+) -> None:
+    print_belief(problem, agent, decision, evidence)
+    bounds: dict[str, list[float]] = found["bounds"]
+    sure = "proven best" if found["proven"] == decision.choice else "not proven best: the bounds leave others open"
+    console().print(f"Do next: {decision.choice} ({sure})\n")
+    order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
+    rows = [[name, *map(signed, bounds[name])] for name in order]
+    show_rows(["action", "at least", "at most"], rows, numbers=1, most=MOST_ROWS, bold=0)
+    goal = f" + {agent.weight:g} per nat of information" if agent.weight else ""
+    console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
+
+
 def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
     out = console()
-    seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
-    out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
-    for state, probability in belief_lines(decision):
-        out.print(f"  {state:<24} {bar(probability, 30):<30} {percent(probability)}")
-    bits = decision.entropy / math.log(2)
-    out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
+    print_belief(problem, agent, decision, evidence)
     margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
     out.print(f"Do next: {decision.choice}{margin}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
@@ -102,6 +124,16 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
                 f"'{action.name}' can change what it measures: the EFE equivalence (Proposition 3) does not "
                 f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
             )
+
+
+def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
+    out = console()
+    seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
+    out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
+    for state, probability in belief_lines(decision):
+        out.print(f"  {state:<24} {bar(probability, 30):<30} {percent(probability)}")
+    bits = decision.entropy / math.log(2)
+    out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
 
 
 def belief_lines(decision: Decision) -> list[tuple[str, float]]:
