@@ -86,9 +86,11 @@ def _walk(
     elif folded[0] and isinstance(node, Leaf) and depth < cap:
         folded[0] -= node.kind != "commit"
         rest = follow(oracle, cap=cap - depth, start=evidence)
-        ledger.near("tests at a leaf", node.tests, depth + rest.tests, depth + rest.tests)
-        ledger.near("cost at a leaf", node.cost, spent + rest.cost, spent + rest.cost)
-        ledger.near("reward at a leaf", node.reward, rest.reward - spent, rest.sizes["reward"] + spent)
+        nothing = UNSEEN * rest.ground
+        ledger.near("tests at a leaf", node.tests, depth + rest.tests, depth + rest.tests, noise=UNSEEN)
+        ledger.near("cost at a leaf", node.cost, spent + rest.cost, spent + rest.cost, noise=nothing)
+        size = rest.sizes["reward"] + spent
+        ledger.near("reward at a leaf", node.reward, rest.reward - spent, size, noise=nothing)
         ledger.near("right at a leaf", node.right, rest.success, rest.success, noise=1e-15)
 
 
