@@ -430,7 +430,7 @@ def test_problems_of_the_paper_can_be_stepped_through(page: Any, name: str) -> N
 
 def test_the_recipe_for_a_view_works(address: str, browser: Any) -> None:
     """The module and the row that the how-to prints, put beside the others."""
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     recipe = (root / "docs" / "how-to.md").read_text(encoding="utf-8").split("## A view of your own on the page")[1]
     module, row = re.findall(r"```js\n(.*?)```", recipe, flags=re.DOTALL)[:2]
     own = (root / "src" / "rhoplan" / "app" / "serve" / "static" / "app.js").read_text(encoding="utf-8")

@@ -318,8 +318,20 @@ def test_test_that_resets_the_state_teaches_nothing_about_it():
 # What several hidden factors rule out
 
 
-def test_solving_a_factored_problem_is_refused():
-    with pytest.raises(rhoplan.ProblemError, match="'toy' is not an observe-then-commit problem"):
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_factored_problem_is_solved(weight):
+    """Eight actions ahead, discounted, leave next to nothing for what comes later: the bounds close on that value."""
+    found = rhoplan.solve(toy(), weight=weight, discount=0.5, gap=1e-3, seconds=300)
+    agent = rhoplan.Agent("deep", 8, weight, discount=0.5)
+    planned = max(action.value for action in rhoplan.decide(toy(), agent).actions)
+
+    assert found.stopped_by == "gap"
+    assert found.upper >= planned - 1e-9
+    assert found.lower == pytest.approx(planned, abs=0.1)
+
+
+def test_a_free_circle_without_a_discount_is_refused():
+    with pytest.raises(rhoplan.ProblemError, match="take a discount below 1"):
         rhoplan.solve(toy())
 
 
