@@ -115,6 +115,7 @@ class Paid:
         if not total.size:
             self._mean, self._apart = total, None
             return
+        total = np.where(total > 0, total, 1.0)  # a share of cases may be too small for a float
         mean = np.bincount(place, weights=mass * self._mean, minlength=len(total)) / total
         shift = self._mean - mean[place]
         self._within += float(mass @ shift**2)

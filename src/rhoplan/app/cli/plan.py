@@ -256,6 +256,10 @@ def solve_command(
 
     if method is None and (save or check):
         method = "points"
+    if method == "reveal" and (save or check):
+        raise click.UsageError("--save and --check are for method points; method is reveal")
+    if save:
+        _check_folder(save)
     solution = solve(
         loaded, weight=per_nat(weight, unit), discount=discount, gap=gap, seconds=time_limit,
         memory=memory * 1e9, progress=tell, method=method, check=check,
@@ -263,6 +267,7 @@ def solve_command(
     if save:
         assert solution.policy is not None
         try:
+            save.parent.mkdir(parents=True, exist_ok=True)
             solution.policy.save(save)
         except OSError as error:
             raise click.UsageError(f"cannot write '{save}': {error.strerror or error}") from None
@@ -332,6 +337,11 @@ def _check_place(out: Path) -> None:
     """Refuse a place where the report cannot go, before the work is done."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"--out must end in .html; it is '{out}'")
+    _check_folder(out)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a file in a folder that cannot be written to, before the work is done."""
     folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
     if not folder.is_dir():
         raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")

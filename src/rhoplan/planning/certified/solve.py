@@ -103,6 +103,8 @@ def solve(
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
     if chosen == "points":
         return _solve_by_points(problem, weight, discount, gap, seconds, memory, progress, check)
+    if check:
+        raise AgentError("check is for method points; method is reveal", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
