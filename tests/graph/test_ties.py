@@ -7,6 +7,8 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.sensitivity import flips
+from rhoplan.agents.policy import Policy, action_values, in_order
+from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.scoring.steps import policy_steps
 
@@ -242,3 +244,25 @@ def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -
     sharp = rhoplan.decide(problem, rhoplan.make_agent("planning", problem), rhoplan.observe_all(problem, evidence))
 
     assert soft.choice == sharp.choice
+
+
+def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
+    """Losses of 1e-10 at weight 1: what could be learned says nothing of one commit against another."""
+    losses = 4e-10 * (1 - np.eye(3))
+    problem = rhoplan.observe_then_commit(
+        "small",
+        ("a", "b", "c"),
+        prior=np.array([0.3, 0.301, 0.399]),
+        tests=(rhoplan.Test("look", 8e-10, ("n", "p"), np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])),),
+        commits=tuple(rhoplan.Commit(name, -row) for name, row in zip("ABC", losses, strict=True)),
+    )
+    agent = rhoplan.make_agent("efe", problem, horizon=1)
+
+    ranking = [action.name for action in in_order_of(problem, agent)]
+
+    assert ranking == ["look", "C", "B", "A"]
+
+
+def in_order_of(problem: rhoplan.Problem, agent: rhoplan.Agent) -> list[rhoplan.ActionValue]:
+    policy = Policy(Graph(problem), agent)
+    return in_order(policy, policy.graph.root, action_values(policy, policy.graph.root))

@@ -185,7 +185,8 @@ def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> lis
 
     def exactly() -> Array:
         scale = float(plan.utility.scale(graph, nodes)[0])
-        ending = graph.ending_gains(nodes, int(graph.visible[node]))[0] * plan.commits_count + scale
+        rated = scale * plan.utility.rates_endings  # else nothing in the value of ending has to do with it
+        ending = graph.ending_gains(nodes, int(graph.visible[node]))[0] * plan.commits_count + rated
         if policy.agent.planner.samples:  # what it estimates has no plan to look at
             return np.append(ending, np.full(len(listed) - len(ending), scale))
         return np.append(ending, plan.gains_within(nodes, policy.chooser.depth)[0, 1 : 1 + len(listed) - len(ending)])
