@@ -1,4 +1,4 @@
-"""What the readers of others' files share: getting the text, and where a fault stands."""
+"""What the readers of files share: getting what is in them, and what tables may hold."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ MOST_NUMBERS = 60_000_000
 """Numbers that one table of a problem may hold: half a gigabyte."""
 
 
-def read_text(path: Path | str) -> str:
-    """The text of the file at `path`; ModelFileError where it cannot be read."""
+def read_data(path: Path | str, *, what: str, largest: int) -> bytes:
+    """What is in the file at `path`, called `what`; ModelFileError where it cannot be read or is too large."""
     file, path = str(path), Path(path)
     try:
         if path.exists() and not path.is_file():
-            raise ModelFileError("a problem file must be a regular file; this is not", file=file)
+            raise ModelFileError(f"{what} must be a regular file; this is not", file=file)
         size = path.stat().st_size
-        if size > LARGEST_FILE:
+        if size > largest:
             raise ModelFileError(
-                f"a problem file may have {LARGEST_FILE:,} bytes at most; this one has {size / 1e6:.1f} MB", file=file
+                f"{what} may have {largest:,} bytes at most; this one has {size / 1e6:.1f} MB", file=file
             )
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"the file cannot be read: {error.strerror or error}", file=file) from None
+
+
+def read_text(path: Path | str) -> str:
+    """The text of the problem file of others at `path`."""
+    data = read_data(path, what="a problem file", largest=LARGEST_FILE)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

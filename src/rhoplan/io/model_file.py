@@ -29,6 +29,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.foreign import read_data
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import LARGEST_FILE, parse_tree
 from rhoplan.io.writer import write_model
@@ -41,24 +42,15 @@ LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 
 def read_model(path: Path | str) -> Problem:
     """The problem that the model file at `path` describes."""
-    file, path = str(path), Path(path)
-    language = LANGUAGES.get(path.suffix.lower())
+    file, language = str(path), LANGUAGES.get(Path(path).suffix.lower())
     if language is None:
         raise ModelFileError(f"a model file must end in {', '.join(LANGUAGES)}", file=file)
+    data = read_data(path, what="a model file", largest=LARGEST_FILE)
     try:
-        if path.exists() and not path.is_file():
-            raise ModelFileError("a model file must be a regular file; this is not", file=file)
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
-            raise ModelFileError(
-                f"a model file may have {LARGEST_FILE:,} bytes at most; this one has {size / 1e6:.1f} MB", file=file
-            )
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ModelFileError("a model file must be UTF-8 text; this is not", file=file, line=line) from None
-    except OSError as error:
-        raise ModelFileError(f"the file cannot be read: {error.strerror or error}", file=file) from None
     return parse_model(text, file=file, language=language)
 
 
