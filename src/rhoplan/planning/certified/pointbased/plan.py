@@ -183,9 +183,16 @@ def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> floa
     inside = ~(beliefs[:, ~held] > 0).any(axis=1)
     columns = np.vstack([np.eye(int(held.sum())), beliefs[inside][:, held]])
     cost = np.concatenate([corner[held], values[inside]])
-    basis = np.arange(int(held.sum()))
+    basis, amount = mixture_weights(columns, cost, belief[held], np.arange(int(held.sum())))
+    missing = np.abs(belief[held] - amount @ columns[basis]).sum()
+    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
+
+
+def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) -> tuple[Ids, Array]:
+    """Rows of `columns`, and how much of each, that make `belief` up at the least cost; `corners` are a first answer."""
+    basis = corners.copy()
     for _ in range(20 * len(basis)):
-        amount = np.linalg.solve(columns[basis].T, belief[held])
+        amount = np.linalg.solve(columns[basis].T, belief)
         price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
         enters = int(np.argmin(price))
         if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
@@ -195,9 +202,7 @@ def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> floa
         if not np.isfinite(ratio.min()):
             break
         basis[int(np.argmin(ratio))] = enters
-    amount = np.maximum(np.linalg.solve(columns[basis].T, belief[held]), 0.0)
-    missing = np.abs(belief[held] - amount @ columns[basis]).sum()
-    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
+    return basis, np.maximum(np.linalg.solve(columns[basis].T, belief), 0.0)
 
 
 def _entropy(belief: Array) -> float:

@@ -1,0 +1,235 @@
+"""Bounds on the best value of a problem with several hidden factors, on finer and finer grids of beliefs.
+
+Each level has a grid for each factor and each bound. Values rise from below: those of the lower bound are what some
+plan is worth at any time; those of the upper one count when they have settled. With discount 1 each reward of the upper
+bound is raised by a hair: values that one more backup does not raise by more than half of it fall with every step that
+is really taken, so no plan that ends earns more, and one that never ends loses without limit. With a discount what is
+left to rise is added for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rhoplan.errors import LimitError, ProblemError
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
+from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
+from rhoplan.planning.certified.lattice.grow import merged, offers, tests_below, uses_of
+from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
+from rhoplan.planning.certified.lattice.policy import Settings as SettledFor
+from rhoplan.planning.certified.lattice.rooms import Structure, structure_of
+from rhoplan.planning.certified.lattice.sweeps import Lattice, rise_left, settle
+
+HAIR, FINEST_HAIR = 2e-6, 1e-9
+"""By how much each reward of the upper bound is raised where there is no discount: a share of the gap there is (of the
+largest reward, at first), and at least that share of the largest reward. Values have settled within a part of it."""
+
+ROUNDING = 1e-12
+"""Outward rounding, as a share of the largest value."""
+
+MOST_ROUNDS = 100_000
+
+SLICE = 3_000_000
+"""Work between two looks at the clock, in backups of one action."""
+
+GROWTH = 12.0
+"""A level has at most this many times as many values as the one before."""
+
+Progress = Callable[[float, float, int], None]
+
+
+class OutOfTime(Exception):
+    """The clock ran out before the values settled."""
+
+
+@dataclass
+class Side:
+    """One of the two bounds: its grids, and the values of the last level that settled."""
+
+    upper: bool
+    bound: float
+    grids: list[Grid]
+    lattice: Lattice | None = None
+    values: Array = field(default_factory=lambda: np.zeros(0))
+    settled: list[Grid] = field(default_factory=list)
+    hair: float = 0.0
+    """By how much rewards were raised there."""
+
+    done: bool = False
+    """Whether no finer grid is in reach."""
+
+    spent: float = 0.0
+    """Seconds per value of the last level."""
+
+
+class LatticeSearch:
+    """A search under way: both bounds hold after every call."""
+
+    def __init__(
+        self, problem: Problem, *, weight: float, discount: float, gap: float, deadline: float, memory: float
+    ) -> None:
+        self.problem, self.weight, self.discount, self.gap = problem, float(weight), float(discount), float(gap)
+        self.deadline, self.most = deadline, 0.4 * memory / 8
+        self.structure: Structure = structure_of(problem)
+        self.scale = scale_of(self.structure)
+        self.sides = [self._side(upper) for upper in (True, False)]
+        self.levels = 0
+
+    def _side(self, upper: bool) -> Side:
+        grids = [corners(factor) for factor in self.problem.factors]
+        if not upper:
+            grids = [refined(grid, f.prior[None, :], f.prior) for grid, f in zip(grids, self.problem.factors, strict=True)]
+        return Side(upper, np.inf if upper else -np.inf, grids)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.sides[1].bound, self.sides[0].bound
+
+    @property
+    def size(self) -> int:
+        """Values of both bounds."""
+        return sum(len(side.values) for side in self.sides)
+
+    def first_level(self) -> None:
+        """The coarsest grids. Raises LimitError where even they are too large."""
+        for number, grid in enumerate(self.sides[0].grids):
+            place = merged(self.structure, number, grid, weight=self.weight, discount=self.discount)
+            for side in self.sides:
+                side.grids[number] = side.grids[number].put_together(place)
+        for side in self.sides:
+            if not self._settle(side):
+                raise LimitError(
+                    f"the combinations of {len(side.grids)} hidden factors must number at most {self.most:.3g}; there "
+                    "are more: allow more memory, or make the problem smaller"
+                )
+        self.levels = 1
+
+    def refine(self) -> bool:
+        """One level more for the side that is behind; whether any was made."""
+        for side in sorted(self.sides, key=lambda side: side.spent * len(side.values)):
+            if side.done:
+                continue
+            finer = self._finer(side)
+            if finer is None and side.upper and self.hair < 0.5 * side.hair:
+                finer = side.grids
+            if finer is None:
+                continue
+            side.grids = finer
+            if self._settle(side):
+                self.levels += 1
+                return True
+            side.done = True
+        return False
+
+    def _finer(self, side: Side) -> list[Grid] | None:
+        """Grids with more points, where they help most, as far as time and memory allow; None where there are none."""
+        left = max(self.deadline - time.monotonic(), 0.0)
+        most = min(self.most, GROWTH * len(side.values) + 10_000, 0.5 * left / max(side.spent, 1e-12))
+        grids, changed = list(side.grids), False
+        for number, more in self._offers(side):
+            grid = refined(grids[number], more, self.problem.factors[number].prior)
+            tried = [grid if place == number else old for place, old in enumerate(grids)]
+            if self._lattice(side, tried, most) is not None:
+                grids, changed = tried, True
+        return grids if changed else None
+
+    def _offers(self, side: Side) -> list[tuple[int, Array]]:
+        """Factors and new points for their grids, the best first: the priors before all others."""
+        factors, above = self.problem.factors, self.sides[0]
+        missing = [(n, factors[n].prior[None, :]) for n, grid in enumerate(above.grids) if not grid.holds_prior]
+        if missing or above.lattice is None:
+            return missing if side.upper else []
+        uses = uses_of(above.lattice, above.values, self.structure, above.settled)
+        if not side.upper:
+            uses = tests_below(self.structure, side.grids, uses)
+        return [(number, more) for _, number, more in offers(self.structure, side.grids, uses, upper=side.upper)]
+
+    @property
+    def hair(self) -> float:
+        lower, upper = self.bounds
+        apart = min(upper - lower, self.scale) if upper - lower < np.inf else self.scale
+        return max(HAIR * apart, FINEST_HAIR * self.scale)
+
+    def _numbers(self, side: Side) -> Numbers:
+        hair = self.hair if side.upper and self.discount == 1 else 0.0
+        return Numbers(self.structure, weight=self.weight, discount=self.discount, upper=side.upper, hair=hair)
+
+    def _lattice(self, side: Side, grids: Sequence[Grid], most: float) -> Lattice | None:
+        return lattice_of(self.structure, grids, self._numbers(side), most=most)
+
+    def _settle(self, side: Side) -> bool:
+        """Work the values of the side's grids out; False where there are too many, or the time is too short."""
+        begin, side.hair = time.monotonic(), self.hair
+        lattice = self._lattice(side, side.grids, self.most)
+        if lattice is None:
+            return False
+        low = -np.inf if self.discount == 1 else min(float(lattice.row_paid[np.isfinite(lattice.row_paid)].min()), 0.0)
+        values = np.full(int(lattice.room_at[-1]), low if self.discount == 1 else low / (1 - self.discount))
+        try:
+            rise = max(self._settle_room(side, lattice, values, room) for room in range(self.structure.rooms))
+        except OutOfTime:
+            if side.upper:
+                return False
+            rise, side.done = 0.0, True
+        size = float(np.abs(values[np.isfinite(values)]).max(initial=self.scale))
+        value = start_value(lattice, values, self.structure, side.grids, self.weight)
+        if side.upper:
+            if self.discount < 1:
+                values += (rise + ROUNDING * size) / (1 - self.discount)
+                value += (rise + ROUNDING * size) / (1 - self.discount)
+            side.bound = min(side.bound, value + ROUNDING * size)
+        else:
+            side.bound = max(side.bound, value - 1e3 * ROUNDING * size)
+        side.lattice, side.values, side.settled = lattice, values, list(side.grids)
+        side.spent = (time.monotonic() - begin) / len(values)
+        return True
+
+    def _settle_room(self, side: Side, lattice: Lattice, values: Array, room: int) -> float:
+        """Raise the values of a room until they have settled; what is left to rise at most."""
+        factors, tuples = lattice.size.shape[1], int(np.prod(lattice.size[room]))
+        count = int(lattice.room_first[room + 1] - lattice.room_first[room])
+        acts = int(lattice.first[lattice.room_first[room + 1]] - lattice.first[lattice.room_first[room]])
+        step = max(1, SLICE // max(count + acts, 1))
+        stamp: Ids = np.full(tuples, -1)
+        held, base = np.zeros(factors, dtype=np.int64), np.zeros(len(lattice.room_at), dtype=np.int64)
+        tolerance = 0.2 * self.hair * (1.0 if self.discount == 1 else 1 - self.discount)
+        block = slice(int(lattice.room_at[room]), int(lattice.room_at[room + 1]))
+        for turn in range(MOST_ROUNDS):
+            rise = 0.0
+            for first in range(0, tuples, step):
+                last = min(first + step, tuples)
+                args = (room, first, last, turn, tolerance, side.upper, stamp, held, base)
+                rise = max(rise, settle(lattice, values, *args))
+                if time.monotonic() > self.deadline:
+                    raise OutOfTime
+            if values[block].max() > 1e7 * self.scale / (1 - self.discount if self.discount < 1 else 1.0):
+                raise ProblemError(
+                    "with discount 1 going on for ever must cost something; here it pays: take a discount below 1, or "
+                    "let each step cost something",
+                    field=("discount",),
+                )
+            if rise <= tolerance:
+                left = 0.0
+                for first in range(0, tuples, step):
+                    last = min(first + step, tuples)
+                    left = max(left, rise_left(lattice, values, room, first, last, side.upper, held, base))
+                    if side.upper and time.monotonic() > self.deadline:
+                        raise OutOfTime
+                if left <= 2 * tolerance or not side.upper:
+                    return left
+                stamp[:] = turn
+        raise OutOfTime
+
+    def policy(self) -> GridPolicy:
+        """What to do, and bounds, in any situation: from the last levels that settled."""
+        halves = []
+        for side in self.sides:
+            assert side.lattice is not None, "the first level has settled"
+            halves.append(Half(side.lattice, tuple(side.settled), side.values))
+        settings = SettledFor(self.weight, self.discount)
+        return GridPolicy(self.problem, self.structure, settings, *halves)
