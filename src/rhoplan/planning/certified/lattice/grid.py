@@ -165,8 +165,8 @@ def contract(points: Array, chances: Array, beliefs: Array) -> list[tuple[float,
     middle = chances @ beliefs / total
     axis = beliefs[int(np.argmax(np.abs(beliefs - middle).max(axis=1)))] - middle
     length = float(axis @ axis)
-    where = (beliefs - middle) @ axis / length
-    if np.abs(beliefs - middle - np.outer(where, axis)).max() <= NEAR:
+    where = (beliefs - middle) @ axis / length if length > 0 else np.zeros(len(beliefs))
+    if length > 0 and np.abs(beliefs - middle - np.outer(where, axis)).max() <= NEAR:
         along = (points - middle) @ axis / length
         on_line = np.abs(points - middle - np.outer(along, axis)).max(axis=1) <= NEAR
         pair = _widest(along, np.flatnonzero(on_line), where, chances / total)

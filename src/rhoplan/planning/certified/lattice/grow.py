@@ -61,7 +61,7 @@ def merged(structure: Structure, factor: int, grid: Grid, *, weight: float, disc
     for point in range(1, len(place)):
         for other in range(point):
             both = found[:, grid.place[[other, point]]]
-            both = both[~np.isnan(both).any(axis=1)]
+            both = both[np.isfinite(both).all(axis=1)]
             if len(both) and np.abs(both[:, 0] - both[:, 1]).max() <= SAME * scale:
                 place[point] = place[other]
                 break
