@@ -1,10 +1,8 @@
-"""`rhoplan decide`, `evaluate`, `solve` and `report`: what to do, how good that is, the optimum, a page to print."""
+"""`rhoplan decide`, `evaluate` and `report`: what to do, how good that is, a page to print."""
 
 from __future__ import annotations
 
 import math
-import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ import click
 
 from rhoplan.app.cli.common import (
     bar,
+    check_folder,
     console,
     json_option,
     load_problem,
@@ -27,10 +26,9 @@ from rhoplan.app.cli.common import (
     show_rows,
     signed,
     weight_of,
-    weight_options,
     with_agents,
 )
-from rhoplan.app.records import decision_record, one_or_more, score_record, solution_record
+from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -40,9 +38,6 @@ if TYPE_CHECKING:
     from rhoplan.scoring.evaluate import Score
 
 MOST_ROWS = 10
-
-BETWEEN_LINES = 0.5
-"""Seconds between lines that show how far the bounds have come."""
 
 
 @click.command("decide")
@@ -207,100 +202,6 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
     return sorted((tests, share) for tests, share in ranked if share >= 5e-5)
 
 
-@click.command("solve")
-@problem_argument
-@weight_options
-@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
-@option("--memory", type=float, default=4.0, help="GB the graph may take.")
-@click.option(
-    "--method",
-    type=click.Choice(["reveal", "points"]),
-    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
-)
-@click.option(
-    "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the policy there, for --agent solved:FILE (method points).",
-)
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (method points).")
-@json_option
-def solve_command(
-    problem: str,
-    time_limit: float,
-    memory: float,
-    method: str | None,
-    save: Path | None,
-    check: bool,
-    as_json: bool,
-    **asked: Any,
-) -> None:
-    """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given.
-
-    Ctrl-C stops with the bounds reached.
-    """
-    from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve
-
-    loaded = load_problem(problem)
-    if not (time_limit > 0 and 0 < memory < math.inf):
-        raise click.UsageError("--time-limit and --memory must be numbers above 0")
-    weight, unit, gap = asked["weight"] or 0.0, asked["unit"], asked["gap"]
-    discount = loaded.discount if asked["discount"] is None else asked["discount"]
-    out, told = console(), [0.0]
-
-    def tell(lower: float, upper: float, nodes: int) -> None:
-        if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
-            out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
-            told[0] = time.monotonic()
-
-    if method is None and (save or check):
-        method = "points"
-    if method == "reveal" and (save or check):
-        raise click.UsageError("--save and --check are for method points; method is reveal")
-    if save:
-        _check_folder(save)
-    solution = solve(
-        loaded, weight=per_nat(weight, unit), discount=discount, gap=gap, seconds=time_limit,
-        memory=memory * 1e9, progress=tell, method=method, check=check,
-    )  # fmt: skip
-    if save:
-        assert solution.policy is not None
-        try:
-            save.parent.mkdir(parents=True, exist_ok=True)
-            solution.policy.save(save)
-        except OSError as error:
-            raise click.UsageError(f"cannot write '{save}': {error.strerror or error}") from None
-    if as_json:
-        print_json(solution_record(loaded, solution, weight=weight, unit=unit, discount=discount))
-        return
-    goal = "reward" if not weight else f"reward + {weight:g} {loaded.unit} per {unit[:-1]} of information"
-    goal += f", discount {discount:g}" if discount != 1 else ""
-    out.print(f"{loaded.spec}: best plan with no horizon limit for {goal}", style="bold")
-    gap_found = f"(gap {solution.upper - solution.lower:.1e})"
-    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
-    if not solution.converged:
-        out.print(f"  the bounds did not meet within {gap:g}: {solution.stopped_by} ran out", style="bold")
-    if solution.method == "reveal":
-        undiscounted = " (not discounted)" if discount != 1 else ""
-        out.print(
-            f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
-            f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
-        )
-        print_cut_off(loaded, {"  that plan": solution.truncated}, None)
-        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
-    else:
-        out.print(f"  the plan behind the lower bound begins with {solution.first}")
-        work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"
-    out.print(f"  {solution.nodes:,} nodes, {work}")
-    if solution.certificate is not None:
-        seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"
-        verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
-        out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")
-    if save:
-        out.print(f"  policy written: {save} (--agent solved:{save})")
-
-
 @click.command("report")
 @problem_argument
 @option(
@@ -337,13 +238,4 @@ def _check_place(out: Path) -> None:
     """Refuse a place where the report cannot go, before the work is done."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"--out must end in .html; it is '{out}'")
-    _check_folder(out)
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a file in a folder that cannot be written to, before the work is done."""
-    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
-    if not folder.is_dir():
-        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
-    if not os.access(folder, os.W_OK):
-        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
+    check_folder(out)

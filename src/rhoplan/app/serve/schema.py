@@ -117,6 +117,12 @@ class Solve(Request):
     weight: float | None = Field(None, ge=0, description="Reward per unit of information; 0 if left out.")
     unit: Literal["nats", "bits"] = "nats"
     discount: float | None = Field(None, gt=0, le=1)
+    horizon: int | None = Field(
+        None,
+        ge=1,
+        le=10_000,
+        description="Actions at most, then an ending one where there is one; no limit if left out.",
+    )
     gap: float = Field(1e-3, gt=0)
     time_limit: float = Field(600.0, gt=0, description="Seconds; the server's own limit is kept in any case.")
 

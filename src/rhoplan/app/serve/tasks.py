@@ -245,11 +245,12 @@ def solution(asked: Asked) -> Record:
     weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
     seconds = min(request["time_limit"], asked.seconds)
-    priced = per_nat(weight, unit)
+    priced, horizon = per_nat(weight, unit), request.get("horizon")
     found = solve(
-        problem, weight=priced, discount=discount, gap=request["gap"], seconds=seconds, memory=request["memory"]
-    )
-    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount)
+        problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
+        memory=request["memory"],
+    )  # fmt: skip
+    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
 
 
 def pathway(asked: Asked) -> Record:
