@@ -90,6 +90,17 @@ def test_a_longer_horizon_is_worth_more_up_to_none() -> None:
     assert found[-1].upper < whole.lower
 
 
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_being_cut_off_is_no_success(seed: int) -> None:
+    """Where nothing is committed to, the last action is not right or wrong because it is the last."""
+    problem = drawn(seed)
+    limited = rhoplan.with_horizon(problem, 2)
+    agent = rhoplan.Agent("planning", horizon=2, weight=0.0)
+    assert math.isnan(rhoplan.evaluate(problem, agent, cap=3).success)
+    assert math.isnan(rhoplan.evaluate(limited, agent).success)
+    assert not math.isnan(rhoplan.evaluate(rhoplan.with_horizon(rhoplan.make("tiger"), 2), agent).success)
+
+
 @pytest.mark.parametrize("horizon", [0, -2])
 def test_a_horizon_below_one_is_refused(horizon: int) -> None:
     with pytest.raises(rhoplan.ProblemError, match=f"horizon must be a whole number of at least 1; it is {horizon}"):

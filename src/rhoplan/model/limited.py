@@ -45,6 +45,13 @@ def horizon_of(problem: Problem) -> int | None:
     return problem.start.actions if isinstance(problem.start, Left) else None
 
 
+def without_horizon(problem: Problem) -> Problem:
+    """What `with_horizon` made `problem` of, but for rules, leaf and cap; others as they are."""
+    if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
+        return problem
+    return replace(problem, start=problem.start.visible, menu=problem.menu.menu)
+
+
 @dataclass(frozen=True, eq=False)
 class LimitedMenu(CachedMenu):
     """The menu of a problem with a horizon: at the end of it only what ends the episode."""
