@@ -20,8 +20,8 @@ WORDS = {
     "frontier": "whether to follow the plan over the weight",
     "most_nodes": "steps and leaves at most; what is beyond is folded",
     "name": "what to call the model",
-    "text": "the model file's text",
-    "language": "how it is written",
+    "text": "the file's text",
+    "language": "how it is written: the ending of its file",
 }
 """What fields hold that the schema does not describe itself."""
 

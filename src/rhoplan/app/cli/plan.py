@@ -32,12 +32,13 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
-    from rhoplan.agents.policy import Decision
+    from rhoplan.agents.policy import ActionValue, Decision
     from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.evaluate import Score
 
-MOST_ROWS = 10
+MOST_ROWS, MOST_NAMED = 10, 3
+"""Rows of a table and names in a sentence that are shown; the others are counted."""
 
 
 @click.command("decide")
@@ -113,12 +114,20 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     shown = [*headings, *(["probability"] if by_chance else [])]
     show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
-    for action in decision.actions:
-        if action.kind == "test" and not action.preserves_hidden_state:
-            out.print(
-                f"'{action.name}' can change what it measures: the EFE equivalence (Proposition 3) does not "
-                f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
-            )
+    print_changing([one for one in decision.actions if one.kind == "test" and not one.preserves_hidden_state])
+
+
+def print_changing(tests: list[ActionValue]) -> None:
+    """Say which tests can change what they measure: one sentence for all."""
+    if not tests:
+        return
+    names = [f"'{test.name}'" for test in tests[:MOST_NAMED]]
+    more = f" and {len(tests) - len(names)} more" if len(tests) > len(names) else ""
+    it, measures, up_to = ("it", "it measures", "") if len(tests) == 1 else ("them", "they measure", "up to ")
+    console().print(
+        f"{', '.join(names)}{more} can change what {measures}: the EFE equivalence (Proposition 3) does not apply to "
+        f"{it}; coupling {up_to}{max(test.coupling for test in tests):.4f} nats. The plan uses the full update."
+    )
 
 
 def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
@@ -132,16 +141,25 @@ def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: l
 
 
 def belief_lines(decision: Decision) -> list[tuple[str, float]]:
-    """The likeliest states of the one hidden factor, or of several factors the likeliest state of each."""
+    """The likeliest states of the one hidden factor, or of several factors the likeliest state of each.
+
+    Of many states the impossible ones and all but the likeliest are folded into one line; of many factors those that
+    are best known.
+    """
     from rhoplan.advice.words import likeliest
 
     if len(decision.beliefs) > 1:
         tops = {name: likeliest(belief)[0] for name, belief in decision.beliefs.items()}
-        return [(f"{name} {state}", probability) for name, (state, probability) in tops.items()]
+        open_ones = set(sorted(tops, key=lambda name: tops[name][1])[:MOST_ROWS])
+        least = min((tops[name][1] for name in tops if name not in open_ones), default=None)
+        lines = [(f"{name} {tops[name][0]}", tops[name][1]) for name in tops if name in open_ones]
+        folded = f"({len(tops) - len(lines)} more factors, each at least)"
+        return lines if least is None else [*lines, (folded, least)]
     beliefs = likeliest(decision.belief)
-    rest = beliefs[MOST_ROWS:]
-    more = [(f"({len(rest)} more states)", sum(probability for _, probability in rest))] if rest else []
-    return beliefs[:MOST_ROWS] + more
+    if len(beliefs) <= MOST_ROWS:
+        return beliefs
+    shown = [line for line in beliefs[:MOST_ROWS] if line[1] > 0]
+    return [*shown, (f"({len(beliefs) - len(shown)} more states)", sum(share for _, share in beliefs[len(shown) :]))]
 
 
 def agent_line(agent: Agent, problem: Problem) -> str:

@@ -194,13 +194,13 @@ class Replay(BaseModel):
 
 
 class Upload(BaseModel):
-    """A model file's text and what to call it."""
+    """The text of a model file, or of a problem file of others, and what to call it."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
     text: str
-    language: Literal["yaml", "json", "toml"] = "yaml"
+    language: Literal["yaml", "json", "toml", "pomdp", "pomdpx", "drn"] = "yaml"
     check_only: bool = Field(False, description="Keep nothing; say whether it is `sound`, and if not the `error`.")
 
 

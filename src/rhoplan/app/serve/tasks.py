@@ -5,6 +5,7 @@ Every task takes what was asked: the request, with the problems at hand that it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -122,7 +123,7 @@ def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem, source = asked.problem, asked.source
     flat = problem.is_flat
-    text = source.text if flat else None
+    text = source.text
     if text is None and flat:
         shipped = WORKED_MODELS.get(source.name)
         text = shipped.read_text(encoding="utf-8") if shipped else write_model(problem)
@@ -149,9 +150,13 @@ def model(asked: Asked) -> Record:
 def check(asked: Asked) -> Record:
     """What an uploaded model consists of, if it is sound."""
     problem = asked.shelf.problem(asked.source)
-    sizes = {"states": problem.states, "tests": problem.flat.tests, "commits": problem.flat.commits}
-    counts = {name: len(parts) for name, parts in sizes.items()}
-    return {"name": asked.source.name, "title": problem.name, **counts, "horizon": problem.horizon}
+    counts = {"states": math.prod(len(factor.states) for factor in problem.factors)}
+    if problem.is_flat:
+        counts |= {"tests": len(problem.flat.tests), "commits": len(problem.flat.commits)}
+    else:
+        counts |= {"actions": len(problem.menu(problem.start))}
+    told = {"name": asked.source.name, "title": problem.name, "flat": problem.is_flat}
+    return {**told, **counts, "horizon": problem.horizon}
 
 
 def decision(asked: Asked) -> Record:
