@@ -88,16 +88,21 @@ def canvas(rows: int, columns: int, size: tuple[float, float], **settings: Any) 
     return drawing, drawing.subplots(rows, columns, squeeze=False, **settings)
 
 
-@contextmanager
-def figure(
-    path: Path, rows: int, columns: int, size: tuple[float, float], **settings: Any
-) -> Iterator[tuple[Any, Any]]:
-    """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
+def need_matplotlib() -> None:
+    """Say so where figures cannot be drawn; else make sure that no screen is asked for."""
     try:
         import matplotlib
     except ModuleNotFoundError:
         raise MissingExtra("a figure", "matplotlib") from None
     matplotlib.use("Agg")
+
+
+@contextmanager
+def figure(
+    path: Path, rows: int, columns: int, size: tuple[float, float], **settings: Any
+) -> Iterator[tuple[Any, Any]]:
+    """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
+    need_matplotlib()
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.report.plots import COLOURS, figure
+from rhoplan.report.plots import COLOURS, figure, need_matplotlib
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
@@ -44,6 +44,7 @@ def plot_policy(policy: SolvedPolicy, path: Path | str) -> None:
 
     Not covered: problems with one hidden state at the start, or with more than three.
     """
+    need_matplotlib()
     _check_ending(Path(path))
     _check_states(policy.origin, len(policy.start_states))
     draw = _draw_line if len(policy.start_states) == 2 else _draw_triangle
@@ -54,6 +55,7 @@ def check_plot(problem: Problem, path: Path) -> None:
     """Refuse what cannot be drawn, before it is solved."""
     from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior
 
+    need_matplotlib()
     _check_ending(path)
     possible = int(np.count_nonzero(joint_prior(problem)))
     _check_states(problem, possible if possible > 3 else len(compile_problem(problem).start))
