@@ -11,6 +11,7 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import available, branch, initial
+from rhoplan.io.policy_writer import undominated
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.model.problem import END, Array
 from rhoplan.planning.certified.solved import SolvedPolicy
@@ -178,3 +179,8 @@ def test_a_policy_with_a_price_on_information_is_refused() -> None:
     assert policy is not None
     with pytest.raises(rhoplan.AgentError, match="must have weight 0"):
         rhoplan.write_policy(policy)
+
+
+def test_vectors_that_another_beats_everywhere_are_left_out() -> None:
+    alpha = np.array([[1.0, 1.0], [0.0, 3.0], [1.0, 1.0], [0.5, 1.0], [2.0, 0.0], [0.0, 2.9]])
+    assert sorted(undominated(alpha)) == [0, 1, 4]

@@ -84,8 +84,8 @@ def _states_and_actions(problem: Problem) -> tuple[list[tuple[object, int]], lis
 def _rows(policy: SolvedPolicy, states: list[tuple[object, int]]) -> Iterator[tuple[str, Array]]:
     """Every vector over all `states`, with its action; first, where episodes end, 0 for that."""
     compiled, joint = policy.problem, prod(len(factor.states) for factor in policy.origin.factors)
-    many = sum(len(pairs) for _, _, pairs in policy.vectors.values())
-    check_size("a policy file", many * len(states), file=policy.origin.name)
+    useful = {home: undominated(alpha) for home, (alpha, _, _) in policy.vectors.items()}
+    check_size("a policy file", sum(map(len, useful.values())) * len(states), file=policy.origin.name)
     floor = _least(policy)
     columns: dict[int, list[int]] = {}
     ending: list[int] = []
@@ -105,10 +105,21 @@ def _rows(policy: SolvedPolicy, states: list[tuple[object, int]]) -> Iterator[tu
         to = [columns[state] for state in members[home].tolist()]
         source = np.repeat(np.arange(len(to)), [len(one) for one in to])
         target = [column for one in to for column in one]
-        for values, pair in zip(alpha, pairs.tolist(), strict=True):
+        for vector in useful[home]:
             row = np.full(len(states), floor)
-            row[target] = values[source]
-            yield compiled.actions[int(compiled.pair_action[pair])], row
+            row[target] = alpha[vector][source]
+            yield compiled.actions[int(compiled.pair_action[pairs[vector]])], row
+
+
+def undominated(alpha: Array) -> list[int]:
+    """The vectors (V, S) that no other is at least as good as in every state; of equal ones the first."""
+    kept: list[int] = []
+    best = np.empty_like(alpha)
+    for vector in np.argsort(-alpha.sum(axis=1), kind="stable").tolist():
+        if not (best[: len(kept)] >= alpha[vector]).all(axis=1).any():
+            best[len(kept)] = alpha[vector]
+            kept.append(vector)
+    return kept
 
 
 def _least(policy: SolvedPolicy) -> float:
