@@ -131,3 +131,24 @@ def test_a_policy_counts_down_and_is_worth_what_it_says(tmp_path: Path, capsys: 
     assert score["truncated"] == 0
     assert set(at_last["bounds"]) == {"open-left", "open-right"}
     assert at_last["choice"] == "open-right"
+
+
+def test_a_situation_without_a_count_is_refused_with_the_way_out() -> None:
+    tiger = rhoplan.make("tiger")
+    policy = rhoplan.solve(tiger, horizon=2, gap=0.1).policy
+    assert policy is not None
+    assert policy.action(initial(rhoplan.with_horizon(tiger, 2))) == "listen"
+    with pytest.raises(rhoplan.EvidenceError, match=r"must be those of with_horizon\(problem, 2\)"):
+        policy.action(initial(tiger))
+
+
+def test_others_are_compared_within_the_horizon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, policy = "rocksample:n=3,k=1", f"{tmp_path / 'four'}"
+    assert _guarded(["solve", spec, "--horizon", "4", "--gap", "0.01", "--save", policy, "--json"]) == 0
+    upper = json.loads(capsys.readouterr().out)["upper"]
+    assert _guarded(["evaluate", spec, "--agent", f"solved:{policy},planning,efe", "--json"]) == 0
+    for score in json.loads(capsys.readouterr().out):
+        assert score["reward"] <= upper + 1e-9
+        assert score["truncated"] == 0
+    assert _guarded(["evaluate", spec, "--agent", f"solved:{policy},greedy"]) == 2
+    assert "there is no agent 'greedy'" in capsys.readouterr().err  # rules know of no horizon

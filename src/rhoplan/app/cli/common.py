@@ -80,21 +80,28 @@ def with_agents(command: Command) -> Command:
     @wraps(command)
     def told(problem: str, agent: str, **options: Any) -> Any:
         loaded = load_problem(problem)
+        loaded = _within_horizon(loaded, agent)
         agents = load_agents(agent, loaded, agent_settings(options))
-        return command(problem=_followed_in(loaded, agents), agents=agents, **options)
+        return command(problem=loaded, agents=agents, **options)
 
     return agent_options(told)  # type: ignore[return-value]
 
 
-def _followed_in(problem: Problem, agents: list[Agent]) -> Problem:
-    """`problem`, with the horizon that a solved policy among `agents` was solved for."""
-    from rhoplan.model.limited import horizon_of
+def _within_horizon(problem: Problem, names: str) -> Problem:
+    """`problem` with the horizon that the saved policies among the agents were solved for, where they have one."""
+    from rhoplan.agents.agent import SOLVED
 
-    policies: list[Any] = [getattr(agent.planner, "rule", None) for agent in agents]
-    origins = {horizon_of(one.origin): one.origin for one in policies if hasattr(one, "origin")}
-    if len(origins) > 1:
+    paths = [name.strip().removeprefix(SOLVED) for name in names.split(",") if name.strip().startswith(SOLVED)]
+    if not paths:
+        return problem
+    from rhoplan.model.limited import with_horizon
+    from rhoplan.planning.certified.solved import saved_horizon
+
+    found = {saved_horizon(path) for path in paths}
+    if len(found) > 1:
         raise click.UsageError("policies that are followed side by side must have one horizon; they have several")
-    return next(iter(origins.values()), problem)
+    (horizon,) = found
+    return problem if horizon is None else with_horizon(problem, horizon)
 
 
 def one_agent(agents: list[Agent]) -> Agent:

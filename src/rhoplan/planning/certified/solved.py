@@ -188,7 +188,9 @@ class SolvedPolicy:
         for belief in situation.beliefs:
             joint = np.multiply.outer(joint, belief).ravel()
         if situation.visible not in self.visibles:
-            raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}", field=("visible",))
+            horizon = horizon_of(self.origin)
+            hint = f": situations must be those of with_horizon(problem, {horizon})" if horizon else ""
+            raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}{hint}", field=("visible",))
         held = np.flatnonzero(joint)
         states = self.visibles[situation.visible] * len(joint) + held
         for home in self._homes.get(int(states[0]), ()):
@@ -245,19 +247,8 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
 
 def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
     """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
-    try:
-        with np.load(path, allow_pickle=False) as found:
-            told = json.loads(str(found["told"]))
-            arrays = {name: found[name] for name in found.files if name != "told"}
-        if told["format"] != FORMAT:
-            raise KeyError
-    except OSError as error:
-        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
-    except Exception:
-        raise ProblemError(
-            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
-        ) from None
-    if told.get("horizon") and horizon_of(problem) is None:
+    told, arrays = _read(path)
+    if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
     compiled = compile_problem(problem)
     if digest(compiled) != told["digest"]:
@@ -271,6 +262,29 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
     points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
     settings = Settings(float(told["weight"]), float(told["discount"]))
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
+
+
+def saved_horizon(path: Path | str) -> int | None:
+    """The horizon that the policy saved in `path` was solved for; None where there was none."""
+    horizon: int | None = _read(path)[0]["horizon"]
+    return horizon
+
+
+def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a saved policy tells of itself, and its arrays."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            told = json.loads(str(found["told"]))
+            arrays = {name: found[name] for name in found.files if name != "told"}
+        if told["format"] != FORMAT:
+            raise KeyError
+    except OSError as error:
+        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
+    except Exception:
+        raise ProblemError(
+            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
+        ) from None
+    return {"horizon": None, **told}, arrays
 
 
 def digest(compiled: Compiled) -> str:
