@@ -19,7 +19,15 @@ else:
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
-USERS = ("rhoplan.planning.search", "rhoplan.planning.errands", "rhoplan.agents.planners", "rhoplan.gym")
+USERS = (
+    "rhoplan.planning.machine",
+    "rhoplan.planning.search",
+    "rhoplan.planning.certified.pointbased",
+    "rhoplan.planning.certified.solved",
+    "rhoplan.planning.errands",
+    "rhoplan.agents.planners",
+    "rhoplan.gym",
+)
 """Modules that import such a package when they are imported themselves."""
 
 
@@ -41,6 +49,8 @@ def without(monkeypatch: pytest.MonkeyPatch):
         ("numba", ["decide", "tiger", "--planner", "mcts"]),
         ("numba", ["decide", "tiger", "--planner", "pomcp"]),
         ("numba", ["decide", "rocksample", "--planner", "anytime"]),
+        ("numba", ["solve", "drilling"]),
+        ("matplotlib", ["solve", "tiger", "--plot", "value.png"]),
         ("uvicorn", ["serve", "tiger"]),
     ],
 )

@@ -88,18 +88,25 @@ def canvas(rows: int, columns: int, size: tuple[float, float], **settings: Any) 
     return drawing, drawing.subplots(rows, columns, squeeze=False, **settings)
 
 
-@contextmanager
-def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
-    """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
+def need_matplotlib() -> None:
+    """Say so where figures cannot be drawn; else make sure that no screen is asked for."""
     try:
         import matplotlib
     except ModuleNotFoundError:
         raise MissingExtra("a figure", "matplotlib") from None
     matplotlib.use("Agg")
+
+
+@contextmanager
+def figure(
+    path: Path, rows: int, columns: int, size: tuple[float, float], **settings: Any
+) -> Iterator[tuple[Any, Any]]:
+    """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
+    need_matplotlib()
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        drawing, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        drawing, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **settings)
         try:
             yield drawing, axes
             with replacing(path) as temporary:

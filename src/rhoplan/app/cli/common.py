@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -78,10 +80,28 @@ def with_agents(command: Command) -> Command:
     @wraps(command)
     def told(problem: str, agent: str, **options: Any) -> Any:
         loaded = load_problem(problem)
+        loaded = _within_horizon(loaded, agent)
         agents = load_agents(agent, loaded, agent_settings(options))
         return command(problem=loaded, agents=agents, **options)
 
     return agent_options(told)  # type: ignore[return-value]
+
+
+def _within_horizon(problem: Problem, names: str) -> Problem:
+    """`problem` with the horizon that the saved policies among the agents were solved for, where they have one."""
+    from rhoplan.agents.agent import SOLVED
+
+    paths = [name.strip().removeprefix(SOLVED) for name in names.split(",") if name.strip().startswith(SOLVED)]
+    if not paths:
+        return problem
+    from rhoplan.model.limited import with_horizon
+    from rhoplan.planning.certified.solved import saved_horizon
+
+    found = {saved_horizon(path) for path in paths}
+    if len(found) > 1:
+        raise click.UsageError("policies that are followed side by side must have one horizon; they have several")
+    (horizon,) = found
+    return problem if horizon is None else with_horizon(problem, horizon)
 
 
 def one_agent(agents: list[Agent]) -> Agent:
@@ -119,6 +139,15 @@ def settings_line(agent: Agent) -> str:
     parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
     parts += [] if agent.objective.is_information else [f", utility {agent.utility.name}"]
     return "".join(parts)
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file in a folder that cannot be written to, before the work is done."""
+    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
+    if not folder.is_dir():
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
 
 
 def print_ceiling(problem: Problem) -> None:

@@ -10,23 +10,15 @@ Shapes: F hidden factors, S states of the largest one. A belief is F * S numbers
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.information import LOG_TINY, TINY
-from rhoplan.errors import MissingExtra
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
-
-try:
-    from numba import njit
-except ModuleNotFoundError:
-    raise MissingExtra("tree search (planners mcts and pomcp)", "numba") from None
+from rhoplan.planning.machine import compiled, entropy
 
 START, GOING, ENDING, READY = range(4)
 """Columns of Model.menus: first action (-1 where the menu is not built), how many go on, how many end, and whether the
@@ -110,23 +102,6 @@ ROOT_LOG = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 
 HAIR = RELATIVE_TOLERANCE
 """The tie rule's, as a number that compiled code can hold."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_SOURCES = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
-
-
-def compiled(function: Function) -> Function:
-    """`function` in machine code, made on the first call and kept on disk.
-
-    Numba's cache notices a change in the file of a function, but not in what it calls elsewhere; so the name under
-    which it is kept tells the sources of the whole package. Kernels make no arrays, and without the counting of
-    references to those they are given (_nrt) they run four times as fast.
-    """
-    function.__qualname__ += f"_{_SOURCES:08x}"
-    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
-    return cast(Function, njit(**options)(function))
-
 
 # -- chance and belief ------------------------------------------------------------------------------------------------
 
@@ -248,19 +223,6 @@ def copy(source: Array, at: int, target: Array, to: int, count: int) -> None:
     """Copy `count` numbers; for the few of a belief a loop is faster than slices."""
     for place in range(count):
         target[to + place] = source[at + place]
-
-
-@compiled
-def entropy(belief: Array, at: int, states: int) -> float:
-    """Entropy in nats of the belief row at belief[at]."""
-    total, rest, largest = 0.0, 0.0, 0.0
-    for s in range(at, at + states):
-        if belief[s] > 0.5:
-            largest = belief[s]
-        elif belief[s] > 0.0:
-            total -= belief[s] * np.log(belief[s])
-            rest += belief[s]
-    return total - largest * np.log1p(-rest) if largest > 0.0 else total
 
 
 @compiled

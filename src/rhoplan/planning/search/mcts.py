@@ -15,7 +15,8 @@ import numpy as np
 
 import rhoplan.planning.search.kernels as kernels
 from rhoplan.model.problem import Array
-from rhoplan.planning.search.kernels import Model, Settings, Tree, Work, compiled
+from rhoplan.planning.machine import compiled
+from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 
 
 @compiled

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 import rhoplan.planning.search.kernels as kernels
-from rhoplan.planning.search.kernels import Model, Settings, Tree, Work, compiled
+from rhoplan.planning.machine import compiled
+from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 
 STOP_PROBABILITY = 0.3
 """How often a rollout ends at each step where it can: the paper's semi-informed rollout."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.machine import compiled_in_any_order as compiled
 
 USELESS = 1e-12
 """An action that with all but this chance leaves everything as it is leads nowhere."""

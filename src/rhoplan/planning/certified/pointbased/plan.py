@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan.belief.information import entropy
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
@@ -96,7 +97,7 @@ class Plan:
             return 0.0, -1
         size = len(belief)
         rows = self.graph.alpha[self.graph.vector[ids, VECTOR_AT][:, None] + np.arange(size)]
-        worth = rows @ belief + self.graph.share[ids] * self.settings.weight * _entropy(belief)
+        worth = rows @ belief + self.graph.share[ids] * self.settings.weight * float(entropy(belief))
         best = int(np.argmax(worth))
         return float(worth[best]), int(ids[best])
 
@@ -104,7 +105,7 @@ class Plan:
         """The upper bound at `belief`: the least of what corners, points and the informed bound say."""
         if self.problem.ended[home]:
             return 0.0
-        model, potential = self.problem.model, self.settings.weight * _entropy(belief)
+        model, potential = self.problem.model, self.settings.weight * float(entropy(belief))
         pairs = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.first.action[pairs].reshape(-1, len(belief)) @ belief).max())
         corner = self.graph.corner[model.class_state[home] : model.class_state[home + 1]]
@@ -203,8 +204,3 @@ def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) ->
             break
         basis[int(np.argmin(ratio))] = enters
     return basis, np.maximum(np.linalg.solve(columns[basis].T, belief), 0.0)
-
-
-def _entropy(belief: Array) -> float:
-    positive = belief[belief > 0]
-    return float(-(positive * np.log(positive)).sum())
