@@ -43,12 +43,16 @@ class Walks:
         for factor in (0, 1):
             rows = rng.dirichlet(np.ones(outcomes), size=states)
             names = tuple(map(str, range(outcomes)))
-            yield Action(f"test-{factor}", np.full(states, -rng.uniform(0.2, 0.6)), rows, names, (place,) * outcomes, factor)
+            yield Action(
+                f"test-{factor}", np.full(states, -rng.uniform(0.2, 0.6)), rows, names, (place,) * outcomes, factor
+            )
         worth = rng.uniform(-6, 4, size=states)
         worth[0] = 0  # the state after it: no use twice
         spend = np.tile(np.eye(states)[0], (states, 1))
         yield Action("use", worth - 1, np.ones((states, 1)), ("done",), (place,), int(rng.integers(2)), spend)
-        yield Action("stop", rng.uniform(-4, 4, size=states), np.ones((states, 1)), ("done",), (END,), int(rng.integers(2)))
+        yield Action(
+            "stop", rng.uniform(-4, 4, size=states), np.ones((states, 1)), ("done",), (END,), int(rng.integers(2))
+        )
 
 
 def random_problem(seed, states=2, outcomes=2):
@@ -122,7 +126,9 @@ def test_bounds_in_situations_contain_those_of_points():
         assert other_low <= high + 1e-6
         actions = [a for a in problem.menu(situation.visible) if not a.ends_episode]
         action = actions[rng.integers(len(actions))]
-        situation = rhoplan.observe(problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))])
+        situation = rhoplan.observe(
+            problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))]
+        )
 
 
 def test_points_that_make_no_difference_share_a_place():
@@ -147,7 +153,9 @@ def test_spreading_keeps_the_mean_and_garbling_forgets(seed):
     rng = np.random.default_rng(seed)
     states, outcomes = int(rng.integers(2, 5)), int(rng.integers(2, 4))
     factor = Factor("f", tuple(f"s{i}" for i in range(states)), rng.dirichlet(np.ones(states)))
-    points = refined(corners(factor), np.vstack([factor.prior, rng.dirichlet(np.ones(states), size=4)]), factor.prior).points
+    points = refined(
+        corners(factor), np.vstack([factor.prior, rng.dirichlet(np.ones(states), size=4)]), factor.prior
+    ).points
     rows = rng.dirichlet(np.ones(outcomes), size=states)
     action = Action("t", np.zeros(states), rows, tuple(map(str, range(outcomes))), ("x",) * outcomes)
     chances, after = (part[0] for part in update(factor.prior[None], action))

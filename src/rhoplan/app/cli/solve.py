@@ -28,11 +28,19 @@ from rhoplan.app.records import solution_record
 
 if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
+    from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.planning.certified.solved import SolvedPolicy
 
 BETWEEN_LINES = 0.5
 """Seconds between lines that show how far the bounds have come."""
+
+ROUNDS = {
+    "grids": ("levels", "on a grid of beliefs for each hidden factor"),
+    "points": ("trials", "by bounds carried from belief to belief"),
+    "grids and points": ("levels and trials", "on grids of beliefs, and by bounds carried from belief to belief"),
+}
+"""What rounds are called, and how each method works."""
 
 EXPORTED = ".policyx"
 """How the name of a file ends that holds a policy in SARSOP's format."""
@@ -52,8 +60,9 @@ EXPORTED = ".policyx"
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
-    type=click.Choice(["reveal", "points"]),
-    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
+    type=click.Choice(["reveal", "grids", "points"]),
+    help="How: reveal for observe-then-commit problems, grids for several hidden factors, points for any.  "
+    "[default: reveal where it can be used, else grids, then points]",
 )
 @click.option(
     "--save",
@@ -67,7 +76,7 @@ EXPORTED = ".policyx"
     help="Draw bounds and first actions over the belief there, .png, .svg or .pdf, for two or three hidden states "
     "(method points).",
 )
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (method points).")
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (not for reveal).")
 @json_option
 def solve_command(
     problem: str,
@@ -95,8 +104,9 @@ def solve_command(
     asked["discount"] = loaded.discount if asked["discount"] is None else asked["discount"]
     if save or plot or check:
         if method == "reveal":
-            raise click.UsageError("--save, --plot and --check are for method points; method is reveal")
-        method = "points"
+            raise click.UsageError("--save, --plot and --check are for methods grids and points; method is reveal")
+        if loaded.is_flat or plot or (save and save.suffix.lower() == EXPORTED):
+            method = "points"
     _check_wishes(loaded, save, plot, **asked)
     out, told = console(), [0.0]
 
@@ -156,21 +166,24 @@ def _write(path: Path, write: Callable[[], None]) -> None:
         raise click.UsageError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
-def _save(policy: SolvedPolicy | None, path: Path) -> None:
-    assert policy is not None  # method points gives one
+def _save(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:
+    assert policy is not None  # every method but reveal gives one
     if path.suffix.lower() != EXPORTED:
         policy.save(path)
         return
     from rhoplan.files import write_text
     from rhoplan.io.policy_writer import write_policy
+    from rhoplan.planning.certified.solved import SolvedPolicy
 
+    assert isinstance(policy, SolvedPolicy)  # method points gives one
     write_text(path, write_policy(policy))
 
 
-def _draw(policy: SolvedPolicy | None, path: Path) -> None:
+def _draw(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:
+    from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.report.policy_plot import plot_policy
 
-    assert policy is not None
+    assert isinstance(policy, SolvedPolicy)  # method points gives one
     plot_policy(policy, path)
 
 
@@ -196,7 +209,9 @@ def _print_solution(
         work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
-        work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"
+        work = (
+            f"{solution.rounds:,} {ROUNDS[solution.method][0]}, {solution.seconds:.1f} s, {ROUNDS[solution.method][1]}"
+        )
     out.print(f"  {solution.nodes:,} nodes, {work}")
     if solution.certificate is not None:
         seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"

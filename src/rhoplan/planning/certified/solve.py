@@ -1,9 +1,10 @@
 """The optimal plan, with no horizon limit or within one, between a lower and an upper bound, both certified.
 
-There are two ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
-growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. In all others
-`pointbased` carries bounds over from belief to belief; so it does where the number of actions is limited, in the
-problem that ends after the last one (`model.limited`). Either way the bounds reached are the answer.
+There are three ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
+growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. Where there are
+several hidden factors, `lattice` works them out on a grid of beliefs for each. In all others, and where grids do not
+bring the bounds together, `pointbased` carries bounds over from belief to belief; so it does where the number of
+actions is limited, in the problem that ends after the last one (`model.limited`). The bounds reached are the answer.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import Problem
@@ -25,9 +27,15 @@ from rhoplan.planning.certified.follow import score_plan
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.pointbased.check import Certificate
+    from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
 
-METHODS = ("reveal", "points")
+METHODS = ("reveal", "grids", "points")
+
+GRIDS_FIRST = 0.5
+"""Share of the time for grids, where points are to follow if the bounds have not met."""
+
+Progress = Callable[[float, float, int], None]
 
 FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
 """Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
@@ -50,7 +58,8 @@ class Solution:
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
     the gap asked for, else what ran out, or `interrupted`. first: the first action of the plan behind `lower`; reward,
-    tests, success, truncated: its exact score where the method gives it, else NaN. method: `reveal` or `points`.
+    tests, success, truncated: its exact score where the method gives it, else NaN. method: `reveal`, `grids`,
+    `points`, or `grids and points` where the bounds come from both.
     policy: what to do in any situation, where the method gives it.
     """
 
@@ -68,7 +77,7 @@ class Solution:
     rounds: int
     seconds: float
     method: str = "reveal"
-    policy: SolvedPolicy | None = field(default=None, repr=False, compare=False)
+    policy: SolvedPolicy | GridPolicy | None = field(default=None, repr=False, compare=False)
     certificate: Certificate | None = None
 
     @property
@@ -85,7 +94,7 @@ def solve(
     gap: float = 1e-3,
     seconds: float = 600.0,
     memory: float = 4e9,
-    progress: Callable[[float, float, int], None] | None = None,
+    progress: Progress | None = None,
     method: str | None = None,
     check: bool = False,
 ) -> Solution:
@@ -95,9 +104,10 @@ def solve(
     interrupted from the keyboard. `progress` is told lower, upper and number of nodes as it goes on. discount: the
     problem's own by default. horizon: the most actions before an ending one must be taken or, where there is none, all
     is over; no limit by default. The policy is then one of `with_horizon(problem, horizon)`.
-    method: `reveal` (observe-then-commit problems without a horizon only) or `points`; by default the first where it
-    can be used. `points` gives a policy, and needs numba.
-    check: whether other code looks at both bounds afterwards (`points` only); what it finds is `certificate`.
+    method: `reveal` (observe-then-commit problems without a horizon only), `grids` (for several hidden factors) or
+    `points` (for all); by default the first where it can be used, else the second and, if the bounds have not met in
+    half the time, the third. The last two give a policy, and need numba.
+    check: whether other code looks at both bounds afterwards (not for `reveal`); what it finds is `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
@@ -105,15 +115,16 @@ def solve(
     discount = problem.discount if discount is None else discount
     if horizon is not None:
         if method == "reveal":
-            raise AgentError("horizon is for method points; method is reveal", field=("horizon",))
+            raise AgentError("horizon is for methods grids and points; method is reveal", field=("horizon",))
         problem = with_horizon(problem, horizon)
-    chosen = method or ("reveal" if problem.is_flat else "points")
+    chosen = method or ("reveal" if problem.is_flat else "grids" if len(problem.factors) > 1 else "points")
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
-    if chosen == "points":
-        return _solve_by_points(problem, weight, discount, gap, seconds, memory, progress, check)
+    if chosen != "reveal":
+        how = General(problem, weight, discount, gap, time.monotonic() + seconds, memory, progress, check)
+        return how.by_points() if chosen == "points" else how.on_grids(alone=method is not None)
     if check:
-        raise AgentError("check is for method points; method is reveal", field=("check",))
+        raise AgentError("check is for methods grids and points; method is reveal", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
@@ -162,43 +173,113 @@ def solve(
     return Solution(lower, upper, gap, ended, *scored, *work)
 
 
-def _solve_by_points(
-    problem: Problem,
-    weight: float,
-    discount: float,
-    gap: float,
-    seconds: float,
-    memory: float,
-    progress: Callable[[float, float, int], None] | None,
-    check: bool,
-) -> Solution:
-    from rhoplan.planning.certified.pointbased.check import check_plan
-    from rhoplan.planning.certified.pointbased.records import compile_problem
-    from rhoplan.planning.certified.pointbased.solve import check_settings, solve_general
-    from rhoplan.planning.certified.solved import policy_of
+@dataclass(frozen=True)
+class General:
+    """What is asked for of any problem, until `deadline`."""
 
-    check_settings(weight, discount, gap)
-    begin = time.monotonic()
-    compiled = compile_problem(problem, memory=memory)
-    left = max(seconds - (time.monotonic() - begin), 0.0)
-    found = solve_general(
-        compiled, weight=weight, discount=discount, gap=gap, seconds=left, memory=memory, progress=progress
-    )
-    return Solution(
-        lower=found.lower,
-        upper=found.upper,
-        gap=gap,
-        stopped_by="gap" if found.converged else found.stopped_by,
-        reward=math.nan,
-        tests=math.nan,
-        success=math.nan,
-        truncated=math.nan,
-        first=found.first,
-        nodes=found.nodes,
-        symmetries=1,
-        rounds=found.trials,
-        seconds=time.monotonic() - begin,
-        method="points",
-        policy=policy_of(problem, compiled, found.plan),
-        certificate=check_plan(found.plan, np.random.default_rng(0)) if check else None,
-    )
+    problem: Problem
+    weight: float
+    discount: float
+    gap: float
+    deadline: float
+    memory: float
+    progress: Progress | None
+    check: bool
+    begin: float = field(default_factory=time.monotonic)
+
+    def by_points(self) -> Solution:
+        from rhoplan.planning.certified.pointbased.check import check_plan
+        from rhoplan.planning.certified.pointbased.records import compile_problem
+        from rhoplan.planning.certified.pointbased.solve import check_settings, solve_general
+        from rhoplan.planning.certified.solved import policy_of
+
+        check_settings(self.weight, self.discount, self.gap)
+        compiled = compile_problem(self.problem, memory=self.memory)
+        found = solve_general(
+            compiled,
+            weight=self.weight,
+            discount=self.discount,
+            gap=self.gap,
+            seconds=max(self.deadline - time.monotonic(), 0.0),
+            memory=self.memory,
+            progress=self.progress,
+        )
+        return replace(
+            self._solution(found.lower, found.upper, found.stopped_by, found.first),
+            nodes=found.nodes,
+            rounds=found.trials,
+            method="points",
+            policy=policy_of(self.problem, compiled, found.plan),
+            certificate=check_plan(found.plan, np.random.default_rng(0)) if self.check else None,
+        )
+
+    def on_grids(self, *, alone: bool) -> Solution:
+        """Bounds on grids and, unless `alone`, points afterwards where the bounds have not met and there is room."""
+        from rhoplan.planning.certified.lattice.check import check_grids
+        from rhoplan.planning.certified.lattice.solve import LatticeSearch
+        from rhoplan.planning.certified.pointbased.solve import check_settings
+
+        check_settings(self.weight, self.discount, self.gap)
+        pause = self.deadline if alone else self.begin + GRIDS_FIRST * (self.deadline - self.begin)
+        search = LatticeSearch(
+            self.problem,
+            weight=self.weight,
+            discount=self.discount,
+            gap=self.gap,
+            deadline=pause,
+            memory=self.memory,
+        )
+        other = None
+        try:
+            stopped_by = search.run(self.progress)
+        except LimitError:
+            if alone:
+                raise
+            return self.by_points()
+        if not alone and stopped_by not in ("gap", "interrupted"):
+            try:
+                other = self.by_points()
+            except LimitError:
+                search.deadline = self.deadline
+                stopped_by = search.run(self.progress)
+        policy = search.policy()
+        first = policy.action(initial(self.problem))
+        found = replace(
+            self._solution(*search.bounds, stopped_by, first),
+            nodes=search.size,
+            rounds=search.levels,
+            method="grids",
+            policy=policy,
+            certificate=check_grids(policy, np.random.default_rng(0)) if self.check else None,
+        )
+        return found if other is None else self._both(found, other)
+
+    def _both(self, grids: Solution, points: Solution) -> Solution:
+        """The closer of both bounds, and the policy of the better lower one."""
+        better = grids if grids.lower >= points.lower else points
+        seen = [found.certificate for found in (grids, points) if found.certificate]
+        return replace(
+            self._solution(better.lower, min(grids.upper, points.upper), points.stopped_by, better.first),
+            nodes=grids.nodes + points.nodes,
+            rounds=grids.rounds + points.rounds,
+            method="grids and points",
+            policy=better.policy,
+            certificate=seen[0].and_also(seen[1]) if seen else None,
+        )
+
+    def _solution(self, lower: float, upper: float, stopped_by: str, first: str) -> Solution:
+        return Solution(
+            lower=lower,
+            upper=upper,
+            gap=self.gap,
+            stopped_by="gap" if upper - lower <= self.gap else stopped_by,
+            reward=math.nan,
+            tests=math.nan,
+            success=math.nan,
+            truncated=math.nan,
+            first=first,
+            nodes=0,
+            symmetries=1,
+            rounds=0,
+            seconds=time.monotonic() - self.begin,
+        )

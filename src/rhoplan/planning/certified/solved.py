@@ -22,6 +22,9 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
+from rhoplan.planning.certified.lattice.policy import GridPolicy
+from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.graph import HULL_STATES
@@ -245,23 +248,32 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     )
 
 
-def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
+def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy:
     """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
+    if told["format"] == GRID_FORMAT:
+        found = grid_policy(problem, told, arrays)
+        if found is None:
+            raise _other_problem(path, told, problem)
+        return found
     compiled = compile_problem(problem)
     if digest(compiled) != told["digest"]:
-        raise ProblemError(
-            f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
-            "other numbers: solve it again",
-            field=("agent",),
-        )
+        raise _other_problem(path, told, problem)
     homes = _numbers_after(arrays, "alpha-")
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
     points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
     settings = Settings(float(told["weight"]), float(told["discount"]))
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
+
+
+def _other_problem(path: Path | str, told: dict[str, Any], problem: Problem) -> ProblemError:
+    return ProblemError(
+        f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
+        "other numbers: solve it again",
+        field=("agent",),
+    )
 
 
 def saved_horizon(path: Path | str) -> int | None:
@@ -276,7 +288,7 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as found:
             told = json.loads(str(found["told"]))
             arrays = {name: found[name] for name in found.files if name != "told"}
-        if told["format"] != FORMAT:
+        if told["format"] not in (FORMAT, GRID_FORMAT):
             raise KeyError
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None

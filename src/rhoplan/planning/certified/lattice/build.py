@@ -127,13 +127,7 @@ def places_held(
     for factor, grid in enumerate(grids):
         for _, point in grid.start:
             held[structure.room[structure.start], factor, grid.place[point]] = 1
-    doors: list[set[tuple[int, tuple[int, ...]]]] = [set() for _ in range(structure.rooms)]
-    for number, owner in enumerate(structure.owner.tolist()):
-        kind = int(structure.kind[number])
-        at, outcomes = int(structure.leads[number]), len(structure.kinds[kind][0].leads_to)
-        targets = structure.lead[at : at + outcomes]
-        rooms = tuple(np.where(targets >= 0, structure.room[targets], -1).tolist())
-        doors[int(structure.room[owner])].add((kind, rooms))
+    doors = structure.doors
     for room in range(structure.rooms - 1, -1, -1):
         heirs[room] = {there for _, rooms in doors[room] for there in rooms if there not in (room, -1)}
         growing = True

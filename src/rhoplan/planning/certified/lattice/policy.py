@@ -19,6 +19,7 @@ import numpy as np
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError
+from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.planning.certified.lattice.grid import Grid, find_point, mixture_of
 from rhoplan.planning.certified.lattice.rooms import Structure
@@ -102,6 +103,7 @@ class GridPolicy:
         told = {
             "format": FORMAT,
             "problem": self.origin.spec or self.origin.name,
+            "horizon": horizon_of(self.origin),
             "digest": self.structure.digest,
             "weight": self.settings.weight,
             "discount": self.settings.discount,

@@ -64,6 +64,16 @@ class Structure:
         return found
 
     @cached_property
+    def doors(self) -> list[set[tuple[int, tuple[int, ...]]]]:
+        """For each room the kinds of actions there, with the room that each outcome leads to, -1 for the end."""
+        found: list[set[tuple[int, tuple[int, ...]]]] = [set() for _ in range(self.rooms)]
+        for number, owner in enumerate(self.owner.tolist()):
+            kind, at = int(self.kind[number]), int(self.leads[number])
+            targets = self.lead[at : at + len(self.kinds[kind][0].leads_to)]
+            found[int(self.room[owner])].add((kind, tuple(np.where(targets >= 0, self.room[targets], -1).tolist())))
+        return found
+
+    @cached_property
     def digest(self) -> str:
         """What tells two structures apart."""
         found = hashlib.sha256(json.dumps([self.names, repr(self.visibles)]).encode())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -78,12 +79,14 @@ class LatticeSearch:
         self.structure: Structure = structure_of(problem)
         self.scale = scale_of(self.structure)
         self.sides = [self._side(upper) for upper in (True, False)]
-        self.levels = 0
+        self.levels, self.short_of_time = 0, False
 
     def _side(self, upper: bool) -> Side:
         grids = [corners(factor) for factor in self.problem.factors]
         if not upper:
-            grids = [refined(grid, f.prior[None, :], f.prior) for grid, f in zip(grids, self.problem.factors, strict=True)]
+            grids = [
+                refined(grid, f.prior[None, :], f.prior) for grid, f in zip(grids, self.problem.factors, strict=True)
+            ]
         return Side(upper, np.inf if upper else -np.inf, grids)
 
     @property
@@ -95,6 +98,28 @@ class LatticeSearch:
         """Values of both bounds."""
         return sum(len(side.values) for side in self.sides)
 
+    def run(self, progress: Progress | None = None) -> str:
+        """Levels until something stops them; what did. Can be called again with a later deadline."""
+        self.short_of_time = False
+        for side in self.sides:
+            side.done = False
+        try:
+            if not self.levels:
+                self.first_level()
+            while True:
+                if progress:
+                    progress(*self.bounds, self.size)
+                if self.bounds[1] - self.bounds[0] <= self.gap:
+                    return "gap"
+                if time.monotonic() > self.deadline:
+                    return "time"
+                if not self.refine():
+                    return "time" if self.short_of_time else "memory"
+        except KeyboardInterrupt:
+            if not self.levels:
+                raise
+            return "interrupted"
+
     def first_level(self) -> None:
         """The coarsest grids. Raises LimitError where even they are too large."""
         for number, grid in enumerate(self.sides[0].grids):
@@ -104,8 +129,11 @@ class LatticeSearch:
         for side in self.sides:
             if not self._settle(side):
                 raise LimitError(
-                    f"the combinations of {len(side.grids)} hidden factors must number at most {self.most:.3g}; there "
-                    "are more: allow more memory, or make the problem smaller"
+                    "the time must be enough for one sweep over all combinations of the hidden factors; it is not: "
+                    "allow more"
+                    if self.short_of_time
+                    else f"the combinations of {len(side.grids)} hidden factors must number at most {self.most:.3g}; "
+                    "there are more: allow more memory, or make the problem smaller"
                 )
         self.levels = 1
 
@@ -173,9 +201,9 @@ class LatticeSearch:
         try:
             rise = max(self._settle_room(side, lattice, values, room) for room in range(self.structure.rooms))
         except OutOfTime:
+            self.short_of_time, rise = True, 0.0
             if side.upper:
                 return False
-            rise, side.done = 0.0, True
         size = float(np.abs(values[np.isfinite(values)]).max(initial=self.scale))
         value = start_value(lattice, values, self.structure, side.grids, self.weight)
         if side.upper:
@@ -184,6 +212,8 @@ class LatticeSearch:
                 value += (rise + ROUNDING * size) / (1 - self.discount)
             side.bound = min(side.bound, value + ROUNDING * size)
         else:
+            if self.short_of_time and side.lattice is not None and value <= side.bound:
+                return False
             side.bound = max(side.bound, value - 1e3 * ROUNDING * size)
         side.lattice, side.values, side.settled = lattice, values, list(side.grids)
         side.spent = (time.monotonic() - begin) / len(values)
@@ -233,3 +263,21 @@ class LatticeSearch:
             halves.append(Half(side.lattice, tuple(side.settled), side.values))
         settings = SettledFor(self.weight, self.discount)
         return GridPolicy(self.problem, self.structure, settings, *halves)
+
+
+def grid_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> GridPolicy | None:
+    """The policy that `GridPolicy.save` wrote; None where it was solved for another problem."""
+    structure = structure_of(problem)
+    if structure.digest != told["digest"]:
+        return None
+    halves = []
+    for name, upper in (("above", True), ("below", False)):
+        grids = []
+        for factor in range(len(problem.factors)):
+            start = tuple((float(share), int(point)) for share, point in arrays[f"{name}-start-{factor}"])
+            grids.append(Grid(arrays[f"{name}-points-{factor}"], arrays[f"{name}-place-{factor}"], start))
+        numbers = Numbers(structure, weight=told["weight"], discount=told["discount"], upper=upper, hair=0.0)
+        lattice = lattice_of(structure, grids, numbers, most=np.inf)
+        assert lattice is not None
+        halves.append(Half(lattice, tuple(grids), arrays[f"{name}-values"]))
+    return GridPolicy(problem, structure, SettledFor(told["weight"], told["discount"]), *halves)

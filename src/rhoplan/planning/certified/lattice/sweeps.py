@@ -196,7 +196,15 @@ def rise_left(
 
 @compiled
 def count_uses(
-    lattice: Lattice, values: Array, start: int, number: int, episodes: int, steps: int, held: Ids, base: Ids, uses: Array
+    lattice: Lattice,
+    values: Array,
+    start: int,
+    number: int,
+    episodes: int,
+    steps: int,
+    held: Ids,
+    base: Ids,
+    uses: Array,
 ) -> None:
     """Follow the best actions from visible state `start` and tuple `number` in random episodes of the upper lattice.
 

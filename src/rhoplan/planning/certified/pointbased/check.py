@@ -43,6 +43,16 @@ class Certificate:
     def holds(self) -> bool:
         return max(self.lower_excess, self.upper_excess) <= TOLERANCE * self.scale
 
+    def and_also(self, other: Certificate) -> Certificate:
+        """Both checks in one."""
+        return Certificate(
+            max(self.lower_excess, other.lower_excess),
+            max(self.upper_excess, other.upper_excess),
+            self.vectors + other.vectors,
+            self.points + other.points,
+            min(self.scale, other.scale),
+        )
+
 
 def check_plan(plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8) -> Certificate:
     """Check up to `most` vectors (those that the plan follows first) and up to `most` points drawn at random."""
