@@ -26,8 +26,8 @@ from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
 
 if TYPE_CHECKING:
-    from rhoplan.planning.certified.pointbased.check import Certificate
     from rhoplan.planning.certified.lattice.policy import GridPolicy
+    from rhoplan.planning.certified.pointbased.check import Certificate
     from rhoplan.planning.certified.solved import SolvedPolicy
 
 METHODS = ("reveal", "grids", "points")

@@ -75,22 +75,22 @@ def lattice_of(structure: Structure, grids: Sequence[Grid], numbers: Numbers, *,
         order = places_in_order(structure, factor, grids[factor].places, reach)
         ahead = np.cumsum(held[:, factor, order], axis=1) - 1
         digit[:, factor, order] = np.where(held[:, factor, order], ahead, -1)
-    place = np.zeros((structure.rooms, len(grids), width), dtype=np.int64)
+    places_of = np.zeros((structure.rooms, len(grids), width), dtype=np.int64)
     rooms, factors, places = np.nonzero(held)
-    place[rooms, factors, digit[rooms, factors, places]] = places
-    about = np.array([max(factor, 0) for _, factor in structure.kinds], dtype=np.int64)
+    places_of[rooms, factors, digit[rooms, factors, places]] = places
+    touched = np.array([max(about, 0) for _, about in structure.kinds], dtype=np.int64)
     return Lattice(
         room_first=np.concatenate([[0], np.cumsum(count)]),
         room_at=np.concatenate([[0], np.cumsum(tuples.astype(np.int64) * count)]),
         size=size,
         stride=stride,
         digit=digit,
-        place=place,
+        place=places_of,
         heir_first=np.concatenate([[0], np.cumsum([len(others) for others in heirs])]).astype(np.int64),
         heir=np.array([other for others in heirs for other in sorted(others)], dtype=np.int64),
         room=structure.room,
         first=structure.first,
-        factor=about[structure.kind],
+        factor=touched[structure.kind],
         kind=structure.kind,
         leads=structure.leads,
         walks=structure.walks,

@@ -73,7 +73,7 @@ class Use(NamedTuple):
 
     kind: int
     belief: Array
-    count: float
+    times: float
 
 
 def uses_of(lattice: Lattice, values: Array, structure: Structure, grids: Sequence[Grid]) -> list[Use]:
@@ -82,7 +82,8 @@ def uses_of(lattice: Lattice, values: Array, structure: Structure, grids: Sequen
     held, base = np.zeros(factors, dtype=np.int64), np.zeros(len(lattice.room_at), dtype=np.int64)
     uses = np.zeros(int(lattice.kind_at[-1]))
     number = int(start_tuples(lattice, structure, grids)[1][0])
-    count_uses(lattice, values, structure.start, number, EPISODES, STEPS, held, base, uses)
+    draws = np.random.default_rng(1).random((EPISODES, STEPS))
+    count_uses(lattice, values, structure.start, number, draws, held, base, uses)
     found = []
     for kind, (action, about) in enumerate(structure.kinds):
         if about == NO_FACTOR or (len(action.outcomes) == 1 and action.transition is None):
@@ -98,8 +99,8 @@ def tests_below(structure: Structure, grids: Sequence[Grid], uses: Sequence[Use]
     """What may come up below: every test at every point of the lower grids, the more the more a good plan uses it and
     the earlier the point was put there."""
     taken: dict[int, float] = {}
-    for kind, _, count in uses:
-        taken[kind] = taken.get(kind, 0.0) + count
+    for kind, _, times in uses:
+        taken[kind] = taken.get(kind, 0.0) + times
     found = []
     for kind, (action, about) in enumerate(structure.kinds):
         if about == NO_FACTOR or len(action.outcomes) == 1:

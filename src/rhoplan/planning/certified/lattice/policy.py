@@ -1,8 +1,8 @@
 """What a lattice leaves behind: bounds in any situation, and what to do there.
 
-Above, a belief between grid points is worth at most what the mixture of grid points is worth. Below, a grid point p that
-lies between a belief b and another belief q says something about b: p = c b + (1 - c) q, so V(p) <= c V(b) + (1 - c) V(q)
-as V - w H is convex, and V(b) is at least (lower(p) - (1 - c) upper(q)) / c.
+Above, a belief between grid points is worth at most what the mixture of grid points is worth. Below, a grid point p
+that lies between a belief b and another belief q says something about b: p = c b + (1 - c) q, so, V - w H being convex,
+V(p) <= c V(b) + (1 - c) V(q), and V(b) is at least (lower(p) - (1 - c) upper(q)) / c.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def structure_of(problem: Problem) -> Structure:
 
 
 def _contents(action: Action) -> tuple[object, ...]:
-    """What two actions of one kind have in common: numbers, and which outcomes lead to the same place, or to the end."""
+    """What two actions of one kind have in common: numbers, and which outcomes lead to one place, or to the end."""
     seen: dict[object, int] = {}
     pattern = tuple(-1 if there is END else seen.setdefault(there, len(seen)) for there in action.leads_to)
     change, moved = action.transition, tuple[bytes, ...]()

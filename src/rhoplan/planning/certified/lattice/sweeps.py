@@ -106,7 +106,7 @@ def worth(lattice: Lattice, values: Array, here: int, action: int, held: Ids, ba
         else:
             total = -np.inf
         best = max(best, total) if upper else min(best, total)
-    return best if np.isfinite(best) or best > 0.0 and upper else -np.inf
+    return best if np.isfinite(best) or (best > 0.0 and upper) else -np.inf
 
 
 @compiled
@@ -196,24 +196,16 @@ def rise_left(
 
 @compiled
 def count_uses(
-    lattice: Lattice,
-    values: Array,
-    start: int,
-    number: int,
-    episodes: int,
-    steps: int,
-    held: Ids,
-    base: Ids,
-    uses: Array,
+    lattice: Lattice, values: Array, start: int, number: int, draws: Array, held: Ids, base: Ids, uses: Array
 ) -> None:
     """Follow the best actions from visible state `start` and tuple `number` in random episodes of the upper lattice.
 
-    uses[kind_at[kind] + place]: how often an action of this kind was taken with its factor at this place.
+    draws (episodes, steps): numbers between 0 and 1 that decide. uses[kind_at[kind] + place]: how often an action of
+    this kind was taken with its factor at this place.
     """
-    np.random.seed(1)
-    for _ in range(episodes):
+    for episode in range(draws.shape[0]):
         here, now = start, number
-        for _ in range(steps):
+        for step in range(draws.shape[1]):
             room = lattice.room[here]
             set_out(lattice, room, now, held, base)
             taken, best = -1, -np.inf
@@ -226,7 +218,7 @@ def count_uses(
             factor = lattice.factor[taken]
             at = lattice.kind_at[lattice.kind[taken]] + held[factor]
             uses[at] += 1.0
-            drawn, row = np.random.random(), lattice.row_first[at]
+            drawn, row = draws[episode, step], lattice.row_first[at]
             there, to = -1, 0
             for entry in range(lattice.row_at[row], lattice.row_at[row + 1]):
                 drawn -= lattice.chance[entry]

@@ -190,7 +190,7 @@ def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> floa
 
 
 def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) -> tuple[Ids, Array]:
-    """Rows of `columns`, and how much of each, that make `belief` up at the least cost; `corners` are a first answer."""
+    """Rows of `columns`, and how much of each, that make `belief` up at the least cost; `corners` are a first guess."""
     basis = corners.copy()
     for _ in range(20 * len(basis)):
         amount = np.linalg.solve(columns[basis].T, belief)
