@@ -136,6 +136,54 @@ def endless(reward: float) -> Problem:
     return Problem("endless", (Factor("x", ("a", "b"), np.full(2, 0.5)),), "here", FixedMenu((stay, stop)))
 
 
+def dark(*, lost: float = 0.0, wait: float = -0.1) -> Problem:
+    """Grope for the way out, which pays 10 and may get one lost for good, unseen; a feel tells where one stands."""
+    here = "dark"
+    states = ("near", "far", "lost")
+    out = np.array([[0.8, 0.2], [0.4, 0.6], [0.0, 1.0]])
+    strays = np.array([np.eye(3), [[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]]])
+    feels = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    actions = (
+        Action("grope", np.array([8.0, 4.0, lost]), out, ("out", "dark"), (END, here), transition=strays),
+        Action("feel", np.array([wait, wait, lost]), feels, ("wall", "air"), (here, here)),
+    )
+    return Problem("dark", (Factor("place", states, np.array([0.5, 0.5, 0.0])),), here, FixedMenu(actions))
+
+
+def dark_value(belief: np.ndarray, steps: int) -> float:
+    """What the best plan of `steps` steps gives, by the plain recursion."""
+    if not steps or belief[2] == 1:
+        return 0.0
+    found = []
+    for action in dark().menu("dark"):
+        total = float(belief @ action.reward)
+        for outcome, target in enumerate(action.leads_to):
+            joint = belief * action.likelihood[:, outcome]
+            joint = joint if action.transition is None else joint @ action.transition[outcome]
+            if target is not END and joint.sum() > 1e-6:
+                total += joint.sum() * dark_value(joint / joint.sum(), steps - 1)
+        found.append(total)
+    return max(found)
+
+
+def test_lost_for_good_unseen_is_worth_nothing_and_no_reason_to_refuse() -> None:
+    found = rhoplan.solve(dark(), gap=1e-3, check=True)
+    assert found.stopped_by == "gap"
+    assert found.certificate is not None
+    assert found.certificate.holds
+    assert dark_value(np.array([0.5, 0.5, 0.0]), 9) <= found.upper
+    assert found.lower == pytest.approx(dark_value(np.array([0.5, 0.5, 0.0]), 9), abs=0.02)
+
+
+def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None:
+    with pytest.raises(rhoplan.ProblemError, match="from state 'lost' nothing leads to an end"):
+        rhoplan.solve(dark(lost=-1.0))
+    with pytest.raises(rhoplan.ProblemError, match=r"by 'feel' in state '(near|far)'"):
+        rhoplan.solve(dark(wait=0.0))
+    with pytest.raises(rhoplan.ProblemError, match="for ever, or a circle is free, by 'stay' in state 'a'"):
+        rhoplan.solve(endless(1.0))
+
+
 def test_what_has_no_certificate_is_refused() -> None:
     with pytest.raises(rhoplan.AgentError, match="weight must be"):
         rhoplan.solve(endless(-1.0), weight=-1.0)
