@@ -175,6 +175,29 @@ def test_lost_for_good_unseen_is_worth_nothing_and_no_reason_to_refuse() -> None
     assert found.lower == pytest.approx(dark_value(np.array([0.5, 0.5, 0.0]), 9), abs=0.02)
 
 
+def drawn_with_an_end(chance: float) -> Problem:
+    """Four hidden states that change, three actions, each of which ends it all with this chance."""
+    rng, here, states = np.random.default_rng(3), "here", 4
+    outcomes, places = ("x", "y", "z", "over"), (here, here, here, END)
+    actions = []
+    for name in ("one", "two", "three"):
+        reward = 10 * rng.normal(size=states)
+        shown = np.hstack([(1 - chance) * rng.dirichlet(np.ones(3), states), np.full((states, 1), chance)])
+        moved = rng.dirichlet(np.full(states, 0.3), states)
+        actions.append(Action(name, reward, shown, outcomes, places, transition=moved))
+    factor = Factor("state", ("a", "b", "c", "d"), np.full(states, 0.25))
+    return Problem("drawn", (factor,), here, FixedMenu(tuple(actions)))
+
+
+def test_a_chance_to_end_is_as_good_as_a_discount() -> None:
+    """Trials that bear the same gap at every depth went round in circles here, a gap of 12 open."""
+    found = rhoplan.solve(drawn_with_an_end(0.05), gap=1.0, seconds=120)
+    assert found.stopped_by == "gap"
+    discounted = rhoplan.solve(drawn_with_an_end(0.0), discount=0.95, gap=1.0, seconds=120)
+    assert found.lower <= discounted.upper
+    assert discounted.lower <= found.upper
+
+
 def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None:
     with pytest.raises(rhoplan.ProblemError, match="from state 'lost' nothing leads to an end"):
         rhoplan.solve(dark(lost=-1.0))
