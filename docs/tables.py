@@ -20,8 +20,8 @@ WORDS = {
     "frontier": "whether to follow the plan over the weight",
     "most_nodes": "steps and leaves at most; what is beyond is folded",
     "name": "what to call the model",
-    "text": "the model file's text",
-    "language": "how it is written",
+    "text": "the file's text",
+    "language": "how it is written: the ending of its file",
 }
 """What fields hold that the schema does not describe itself."""
 
@@ -124,7 +124,8 @@ def fields(name: str) -> str:
             continue
         what = holds.get("description") or words.get(field, "")
         default = holds.get("default")
-        left_out = without.get(field, "") if default in (None, []) else f"`{default}`".lower()
+        usual = without if what == words.get(field, what) else LEFT_OUT  # one with words of its own tells it itself
+        left_out = usual.get(field, "") if default in (None, []) else f"`{default}`".lower()
         left_out = "needed" if field in described.get("required", ()) else left_out
         rows.append([f"`{field}`", kind_of(holds), in_a_row(what), left_out])
     return table(["field", "holds", "what it is", "if left out"], rows)

@@ -61,12 +61,14 @@ from rhoplan.io.drn import read_drn as read_drn
 from rhoplan.io.model_file import parse_model as parse_model
 from rhoplan.io.model_file import read_model as read_model
 from rhoplan.io.model_file import write_model as write_model
+from rhoplan.io.policy_writer import write_policy as write_policy
 from rhoplan.io.pomdp import read_pomdp as read_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp as write_pomdp
 from rhoplan.io.pomdpx import read_pomdpx as read_pomdpx
 from rhoplan.model.blocks import joined_problem as joined_problem
 from rhoplan.model.check import check_problem as check_problem
 from rhoplan.model.joint import seen_after as seen_after
+from rhoplan.model.limited import with_horizon as with_horizon
 from rhoplan.model.observe_then_commit import Commit as Commit
 from rhoplan.model.observe_then_commit import Test as Test
 from rhoplan.model.observe_then_commit import observe_then_commit as observe_then_commit
@@ -97,6 +99,7 @@ from rhoplan.planning.utility import (
 )
 from rhoplan.problems.registry import PROBLEMS as PROBLEMS
 from rhoplan.problems.registry import make as make
+from rhoplan.report.policy_plot import plot_policy as plot_policy
 from rhoplan.scoring.episodes import Episodes as Episodes
 from rhoplan.scoring.evaluate import Score as Score
 from rhoplan.scoring.evaluate import evaluate as evaluate

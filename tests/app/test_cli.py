@@ -86,6 +86,45 @@ def test_decide_json_parts_add_up(run_json: Any) -> None:
     assert {action["kind"] for action in record["actions"]} == {"test", "commit"}
 
 
+def flat_file(states: int, actions: int, outcomes: int) -> str:
+    """A problem whose every action moves the state one on, half the time, and shows nothing of use."""
+    move = "\n".join(
+        f"T: * : {state} : {state} 0.5\nT: * : {state} : {(state + 1) % states} 0.5" for state in range(states)
+    )
+    head = f"discount: 0.9\nstates: {states}\nactions: {actions}\nobservations: {outcomes}\nstart: 0\n"
+    return f"{head}{move}\nO: * uniform\nR: 0 : * : * : * 1\n"
+
+
+def test_decide_folds_what_there_is_a_lot_of(run: Any, run_json: Any, tmp_path: Path) -> None:
+    path = tmp_path / "many.pomdp"
+    path.write_text(flat_file(states=40, actions=25, outcomes=300))
+    evidence = ",".join(["1=7"] * 20)
+    _, out, _ = run("decide", str(path), "--horizon", "1", "--given", evidence)
+    record = run_json("decide", str(path), "--horizon", "1", "--given", evidence)
+    _, at_start, _ = run("decide", str(path), "--horizon", "1")
+    _, _, error = run("decide", str(path), "--given", "1=no")
+
+    likeliest = sorted(record["belief"].values(), reverse=True)
+    assert len(likeliest) == 40
+    assert f"(30 more states)         {'#' * round(30 * sum(likeliest[10:]))}" in out.replace("█", "#")
+    assert f"{100 * sum(likeliest[10:]):.2f}%" in out
+    assert "(39 more states)" in at_start
+    assert at_start.count(" 0.00%") == 1
+    assert " ".join(out.split()).count("can change what") == 1
+    assert "and 22 more can change what they measure" in " ".join(out.split())
+    assert len(record["actions"]) == 25
+    assert "and 280 more" in error
+
+
+def test_decide_folds_factors_that_are_well_known(run: Any, run_json: Any) -> None:
+    spec = "inspection:n=16"
+    _, out, _ = run("decide", spec, "--horizon", "1")
+    record = run_json("decide", spec, "--horizon", "1")
+    assert len(record["beliefs"]) == 16
+    assert "(6 more factors, each at least)" in out
+    assert "70.00%" in out
+
+
 def test_decide_for_people_says_what_to_do(run: Any) -> None:
     _, out, _ = run("decide", "tiger", "--given", "listen=hear-left,listen=hear-left,listen=hear-left")
     assert "Do next: open-right" in out

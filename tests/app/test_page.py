@@ -328,6 +328,37 @@ def test_an_edited_model_shows_its_error_and_then_runs(page: Any) -> None:
     assert "cost: 0.5" in Path(found.value.path()).read_text()
 
 
+MANY = 30
+"""Results of the one action of a file, more than are shown at once."""
+
+
+def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any, tmp_path: Path) -> None:
+    chances = [round((number + 1) / (MANY * (MANY + 1) / 2), 6) for number in range(MANY - 1)]
+    row = " ".join(map(str, [*chances, round(1 - sum(chances), 6)]))
+    head = f"discount: 0.9\nstates: a b\nactions: look\nobservations: {MANY}\nT: look identity\n"
+    text = f"{head}O: look : a {row}\nO: look : b uniform\nR: look : a : * : * 1\n"
+    page.click("[data-tab='Model']")
+    (tmp_path / "my.look.pomdp").write_text(text.replace("O: look : b", "O: look : c"))
+    page.set_input_files("#model-file", tmp_path / "my.look.pomdp")
+    playwright.expect(page.locator("#model-said")).to_contain_text("line 7", timeout=PATIENCE)
+    (tmp_path / "my.look.pomdp").write_text(text)
+    page.set_input_files("#model-file", [])
+    page.set_input_files("#model-file", tmp_path / "my.look.pomdp")
+    playwright.expect(page.locator("#model-said")).to_contain_text(
+        "✓ 2 states, 1 actions at the start", timeout=PATIENCE
+    )
+    assert page.input_value("#model-language") == "pomdp"
+    page.click("#model-use")
+    page.wait_for_selector("main[data-view^='my.look '] [data-do='look']")
+    folded = page.locator(".next details[data-folded]")
+    assert int(folded.get_attribute("data-folded")) == MANY - page.locator(".next > .results > [data-outcome]").count()
+    page.locator(".next [data-outcome]").first.click()
+    steps(page, 1)
+    folded.locator("summary").click()
+    folded.locator("[data-outcome]").last.click()
+    steps(page, 2)
+
+
 def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:
     open_model(page, "screening-cascade")
     page.click("[data-tab='What-if']")

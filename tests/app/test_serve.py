@@ -24,7 +24,9 @@ httpx = pytest.importorskip("httpx")
 from rhoplan.advice.journal import Case  # noqa: E402
 from rhoplan.advice.replay import replay  # noqa: E402
 from rhoplan.agents.agent import make_agent  # noqa: E402
+from rhoplan.agents.policy import decide  # noqa: E402
 from rhoplan.app.cli import main  # noqa: E402
+from rhoplan.app.serve import schema  # noqa: E402
 from rhoplan.app.serve.app import Desk  # noqa: E402
 from rhoplan.app.serve.overrides import overridden  # noqa: E402
 from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
@@ -32,8 +34,12 @@ from rhoplan.app.serve.settings import Settings  # noqa: E402
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
 from rhoplan.app.serve.worker import Job  # noqa: E402
 from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
+from rhoplan.io.formats import FORMATS  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
+from test_drn_files import MAZE  # noqa: E402
+from test_pomdp_files import TIGER  # noqa: E402
+from test_pomdpx_files import whole  # noqa: E402
 
 TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}
 COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep": [10, -20], "drop": [0, 5]}}
@@ -491,6 +497,44 @@ def test_an_upload_with_a_fault_names_line_and_field(refuse: Any, client: Any) -
     assert error["line"] in (1, 2)
 
 
+THEIRS = {"pomdp": TIGER, "pomdpx": whole(), "drn": MAZE}
+
+
+@pytest.mark.parametrize("language", THEIRS)
+def test_files_of_others_are_uploaded_and_planned_for(client: Any, post: Any, language: str, tmp_path: Path) -> None:
+    text = THEIRS[language]
+    (tmp_path / f"theirs.{language}").write_text(text)
+    problem = make(str(tmp_path / f"theirs.{language}"))
+
+    said = post("models", name="theirs", text=text, language=language)
+    found = post("decide", problem="theirs")
+    shown = client.get("models/theirs").json()
+
+    assert said["states"] == len(problem.states)
+    assert said["actions"] == len(problem.menu(problem.start))
+    assert not said["flat"]
+    assert found["choice"] == decide(problem, make_agent("efe", problem)).choice
+    assert (shown["text"], shown["language"]) == (text, language)
+    assert client.delete("models/theirs").status_code == 200
+
+
+def test_a_fault_in_a_file_of_others_names_its_line(refuse: Any, client: Any) -> None:
+    for language, right, wrong in (
+        ("pomdp", "R:", "Reward:"),
+        ("pomdpx", "look attic s0 dark", "look cellar s0 dark"),
+        ("drn", "1 : 0.75", "1 : abc"),
+    ):
+        text = THEIRS[language].replace(right, wrong, 1)
+        _, error = refuse("models", name="theirs", text=text, language=language)
+        assert wrong in text.split("\n")[error["line"] - 1]
+    assert client.get("models/theirs").status_code == 404
+
+
+def test_every_format_that_can_be_read_can_be_uploaded() -> None:
+    told = schema.Upload.model_json_schema()["properties"]["language"]["enum"]
+    assert set(told) == set(FORMATS.values())
+
+
 def test_yaml_constructs_nothing(refuse: Any, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     refuse("models", name="evil", text=f"!!python/object/apply:os.system ['touch {mark}']\n")
@@ -721,6 +765,17 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
             overridden(base, **wrong)  # type: ignore[arg-type]
         assert caught.value.field is not None
         assert dotted(caught.value.field) == field
+
+
+def test_a_file_of_others_given_to_the_command_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "tiger.95.pomdp"
+    path.write_text(TIGER)
+    with server("--workers", "1", str(path)) as address:
+        assert httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).json()["first"] == "tiger.95"
+        asked = {"problem": "tiger.95", "horizon": 4, "time_limit": 20}
+        found = httpx.post(f"{address}/api/v1/solve", json=asked, timeout=PATIENCE).json()
+        assert found["horizon"] == 4
+        assert found["upper"] - found["lower"] <= found["gap"]
 
 
 def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:

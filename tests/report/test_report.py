@@ -392,7 +392,7 @@ def test_what_cannot_be_done_is_said_in_one_line(arguments, said, tmp_path, caps
 
 def test_a_read_only_place_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
     """Root may write anywhere, so the answer of the system is played."""
-    monkeypatch.setattr("rhoplan.app.cli.plan.os.access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("rhoplan.app.cli.common.os.access", lambda path, mode: Path(path) != tmp_path)
     monkeypatch.setattr("rhoplan.report.content.make_report", lambda *_, **__: pytest.fail("worked for nothing"))
     code, _, err = run(capsys, "tiger", "-o", tmp_path / "deep" / "report.html")
     assert code == 2

@@ -63,13 +63,13 @@ def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: P
 
 
 def solution_record(
-    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float
+    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
 ) -> dict[str, Any]:
     """Certified bounds, with what they are bounds for."""
     from rhoplan.version import __version__
 
-    asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "kind": "bounded"}
-    found = {**asdict(replace(solution, policy=None)), "converged": solution.converged}
+    asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "horizon": horizon}
+    found = {"kind": "bounded", **asdict(replace(solution, policy=None)), "converged": solution.converged}
     del found["policy"]
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__}
 

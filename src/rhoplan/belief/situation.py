@@ -6,7 +6,7 @@ question for whole batches through `information.update`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,9 @@ from rhoplan.belief.information import is_tiny, underflows, update, update_logs
 from rhoplan.errors import EvidenceError, ImpossibleEvidence
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
+
+MOST_NAMED = 20
+"""Tests or outcomes that an error names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +102,8 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
     if test not in actions:
         if problem.is_flat and any(known.name == test for known in problem.flat.tests):
             raise EvidenceError(_why_not(problem, situation, test), field=("test",))
-        kinds = ", ".join(name for name, action in actions.items() if action.kind == "test")
-        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {kinds or 'none'}", field=("test",))
+        tests = [name for name, action in actions.items() if action.kind == "test"]
+        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {_some(tests) or 'none'}", field=("test",))
     action = actions[test]
     if action.kind == "commit":
         raise EvidenceError(
@@ -108,12 +111,18 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         )
     if outcome not in action.outcomes:
         raise EvidenceError(
-            f"test '{test}' has no outcome '{outcome}'; it has {', '.join(action.outcomes)}", field=("outcome",)
+            f"test '{test}' has no outcome '{outcome}'; it has {_some(action.outcomes)}", field=("outcome",)
         )
     for candidate in branch(problem, situation, action):
         if candidate.outcome == outcome:
             return candidate.situation
     raise impossible(problem, situation.beliefs[action.factor], action, outcome)
+
+
+def _some(names: Sequence[str]) -> str:
+    """`names` in a row, and how many more there are where they are many."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _why_not(problem: Problem, situation: Situation, name: str) -> str:

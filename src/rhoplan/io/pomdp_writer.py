@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -40,6 +41,22 @@ Row = tuple[tuple[int, float], ...]
 def write_pomdp(problem: Problem) -> str:
     """`problem` as the text of a `.pomdp` file."""
     return "\n".join(_Writer(problem).lines()) + "\n"
+
+
+def written_states(problem: Problem) -> tuple[list[tuple[Visible, int]], list[str]]:
+    """What each state of the file that `write_pomdp` writes stands for, a visible state and the number of a state of
+    all hidden factors together (at END 0); and the actions, by their names in `problem`. Both in the file's order."""
+    writer = _Writer(problem)
+    meant: list[tuple[Visible, int]] = [(visible, one) for visible in writer.visibles for one in range(writer.hidden)]
+    meant += [(END, 0)] if writer.ends else []
+    return [one for one, many in zip(meant, writer.copies.tolist(), strict=True) for _ in range(many)], writer.actions
+
+
+Move = tuple[int, int, int, int, float, float | None]
+"""Action, state before, state after, which of its copies, chance, what it pays where that was not said before."""
+
+Payment = tuple[int, int, int, int, float]
+"""Action, state before, state after, observation, what that pays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,21 +94,37 @@ class _Writer:
         self._rows: dict[tuple[int, int], dict[Row, tuple[int, Row]]] = {}
         """For each action and state after it the ways in which it is shown, numbered, by their rounded numbers."""
 
-    def lines(self) -> Iterator[str]:
-        moves: list[tuple[int, int, int, int, float, float | None]] = []
-        payments: list[tuple[int, int, int, int, float]] = []
+    @cached_property
+    def followed(self) -> tuple[list[Move], list[Payment]]:
+        """Where every action leads and what that pays; how states are shown is noted on the way."""
+        moves: list[Move] = []
+        payments: list[Payment] = []
         for number, name in enumerate(self.actions):
             for visible, place in self.place.items():
                 menu = {action.name: action for action in self.problem.menu(visible)}
                 action = menu.get(name) or next(iter(menu.values()))
                 self._follow(number, place * self.hidden, action, moves, payments)
-        nothing: Row = ((len(self.shown) if self.ends else 0, 1.0),)
         for number in range(len(self.actions)) if self.ends else ():
-            self._rows.setdefault((number, self.end), {}).setdefault(nothing, (0, nothing))
+            self._rows.setdefault((number, self.end), {}).setdefault(self.nothing, (0, self.nothing))
             moves.append((number, self.end, self.end, 0, 1.0, None))
+        return moves, payments
+
+    @property
+    def nothing(self) -> Row:
+        """How the end is shown."""
+        return ((len(self.shown) if self.ends else 0, 1.0),)
+
+    @cached_property
+    def copies(self) -> Ids:
+        """How often (S,) each state stands in the file."""
+        self.followed  # noqa: B018  (notes how states are shown)
         copies = np.ones(self.end + self.ends, dtype=np.int64)
         for (_, after), ways_shown in self._rows.items():
             copies[after] = max(copies[after], len(ways_shown))
+        return copies
+
+    def lines(self) -> Iterator[str]:
+        (moves, payments), copies, nothing = self.followed, self.copies, self.nothing
         states = self._state_names(copies)
         first = np.concatenate([[0], np.cumsum(copies)])
         acts = _legal(self.actions)
@@ -128,8 +161,8 @@ class _Writer:
         number: int,
         base: int,
         action: Action,
-        moves: list[tuple[int, int, int, int, float, float | None]],
-        payments: list[tuple[int, int, int, int, float]],
+        moves: list[Move],
+        payments: list[Payment],
     ) -> None:
         """Note where `action` leads from the states that begin at `base`, how it is shown and what it pays."""
         ways = self._ways(action)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rhoplan.model.limited import without_horizon
 from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.model.sparse import numbers
 
@@ -40,8 +41,8 @@ def is_endless(problem: Problem) -> bool:
 
 
 def has_commits(problem: Problem) -> bool:
-    """Whether some action within reach (MOST_MENUS) ends the episode whatever its outcome."""
-    return any(action.ends_episode for _, actions in menus(problem) for action in actions)
+    """Whether some action within reach (MOST_MENUS) ends the episode whatever its outcome, horizons aside."""
+    return any(action.ends_episode for _, actions in menus(without_horizon(problem)) for action in actions)
 
 
 def largest_payment(problem: Problem) -> float:

@@ -89,7 +89,9 @@ def canvas(rows: int, columns: int, size: tuple[float, float], **settings: Any) 
 
 
 @contextmanager
-def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+def figure(
+    path: Path, rows: int, columns: int, size: tuple[float, float], **settings: Any
+) -> Iterator[tuple[Any, Any]]:
     """A matplotlib figure and its axes (rows x columns array), written to `path` when the block ends well."""
     try:
         import matplotlib
@@ -99,7 +101,7 @@ def figure(path: Path, rows: int, columns: int, size: tuple[float, float]) -> It
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        drawing, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        drawing, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **settings)
         try:
             yield drawing, axes
             with replacing(path) as temporary:

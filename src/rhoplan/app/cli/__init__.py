@@ -17,7 +17,7 @@ COMMANDS = {
     "show": "show",
     "decide": "plan",
     "evaluate": "plan",
-    "solve": "plan",
+    "solve": "solve",
     "report": "plan",
     "simulate": "run",
     "sweep": "run",
@@ -85,7 +85,7 @@ def group(traceback: bool) -> None:
     """Plan what to observe, when to stop, and what to commit to.
 
     A PROBLEM is a registered name with parameters (tiger, diagnosis:n=16,k=4, tileworld:n=8,partition=random) or the
-    path of a model file (.yaml, .json, .toml).
+    path of a file (.yaml, .json, .toml, .pomdp, .pomdpx, .drn).
     """
 
 

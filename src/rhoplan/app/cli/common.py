@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -79,9 +81,20 @@ def with_agents(command: Command) -> Command:
     def told(problem: str, agent: str, **options: Any) -> Any:
         loaded = load_problem(problem)
         agents = load_agents(agent, loaded, agent_settings(options))
-        return command(problem=loaded, agents=agents, **options)
+        return command(problem=_followed_in(loaded, agents), agents=agents, **options)
 
     return agent_options(told)  # type: ignore[return-value]
+
+
+def _followed_in(problem: Problem, agents: list[Agent]) -> Problem:
+    """`problem`, with the horizon that a solved policy among `agents` was solved for."""
+    from rhoplan.model.limited import horizon_of
+
+    policies: list[Any] = [getattr(agent.planner, "rule", None) for agent in agents]
+    origins = {horizon_of(one.origin): one.origin for one in policies if hasattr(one, "origin")}
+    if len(origins) > 1:
+        raise click.UsageError("policies that are followed side by side must have one horizon; they have several")
+    return next(iter(origins.values()), problem)
 
 
 def one_agent(agents: list[Agent]) -> Agent:
@@ -119,6 +132,15 @@ def settings_line(agent: Agent) -> str:
     parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
     parts += [] if agent.objective.is_information else [f", utility {agent.utility.name}"]
     return "".join(parts)
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file in a folder that cannot be written to, before the work is done."""
+    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
+    if not folder.is_dir():
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
 
 
 def print_ceiling(problem: Problem) -> None:

@@ -1,10 +1,8 @@
-"""`rhoplan decide`, `evaluate`, `solve` and `report`: what to do, how good that is, the optimum, a page to print."""
+"""`rhoplan decide`, `evaluate` and `report`: what to do, how good that is, a page to print."""
 
 from __future__ import annotations
 
 import math
-import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ import click
 
 from rhoplan.app.cli.common import (
     bar,
+    check_folder,
     console,
     json_option,
     load_problem,
@@ -27,22 +26,19 @@ from rhoplan.app.cli.common import (
     show_rows,
     signed,
     weight_of,
-    weight_options,
     with_agents,
 )
-from rhoplan.app.records import decision_record, one_or_more, score_record, solution_record
+from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
-    from rhoplan.agents.policy import Decision
+    from rhoplan.agents.policy import ActionValue, Decision
     from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.evaluate import Score
 
-MOST_ROWS = 10
-
-BETWEEN_LINES = 0.5
-"""Seconds between lines that show how far the bounds have come."""
+MOST_ROWS, MOST_NAMED = 10, 3
+"""Rows of a table and names in a sentence that are shown; the others are counted."""
 
 
 @click.command("decide")
@@ -118,12 +114,20 @@ def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence:
     shown = [*headings, *(["probability"] if by_chance else [])]
     show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
-    for action in decision.actions:
-        if action.kind == "test" and not action.preserves_hidden_state:
-            out.print(
-                f"'{action.name}' can change what it measures: the EFE equivalence (Proposition 3) does not "
-                f"apply to it; coupling {action.coupling:.4f} nats. The plan uses the full update."
-            )
+    print_changing([one for one in decision.actions if one.kind == "test" and not one.preserves_hidden_state])
+
+
+def print_changing(tests: list[ActionValue]) -> None:
+    """Say which tests can change what they measure: one sentence for all."""
+    if not tests:
+        return
+    names = [f"'{test.name}'" for test in tests[:MOST_NAMED]]
+    more = f" and {len(tests) - len(names)} more" if len(tests) > len(names) else ""
+    it, measures, up_to = ("it", "it measures", "") if len(tests) == 1 else ("them", "they measure", "up to ")
+    console().print(
+        f"{', '.join(names)}{more} can change what {measures}: the EFE equivalence (Proposition 3) does not apply to "
+        f"{it}; coupling {up_to}{max(test.coupling for test in tests):.4f} nats. The plan uses the full update."
+    )
 
 
 def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
@@ -137,16 +141,25 @@ def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: l
 
 
 def belief_lines(decision: Decision) -> list[tuple[str, float]]:
-    """The likeliest states of the one hidden factor, or of several factors the likeliest state of each."""
+    """The likeliest states of the one hidden factor, or of several factors the likeliest state of each.
+
+    Of many states the impossible ones and all but the likeliest are folded into one line; of many factors those that
+    are best known.
+    """
     from rhoplan.advice.words import likeliest
 
     if len(decision.beliefs) > 1:
         tops = {name: likeliest(belief)[0] for name, belief in decision.beliefs.items()}
-        return [(f"{name} {state}", probability) for name, (state, probability) in tops.items()]
+        open_ones = set(sorted(tops, key=lambda name: tops[name][1])[:MOST_ROWS])
+        least = min((tops[name][1] for name in tops if name not in open_ones), default=None)
+        lines = [(f"{name} {tops[name][0]}", tops[name][1]) for name in tops if name in open_ones]
+        folded = f"({len(tops) - len(lines)} more factors, each at least)"
+        return lines if least is None else [*lines, (folded, least)]
     beliefs = likeliest(decision.belief)
-    rest = beliefs[MOST_ROWS:]
-    more = [(f"({len(rest)} more states)", sum(probability for _, probability in rest))] if rest else []
-    return beliefs[:MOST_ROWS] + more
+    if len(beliefs) <= MOST_ROWS:
+        return beliefs
+    shown = [line for line in beliefs[:MOST_ROWS] if line[1] > 0]
+    return [*shown, (f"({len(beliefs) - len(shown)} more states)", sum(share for _, share in beliefs[len(shown) :]))]
 
 
 def agent_line(agent: Agent, problem: Problem) -> str:
@@ -207,100 +220,6 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
     return sorted((tests, share) for tests, share in ranked if share >= 5e-5)
 
 
-@click.command("solve")
-@problem_argument
-@weight_options
-@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
-@option("--memory", type=float, default=4.0, help="GB the graph may take.")
-@click.option(
-    "--method",
-    type=click.Choice(["reveal", "points"]),
-    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
-)
-@click.option(
-    "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the policy there, for --agent solved:FILE (method points).",
-)
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (method points).")
-@json_option
-def solve_command(
-    problem: str,
-    time_limit: float,
-    memory: float,
-    method: str | None,
-    save: Path | None,
-    check: bool,
-    as_json: bool,
-    **asked: Any,
-) -> None:
-    """The optimal plan of PROBLEM with no horizon limit, between certified bounds. Weight 0 unless given.
-
-    Ctrl-C stops with the bounds reached.
-    """
-    from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve
-
-    loaded = load_problem(problem)
-    if not (time_limit > 0 and 0 < memory < math.inf):
-        raise click.UsageError("--time-limit and --memory must be numbers above 0")
-    weight, unit, gap = asked["weight"] or 0.0, asked["unit"], asked["gap"]
-    discount = loaded.discount if asked["discount"] is None else asked["discount"]
-    out, told = console(), [0.0]
-
-    def tell(lower: float, upper: float, nodes: int) -> None:
-        if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
-            out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
-            told[0] = time.monotonic()
-
-    if method is None and (save or check):
-        method = "points"
-    if method == "reveal" and (save or check):
-        raise click.UsageError("--save and --check are for method points; method is reveal")
-    if save:
-        _check_folder(save)
-    solution = solve(
-        loaded, weight=per_nat(weight, unit), discount=discount, gap=gap, seconds=time_limit,
-        memory=memory * 1e9, progress=tell, method=method, check=check,
-    )  # fmt: skip
-    if save:
-        assert solution.policy is not None
-        try:
-            save.parent.mkdir(parents=True, exist_ok=True)
-            solution.policy.save(save)
-        except OSError as error:
-            raise click.UsageError(f"cannot write '{save}': {error.strerror or error}") from None
-    if as_json:
-        print_json(solution_record(loaded, solution, weight=weight, unit=unit, discount=discount))
-        return
-    goal = "reward" if not weight else f"reward + {weight:g} {loaded.unit} per {unit[:-1]} of information"
-    goal += f", discount {discount:g}" if discount != 1 else ""
-    out.print(f"{loaded.spec}: best plan with no horizon limit for {goal}", style="bold")
-    gap_found = f"(gap {solution.upper - solution.lower:.1e})"
-    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
-    if not solution.converged:
-        out.print(f"  the bounds did not meet within {gap:g}: {solution.stopped_by} ran out", style="bold")
-    if solution.method == "reveal":
-        undiscounted = " (not discounted)" if discount != 1 else ""
-        out.print(
-            f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
-            f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
-        )
-        print_cut_off(loaded, {"  that plan": solution.truncated}, None)
-        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
-    else:
-        out.print(f"  the plan behind the lower bound begins with {solution.first}")
-        work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"
-    out.print(f"  {solution.nodes:,} nodes, {work}")
-    if solution.certificate is not None:
-        seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"
-        verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
-        out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")
-    if save:
-        out.print(f"  policy written: {save} (--agent solved:{save})")
-
-
 @click.command("report")
 @problem_argument
 @option(
@@ -337,13 +256,4 @@ def _check_place(out: Path) -> None:
     """Refuse a place where the report cannot go, before the work is done."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"--out must end in .html; it is '{out}'")
-    _check_folder(out)
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a file in a folder that cannot be written to, before the work is done."""
-    folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
-    if not folder.is_dir():
-        raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
-    if not os.access(folder, os.W_OK):
-        raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
+    check_folder(out)

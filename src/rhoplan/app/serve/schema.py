@@ -117,6 +117,12 @@ class Solve(Request):
     weight: float | None = Field(None, ge=0, description="Reward per unit of information; 0 if left out.")
     unit: Literal["nats", "bits"] = "nats"
     discount: float | None = Field(None, gt=0, le=1)
+    horizon: int | None = Field(
+        None,
+        ge=1,
+        le=10_000,
+        description="Actions at most, then an ending one where there is one; no limit if left out.",
+    )
     gap: float = Field(1e-3, gt=0)
     time_limit: float = Field(600.0, gt=0, description="Seconds; the server's own limit is kept in any case.")
 
@@ -188,13 +194,13 @@ class Replay(BaseModel):
 
 
 class Upload(BaseModel):
-    """A model file's text and what to call it."""
+    """The text of a model file, or of a problem file of others, and what to call it."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
     text: str
-    language: Literal["yaml", "json", "toml"] = "yaml"
+    language: Literal["yaml", "json", "toml", "pomdp", "pomdpx", "drn"] = "yaml"
     check_only: bool = Field(False, description="Keep nothing; say whether it is `sound`, and if not the `error`.")
 
 

@@ -5,6 +5,7 @@ Every task takes what was asked: the request, with the problems at hand that it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -122,7 +123,7 @@ def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem, source = asked.problem, asked.source
     flat = problem.is_flat
-    text = source.text if flat else None
+    text = source.text
     if text is None and flat:
         shipped = WORKED_MODELS.get(source.name)
         text = shipped.read_text(encoding="utf-8") if shipped else write_model(problem)
@@ -149,9 +150,13 @@ def model(asked: Asked) -> Record:
 def check(asked: Asked) -> Record:
     """What an uploaded model consists of, if it is sound."""
     problem = asked.shelf.problem(asked.source)
-    sizes = {"states": problem.states, "tests": problem.flat.tests, "commits": problem.flat.commits}
-    counts = {name: len(parts) for name, parts in sizes.items()}
-    return {"name": asked.source.name, "title": problem.name, **counts, "horizon": problem.horizon}
+    counts = {"states": math.prod(len(factor.states) for factor in problem.factors)}
+    if problem.is_flat:
+        counts |= {"tests": len(problem.flat.tests), "commits": len(problem.flat.commits)}
+    else:
+        counts |= {"actions": len(problem.menu(problem.start))}
+    told = {"name": asked.source.name, "title": problem.name, "flat": problem.is_flat}
+    return {**told, **counts, "horizon": problem.horizon}
 
 
 def decision(asked: Asked) -> Record:
@@ -245,11 +250,12 @@ def solution(asked: Asked) -> Record:
     weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
     seconds = min(request["time_limit"], asked.seconds)
-    priced = per_nat(weight, unit)
+    priced, horizon = per_nat(weight, unit), request.get("horizon")
     found = solve(
-        problem, weight=priced, discount=discount, gap=request["gap"], seconds=seconds, memory=request["memory"]
-    )
-    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount)
+        problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
+        memory=request["memory"],
+    )  # fmt: skip
+    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
 
 
 def pathway(asked: Asked) -> Record:

@@ -1,8 +1,9 @@
-"""The optimal plan with no horizon limit, between a lower and an upper bound that are both certified.
+"""The optimal plan, with no horizon limit or within one, between a lower and an upper bound, both certified.
 
 There are two ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
 growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. In all others
-`pointbased` carries bounds over from belief to belief. Either way the bounds reached are the answer.
+`pointbased` carries bounds over from belief to belief; so it does where the number of actions is limited, in the
+problem that ends after the last one (`model.limited`). Either way the bounds reached are the answer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rhoplan.errors import AgentError, LimitError
+from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
@@ -79,6 +81,7 @@ def solve(
     *,
     weight: float = 0.0,
     discount: float | None = None,
+    horizon: int | None = None,
     gap: float = 1e-3,
     seconds: float = 600.0,
     memory: float = 4e9,
@@ -90,14 +93,20 @@ def solve(
 
     Stops early, with the bounds it has, after `seconds`, when it would take more than `memory` bytes, or when it is
     interrupted from the keyboard. `progress` is told lower, upper and number of nodes as it goes on. discount: the
-    problem's own by default. method: `reveal` (observe-then-commit problems only) or `points`; by default the first
-    where it can be used. `points` gives a policy, and needs numba.
+    problem's own by default. horizon: the most actions before an ending one must be taken or, where there is none, all
+    is over; no limit by default. The policy is then one of `with_horizon(problem, horizon)`.
+    method: `reveal` (observe-then-commit problems without a horizon only) or `points`; by default the first where it
+    can be used. `points` gives a policy, and needs numba.
     check: whether other code looks at both bounds afterwards (`points` only); what it finds is `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
     """
     discount = problem.discount if discount is None else discount
+    if horizon is not None:
+        if method == "reveal":
+            raise AgentError("horizon is for method points; method is reveal", field=("horizon",))
+        problem = with_horizon(problem, horizon)
     chosen = method or ("reveal" if problem.is_flat else "points")
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from rhoplan.belief.information import entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError, ProblemError
+from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
@@ -28,6 +29,9 @@ from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
 
 FORMAT = "rhoplan-policy-1"
+
+MOST_SWEEPS, SETTLED = 500, 1e-6
+"""Backups of a bound at most, and the change, as a share of it, after which it has settled."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,8 @@ class SolvedPolicy:
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
         home, belief = self._place(situation)
         model = self.problem.model
-        found = {}
-        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
-            low = backup(self, pair, belief, lambda _, there, after: self._best(there, after)[0])
-            high = backup(self, pair, belief, lambda _, there, after: self._upper(there, after))
-            pays = slice(model.pair_reward[pair], model.pair_reward[pair] + len(belief))
-            potential = self.settings.weight * float(entropy(belief))
-            found[self._action_name(pair)] = low, min(high, float(self.informed[pays] @ belief) + potential)
-        return found
+        pairs = range(model.class_pair[home], model.class_pair[home + 1])
+        return {self._action_name(pair): self._ahead(pair, belief) for pair in pairs}
 
     def proven(self, situation: Situation) -> str | None:
         """The action that no other can beat in `situation`, where the bounds prove it."""
@@ -84,6 +82,49 @@ class SolvedPolicy:
             if all(low >= high for other, (_, high) in bounds.items() if other != name):
                 return name
         return None
+
+    @property
+    def start_states(self) -> tuple[str, ...]:
+        """The hidden states between which one cannot tell at the start, by name; of several factors, all that vary."""
+        names = [""]
+        for factor in self.origin.factors:
+            if len(factor.states) > 1:
+                names = [f"{name}, {state}" if name else state for name in names for state in factor.states]
+        first = self.problem.model.class_state[self.problem.start_class]
+        return tuple(names[state % len(names)] for state in self.problem.state[first : first + len(self.problem.start)])
+
+    def plans_from(self, beliefs: Array) -> tuple[Array, list[str]]:
+        """What each vector (n, V) is worth at beliefs (n, S) about `start_states`, and the action each takes first.
+
+        The largest is the lower bound there.
+        """
+        alpha, share, pair = self.vectors[self.problem.start_class]
+        worth = beliefs @ alpha.T + self.settings.weight * entropy(beliefs)[:, None] * share
+        return worth, [self._action_name(int(taken)) for taken in pair]
+
+    def upper_from(self, beliefs: Array) -> Array:
+        """The upper bound (n,) at beliefs (n, S) about `start_states`, looking one action ahead."""
+        home, model = self.problem.start_class, self.problem.model
+        pairs = range(model.class_pair[home], model.class_pair[home + 1])
+        ahead = [max(self._ahead(pair, belief)[1] for pair in pairs) for belief in beliefs]
+        return np.minimum([self._upper(home, belief) for belief in beliefs], ahead)
+
+    def tightened(self) -> SolvedPolicy:
+        """The same with the upper bounds at certainty of a start state backed up until they settle.
+
+        A search for the value of the start seldom comes there, so they are loose.
+        """
+        home, model = self.problem.start_class, self.problem.model
+        pairs = range(model.class_pair[home], model.class_pair[home + 1])
+        better = replace(self, corner=self.corner.copy())
+        at = slice(model.class_state[home], model.class_state[home + 1])
+        for _ in range(MOST_SWEEPS):
+            before = better.corner[at].copy()
+            ahead = [max(better._ahead(pair, sure)[1] for pair in pairs) for sure in np.eye(len(before))]
+            better.corner[at] = np.minimum(before, ahead)
+            if np.abs(before - better.corner[at]).max() <= SETTLED * (1 + np.abs(before).max()):
+                break
+        return better
 
     def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
         """As a rule of a problem."""
@@ -97,6 +138,7 @@ class SolvedPolicy:
             "digest": digest(self.problem),
             "weight": self.settings.weight,
             "discount": self.settings.discount,
+            "horizon": horizon_of(self.origin),
         }
         arrays: dict[str, Array | Ids] = {"corner": self.corner, "informed": self.informed}
         for home, (alpha, share, pair) in self.vectors.items():
@@ -127,6 +169,14 @@ class SolvedPolicy:
         mix = mixture if len(belief) <= HULL_STATES else sawtooth
         return min(mix(beliefs, bound, corner, belief), informed) + potential
 
+    def _ahead(self, pair: int, belief: Array) -> tuple[float, float]:
+        """Bounds on taking `pair` at `belief`, by both bounds on what comes after."""
+        low = backup(self, pair, belief, lambda _, there, after: self._best(there, after)[0])
+        high = backup(self, pair, belief, lambda _, there, after: self._upper(there, after))
+        at = self.problem.model.pair_reward[pair]
+        potential = self.settings.weight * float(entropy(belief))
+        return low, min(high, float(self.informed[at : at + len(belief)] @ belief) + potential)
+
     def _action_name(self, pair: int) -> str:
         return self.problem.actions[int(self.problem.pair_action[pair])]
 
@@ -137,10 +187,10 @@ class SolvedPolicy:
         joint: Array = np.ones(1)
         for belief in situation.beliefs:
             joint = np.multiply.outer(joint, belief).ravel()
-        if situation.visible not in self._visible:
+        if situation.visible not in self.visibles:
             raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}", field=("visible",))
         held = np.flatnonzero(joint)
-        states = self._visible[situation.visible] * len(joint) + held
+        states = self.visibles[situation.visible] * len(joint) + held
         for home in self._homes.get(int(states[0]), ()):
             places = self._places(home)
             if all(state in places for state in states.tolist()):
@@ -153,7 +203,8 @@ class SolvedPolicy:
         )
 
     @cached_property
-    def _visible(self) -> dict[Any, int]:
+    def visibles(self) -> dict[Any, int]:
+        """The visible states of the problem, each with its number in `problem`."""
         return {visible: place for place, visible in enumerate(reachable(self.origin))}
 
     @cached_property
@@ -193,7 +244,7 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
 
 
 def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
-    """The policy saved in `path`, for the problem that it was solved for."""
+    """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
     try:
         with np.load(path, allow_pickle=False) as found:
             told = json.loads(str(found["told"]))
@@ -206,6 +257,8 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy:
         raise ProblemError(
             f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
         ) from None
+    if told.get("horizon") and horizon_of(problem) is None:
+        problem = with_horizon(problem, told["horizon"])
     compiled = compile_problem(problem)
     if digest(compiled) != told["digest"]:
         raise ProblemError(

@@ -58,7 +58,7 @@ function keys(here, decision, act, hidden, over) {
     return found;
   }
   const chosen = here.actions.find((row) => row.name === decision.choice);
-  bind(chosen.outcomes, (row) => act.take(chosen.name, row.outcome));
+  bind(inOrder(chosen), (row) => act.take(chosen.name, row.outcome));
   found.d = () => act.draw(chosen.name);
   return found;
 }
@@ -92,12 +92,23 @@ function verdict({ choice, actions: rows }) {
   return `You chose ${state.prediction}${mine ? `: by this count worth ${number(mine.behind)} ${state.model.reward_unit} less` : ""}.`;
 }
 
+// Many results are shown the likeliest first, and the others folded.
+const MOST_RESULTS = 12;
+const inOrder = ({ outcomes }) =>
+  (outcomes.length > MOST_RESULTS ? [...outcomes].sort((a, b) => b.probability - a.probability) : outcomes);
+
 function outcomeButtons(action, act, numbered) {
   const sure = action.outcomes.length === 1;
   const label = (row) => (action.kind === "commit" ? `Do it: ${action.name}` : sure ? "Do it" : row.outcome);
-  return el("div", { class: "results" }, action.outcomes.map((row, i) =>
+  const button = (row, i) =>
     el("button", { type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.take(action.name, row.outcome) },
-      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, percent(row.probability)))),
+      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, percent(row.probability)));
+  const rows = inOrder(action);
+  const rest = rows.slice(MOST_RESULTS);
+  const share = rest.reduce((sum, row) => sum + row.probability, 0);
+  return el("div", { class: "results" }, rows.slice(0, MOST_RESULTS).map(button),
+  rest.length ? el("details", { class: "enter", "data-folded": rest.length }, el("summary", {}, `${rest.length} more results, ${percent(share)} in all`),
+    el("div", { class: "results" }, rest.map((row) => button(row, 9)))) : null,
   sure ? null : el("button", { type: "button", class: "choice plain", onclick: () => act.draw(action.name) },
     numbered ? el("kbd", {}, "d") : null, el("span", {}, "draw a result"), el("small", {}, "by these chances")));
 }

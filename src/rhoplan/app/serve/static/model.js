@@ -4,7 +4,8 @@ import { ask, download, el, later, latest } from "./dom.js";
 import { state } from "./state.js";
 import { openModel } from "./app.js";
 
-const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml" };
+const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml", pomdp: "pomdp", pomdpx: "pomdpx", drn: "drn" };
+const LANGUAGES = [...new Set(Object.values(ENDINGS))];
 const check = latest((signal, body) => ask("models", body, { signal }));
 
 const SHOWN = 20000;
@@ -14,12 +15,12 @@ export async function showModel() {
   if (model.text === null) {
     const text = JSON.stringify(model.record, null, 1);
     return { content: el("section", { class: "box" }, el("h2", {}, model.title),
-      el("p", {}, "This problem moves, or has several hidden factors; it cannot be written as a model file. Its numbers:"),
+      el("p", {}, "This problem moves, or has several hidden factors; ", el("code", {}, `rhoplan show ${model.problem} --yaml`), " writes it as a model file. Its numbers:"),
       el("pre", { class: "scroll numbers", tabindex: 0 }, text.length > SHOWN ? `${text.slice(0, SHOWN)}\n…` : text)) };
   }
   const shipped = [...state.catalogue.models, ...state.catalogue.problems].some(({ name }) => name === model.problem.split(":")[0]);
   const name = el("input", { type: "text", id: "model-name", maxlength: 60, value: shipped ? `my-${model.problem.split(":")[0]}` : model.problem });
-  const language = el("select", { id: "model-language", "aria-label": "Language" }, ["yaml", "json", "toml"].map((kind) => el("option", { value: kind }, kind)));
+  const language = el("select", { id: "model-language", "aria-label": "Language" }, LANGUAGES.map((kind) => el("option", { value: kind }, kind)));
   language.value = model.language;
   const lines = el("pre", { class: "lines", "aria-hidden": "true" });
   const area = el("textarea", { id: "model-text", "aria-label": "Text of the model", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
@@ -43,7 +44,8 @@ export async function showModel() {
     number(0);
     area.removeAttribute("aria-invalid");
     said.className = "said good";
-    said.textContent = `✓ ${found.states} states, ${found.tests} tests, ${found.commits} commits; look-ahead ${found.horizon}.`;
+    const parts = found.flat ? `${found.tests} tests, ${found.commits} commits` : `${found.actions} actions at the start`;
+    said.textContent = `✓ ${found.states} states, ${parts}; look-ahead ${found.horizon}.`;
   };
   const examine = async () => {
     const found = await check(body({ check_only: true }));
@@ -62,7 +64,7 @@ export async function showModel() {
   area.addEventListener("scroll", () => { lines.scrollTop = area.scrollTop; });
   for (const one of [language, name]) one.addEventListener("change", look);
 
-  const file = el("input", { type: "file", accept: ".yaml,.yml,.json,.toml", id: "model-file", class: "unseen", onchange: async (event) => {
+  const file = el("input", { type: "file", accept: Object.keys(ENDINGS).map((ending) => `.${ending}`).join(), id: "model-file", class: "unseen", onchange: async (event) => {
     const [chosen] = event.target.files;
     if (!chosen) return;
     area.value = await chosen.text();

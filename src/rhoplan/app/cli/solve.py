@@ -1,0 +1,204 @@
+"""`rhoplan solve`: the optimum between certified bounds, and the plan behind it as a file or a drawing."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rhoplan.app.cli.common import (
+    check_folder,
+    console,
+    json_option,
+    load_problem,
+    number,
+    option,
+    percent,
+    print_cut_off,
+    print_json,
+    problem_argument,
+    signed,
+    weight_options,
+)
+from rhoplan.app.records import solution_record
+
+if TYPE_CHECKING:
+    from rhoplan.model.problem import Problem
+    from rhoplan.planning.certified.solve import Solution
+    from rhoplan.planning.certified.solved import SolvedPolicy
+
+BETWEEN_LINES = 0.5
+"""Seconds between lines that show how far the bounds have come."""
+
+EXPORTED = ".policyx"
+"""How the name of a file ends that holds a policy in SARSOP's format."""
+
+
+@click.command("solve")
+@problem_argument
+@weight_options
+@click.option(
+    "--horizon",
+    type=int,
+    help="Actions at most; then an ending one must be taken, where there is one, and nothing more is paid.  "
+    "[default: no limit]",
+)
+@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
+@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
+@option("--memory", type=float, default=4.0, help="GB the graph may take.")
+@click.option(
+    "--method",
+    type=click.Choice(["reveal", "points"]),
+    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"Write the policy there, for --agent solved:FILE; where it ends in {EXPORTED}, as vectors in SARSOP's format "
+    "(method points).",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw bounds and first actions over the belief there, .png, .svg or .pdf, for two or three hidden states "
+    "(method points).",
+)
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (method points).")
+@json_option
+def solve_command(
+    problem: str,
+    time_limit: float,
+    memory: float,
+    method: str | None,
+    save: Path | None,
+    plot: Path | None,
+    check: bool,
+    as_json: bool,
+    gap: float,
+    **asked: Any,
+) -> None:
+    """The optimal plan of PROBLEM between certified bounds, with no horizon limit unless given. Weight 0 unless given.
+
+    Ctrl-C stops with the bounds reached.
+    """
+    from rhoplan.belief.information import per_nat
+    from rhoplan.planning.certified.solve import solve
+
+    loaded = load_problem(problem)
+    if not (time_limit > 0 and 0 < memory < math.inf):
+        raise click.UsageError("--time-limit and --memory must be numbers above 0")
+    asked["weight"] = asked["weight"] or 0.0
+    asked["discount"] = loaded.discount if asked["discount"] is None else asked["discount"]
+    if save or plot or check:
+        if method == "reveal":
+            raise click.UsageError("--save, --plot and --check are for method points; method is reveal")
+        method = "points"
+    _check_wishes(loaded, save, plot, **asked)
+    out, told = console(), [0.0]
+
+    def tell(lower: float, upper: float, nodes: int) -> None:
+        if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
+            out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
+            told[0] = time.monotonic()
+
+    solution = solve(
+        loaded, weight=per_nat(asked["weight"], asked["unit"]), discount=asked["discount"], horizon=asked["horizon"],
+        gap=gap, seconds=time_limit, memory=memory * 1e9, progress=tell, method=method, check=check,
+    )  # fmt: skip
+    if save:
+        _write(save, lambda: _save(solution.policy, save))
+    if plot:
+        _write(plot, lambda: _draw(solution.policy, plot))
+    if as_json:
+        print_json(solution_record(loaded, solution, **asked))
+        return
+    _print_solution(loaded, solution, **asked)
+    if save:
+        use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
+        out.print(f"  policy written: {save} ({use})", soft_wrap=True)
+    if plot:
+        out.print(f"  drawn: {plot}", soft_wrap=True)
+
+
+def _check_wishes(
+    problem: Problem,
+    save: Path | None,
+    plot: Path | None,
+    *,
+    weight: float,
+    unit: str,
+    discount: float,
+    horizon: int | None,
+) -> None:
+    """Refuse what could not be written, before the work is done."""
+    for path in (save, plot):
+        if path:
+            check_folder(path)
+    if save and save.suffix.lower() == EXPORTED:
+        from rhoplan.io.policy_writer import check_export
+
+        check_export(weight=weight, discount=discount, horizon=horizon)
+    if plot:
+        from rhoplan.report.policy_plot import check_plot
+
+        check_plot(problem, plot)
+
+
+def _write(path: Path, write: Callable[[], None]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write()
+    except OSError as error:
+        raise click.UsageError(f"cannot write '{path}': {error.strerror or error}") from None
+
+
+def _save(policy: SolvedPolicy | None, path: Path) -> None:
+    assert policy is not None  # method points gives one
+    if path.suffix.lower() != EXPORTED:
+        policy.save(path)
+        return
+    from rhoplan.files import write_text
+    from rhoplan.io.policy_writer import write_policy
+
+    write_text(path, write_policy(policy))
+
+
+def _draw(policy: SolvedPolicy | None, path: Path) -> None:
+    from rhoplan.report.policy_plot import plot_policy
+
+    assert policy is not None
+    plot_policy(policy, path)
+
+
+def _print_solution(
+    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
+) -> None:
+    out = console()
+    goal = "reward" if not weight else f"reward + {weight:g} {problem.unit} per {unit[:-1]} of information"
+    goal += f", discount {discount:g}" if discount != 1 else ""
+    limit = "with no horizon limit" if horizon is None else f"of at most {horizon} action{'s' * (horizon > 1)}"
+    out.print(f"{problem.spec}: best plan {limit} for {goal}", style="bold")
+    gap_found = f"(gap {solution.upper - solution.lower:.1e})"
+    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
+    if not solution.converged:
+        out.print(f"  the bounds did not meet within {solution.gap:g}: {solution.stopped_by} ran out", style="bold")
+    if solution.method == "reveal":
+        undiscounted = " (not discounted)" if discount != 1 else ""
+        out.print(
+            f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
+            f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
+        )
+        print_cut_off(problem, {"  that plan": solution.truncated}, None)
+        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+    else:
+        out.print(f"  the plan behind the lower bound begins with {solution.first}")
+        work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"
+    out.print(f"  {solution.nodes:,} nodes, {work}")
+    if solution.certificate is not None:
+        seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"
+        verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
+        out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")

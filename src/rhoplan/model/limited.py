@@ -1,0 +1,73 @@
+"""A problem with a horizon: the visible state also tells how many actions are left.
+
+The horizon counts as everywhere (`planning.exact`): after so many actions the best ending action must be taken where
+there is one (the commit of an observe-then-commit problem), and else the episode is over; nothing more is paid. What
+the last outcome tells still counts as information. Everything that takes a problem takes this one too: the certified
+solver finds the best plan of that length, and its policy knows how many actions are left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rhoplan.errors import ProblemError
+from rhoplan.model.problem import END, Action, CachedMenu, Menu, Problem, Visible
+
+
+class Left(NamedTuple):
+    """Where one is, with so many actions left."""
+
+    actions: int
+    visible: Visible
+
+
+def with_horizon(problem: Problem, actions: int) -> Problem:
+    """`problem` with so many actions, then an ending one where there is one.
+
+    Rules and leaf, which know nothing of that, are left out.
+    """
+    if actions < 1:
+        raise ProblemError(f"horizon must be a whole number of at least 1; it is {actions}", field=("horizon",))
+    return replace(
+        problem,
+        start=Left(actions, problem.start),
+        menu=LimitedMenu(problem.menu),
+        leaf=None,
+        planner="exact",
+        cap=actions + 1,
+        rules={},
+    )
+
+
+def horizon_of(problem: Problem) -> int | None:
+    """After how many actions `with_horizon` cut `problem` off; None where it did not."""
+    return problem.start.actions if isinstance(problem.start, Left) else None
+
+
+def without_horizon(problem: Problem) -> Problem:
+    """What `with_horizon` made `problem` of, but for rules, leaf and cap; others as they are."""
+    if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
+        return problem
+    return replace(problem, start=problem.start.visible, menu=problem.menu.menu)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedMenu(CachedMenu):
+    """The menu of a problem with a horizon: at the end of it only what ends the episode."""
+
+    menu: Menu
+
+    def build(self, visible: Left) -> tuple[Action, ...]:
+        if not visible.actions:
+            return self._ending(visible.visible)
+        return tuple(
+            replace(action, leads_to=tuple(self._after(visible.actions - 1, place) for place in action.leads_to))
+            for action in self.menu(visible.visible)
+        )
+
+    def _ending(self, place: Visible) -> tuple[Action, ...]:
+        return tuple(action for action in self.menu(place) if action.ends_episode)
+
+    def _after(self, left: int, place: Visible) -> Visible:
+        return END if place is END or not (left or self._ending(place)) else Left(left, place)

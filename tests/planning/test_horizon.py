@@ -1,0 +1,133 @@
+"""Plans within a horizon: the certified bounds contain what a plain recursion over all outcomes finds."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.app.cli import _guarded
+from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+
+WEIGHTS = (0.0, 1.0)
+
+
+def drawn(seed: int) -> Problem:
+    """A random problem whose hidden state changes, shown after the change; every third one can be ended."""
+    rng = np.random.default_rng(seed)
+    states, outcomes = int(rng.integers(2, 4)), int(rng.integers(2, 4))
+    actions = []
+    for number in range(2):
+        moves, shows = rng.dirichlet(np.ones(states), states), rng.dirichlet(np.full(outcomes, 0.5), states)
+        likelihood, change = rhoplan.seen_after(moves, shows)
+        reward = rng.normal(size=states)
+        names = tuple(f"o{one}" for one in range(outcomes))
+        actions.append(Action(f"a{number}", reward, likelihood, names, ("here",) * outcomes, transition=change))
+    if seed % 3 == 0:
+        actions.append(Action("stop", 3 * rng.normal(size=states), np.ones((states, 1)), ("done",), (END,)))
+    factor = Factor("x", tuple("abc"[:states]), rng.dirichlet(np.ones(states)))
+    return Problem("drawn", (factor,), "here", FixedMenu(tuple(actions)), discount=float(rng.choice([0.7, 1.0])))
+
+
+def entropy(belief: list[float]) -> float:
+    return -sum(p * math.log(p) for p in belief if p > 0)
+
+
+def best(problem: Problem, here: Situation, left: int, weight: float) -> float:
+    """The value of `left` more actions and then the best ending one, by trying everything."""
+    found = []
+    for action in problem.menu(here.visible):
+        ends = all(place is END for place in action.leads_to)
+        if not left and not ends:
+            continue
+        after = branch(problem, here, action)
+        worth = float(here.belief @ action.reward)
+        if not ends:
+            mixed = np.sum([one.probability * one.situation.belief for one in after], axis=0)
+            doubt = sum(one.probability * entropy(one.situation.belief.tolist()) for one in after)
+            worth += weight * (entropy(mixed.tolist()) - doubt)
+            later = sum(one.probability * best(problem, one.situation, left - 1, weight) for one in after)
+            worth += problem.discount * later
+        found.append(worth)
+    return max(found, default=0.0)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_contain_the_recursion(seed: int, weight: float) -> None:
+    problem = drawn(seed)
+    for horizon in (1, 2, 4):
+        found = rhoplan.solve(problem, horizon=horizon, weight=weight, gap=1e-6)
+        value = best(problem, initial(problem), horizon, weight)
+        assert found.stopped_by == "gap"
+        assert found.lower - 1e-9 <= value <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("spec", ["tiger", "diagnosis:n=4", "chest-pain", "navigation:n=3"])
+def test_the_horizon_counts_as_the_exact_planner_counts_it(spec: str, weight: float) -> None:
+    problem = replace(rhoplan.make(spec), leaf=None)
+    for horizon in (1, 3):
+        decision = rhoplan.decide(problem, rhoplan.Agent("exact", horizon=horizon, weight=weight))
+        found = rhoplan.solve(problem, horizon=horizon, weight=weight, gap=1e-4)
+        exact = max(action.value for action in decision.actions)
+        slack = 1e-6 * problem.reward_scale
+        assert found.lower - slack <= exact <= found.upper + slack
+
+
+def test_a_longer_horizon_is_worth_more_up_to_none() -> None:
+    tiger = rhoplan.make("tiger")
+    found = [rhoplan.solve(tiger, horizon=horizon, gap=1e-4) for horizon in (1, 3, 9)]
+    whole = rhoplan.solve(tiger, gap=1e-4)
+    assert [one.lower for one in found] == sorted(one.lower for one in found)
+    assert found[-1].lower <= whole.upper
+    assert found[-1].upper < whole.lower
+
+
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_being_cut_off_is_no_success(seed: int) -> None:
+    """Where nothing is committed to, the last action is not right or wrong because it is the last."""
+    problem = drawn(seed)
+    limited = rhoplan.with_horizon(problem, 2)
+    agent = rhoplan.Agent("planning", horizon=2, weight=0.0)
+    assert math.isnan(rhoplan.evaluate(problem, agent, cap=3).success)
+    assert math.isnan(rhoplan.evaluate(limited, agent).success)
+    assert not math.isnan(rhoplan.evaluate(rhoplan.with_horizon(rhoplan.make("tiger"), 2), agent).success)
+
+
+@pytest.mark.parametrize("horizon", [0, -2])
+def test_a_horizon_below_one_is_refused(horizon: int) -> None:
+    with pytest.raises(rhoplan.ProblemError, match=f"horizon must be a whole number of at least 1; it is {horizon}"):
+        rhoplan.solve(rhoplan.make("tiger"), horizon=horizon)
+
+
+def test_the_other_method_has_no_horizon() -> None:
+    with pytest.raises(rhoplan.AgentError, match="horizon is for method points"):
+        rhoplan.solve(rhoplan.make("tiger"), horizon=3, method="reveal")
+
+
+def test_a_policy_counts_down_and_is_worth_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = str(tmp_path / "three")
+
+    def told(*arguments: str) -> str:
+        assert _guarded(list(arguments)) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    shown = told("solve", "tiger", "--horizon", "3", "--save", policy, "--gap", "1e-4")
+    record = json.loads(told("solve", "tiger", "--horizon", "3", "--gap", "1e-4", "--json"))
+    score = json.loads(told("evaluate", "tiger", "--agent", f"solved:{policy}", "--json"))
+    last = "listen=hear-left,listen=hear-right,listen=hear-left"
+    at_last = json.loads(told("decide", "tiger", "--agent", f"solved:{policy}", "--given", last, "--json"))
+
+    assert "best plan of at most 3 actions for reward" in shown
+    assert record["horizon"] == 3
+    assert record["lower"] - 1e-6 <= score["reward"] <= record["upper"] + 1e-6
+    assert score["truncated"] == 0
+    assert set(at_last["bounds"]) == {"open-left", "open-right"}
+    assert at_last["choice"] == "open-right"
