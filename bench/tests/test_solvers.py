@@ -130,12 +130,12 @@ def test_every_row_of_storms_file_sums_to_one():
 
 
 def row(seconds: float, ours: Reached, *, within: bool = True) -> Row:
-    return Row("some.pomdp", 2, "pomdp", Reached(1.0, 2.0, seconds), Reached(said="not installed"), ours, within)
+    return Row("some.pomdp", 2, Reached(1.0, 2.0, seconds), Reached(said="not installed"), ours, within)
 
 
 def test_the_median_is_of_the_ratios_there_are():
     rows = [row(seconds, Reached(1.0, 2.0, 2.0)) for seconds in (1.0, 4.0, 10.0)]
-    rows.append(Row("other.drn", 2, "", Reached(said="needs a discount below 1"), Reached(), Reached(0, 1, 1), True))
+    rows.append(Row("other.drn", 2, Reached(said="needs a discount below 1"), Reached(), Reached(0, 1, 1), True))
     assert [one.ratio for one in rows[:3]] == [0.5, 2, 5]
     assert median_ratio(rows) == 2
     assert median_ratio(rows[3:]) is None

@@ -76,36 +76,48 @@ def _beside_others(folder: Path, sarsop: Path | None, seconds: float, as_json: b
         click.echo(f"{row.file}: done", err=True)
     if not rows:
         raise click.UsageError(f"'{folder}' must have .pomdp, .pomdpx or .drn files in it; it has none")
-    median = median_ratio(rows)
     if as_json:
-        print_json({"seconds": seconds, "rows": [row.record() for row in rows], "median_ratio": median})
-        return
+        told = [row.record() for row in rows]
+        print_json({"seconds": seconds, "rows": told, "median_ratio": median_ratio(rows)})
+    else:
+        print_solvers(rows, seconds)
+
+
+def print_solvers(rows: list[Row], seconds: float) -> None:
+    """The table of all solvers, and what they said."""
+    from rhoplan_bench.solvers import median_ratio
+
+    median = median_ratio(rows)
     show_rows(
-        ("file", "states", "SARSOP read", "lower", "upper", "gap", "CPU s", "rhoplan", "", "CPU s", "ratio"),
+        ("file", "states", "SARSOP", "upper", "gap", "CPU s", "rhoplan", "upper", "CPU s", "ratio"),
         [_cells(row) for row in rows],
         title=f"SARSOP for {seconds:g} s, and rhoplan until its gap is the same, {seconds:g} s at most",
-        numbers=3,
+        numbers=1,
     )
     out = console()
-    out.print("ratio: SARSOP's CPU seconds in rhoplan's; above 1 rhoplan is faster; with < it was not done in its time")
+    out.print(
+        "Under each name stands its lower bound. ratio: SARSOP's CPU seconds in rhoplan's; above 1 rhoplan is faster, with "
+        "< it was not done in its time"
+    )
     if median is not None:
         out.print(f"median of the ratios: {median:.3g}")
-    if any(math.isfinite(row.storm.seconds) for row in rows):
-        cells = [(row.file, *_numbers(row.storm)) for row in rows if math.isfinite(row.storm.seconds)]
+    if any(math.isfinite(row.storm.gap) for row in rows):
+        cells = [(row.file, *_numbers(row.storm)) for row in rows if math.isfinite(row.storm.gap)]
         show_rows(("file", "lower", "upper", "gap", "CPU s"), cells, title="Storm: unfolding, and a grid", numbers=1)
     for row in rows:
         for name, one in (("SARSOP", row.sarsop), ("Storm", row.storm), ("rhoplan", row.rhoplan)):
             if one.said:
                 out.print(f"{row.file}: {name}: {one.said}", soft_wrap=True)
         for name in row.contradicts:
-            out.print(f"{row.file}: bounds of {name} and rhoplan cannot both hold", style="bold")
+            crossed = ", and cross each other" if getattr(row, name).gap < 0 else ""
+            out.print(f"{row.file}: bounds of {name} contradict those of rhoplan{crossed}", style="bold")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     lower, upper, _, seconds = _numbers(row.rhoplan)
     ratio = f"{'' if row.within else '<'}{row.ratio:.3g}" if math.isfinite(row.ratio) else "-"
     theirs = _numbers(row.sarsop)
-    return row.file, str(row.states), row.sarsop_read or row.sarsop.said, *theirs, lower, upper, seconds, ratio
+    return row.file, str(row.states), *theirs, lower, upper, seconds, ratio
 
 
 def _numbers(one: Reached) -> tuple[str, str, str, str]:

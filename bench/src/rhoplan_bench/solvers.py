@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ import numpy as np
 from rhoplan.errors import RhoplanError
 from rhoplan.io.arrays import from_arrays
 from rhoplan.io.formats import read_problem
-from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.solve import solve
@@ -37,11 +35,11 @@ NOT_INSTALLED = Reached(said="not installed")
 
 @dataclass(frozen=True)
 class Row:
-    """One file. sarsop_read: the format it was given. within: whether rhoplan's gap is the one it was asked for."""
+    """One file, read by each solver as it is (Storm is told rhoplan's reading of it). within: whether rhoplan's gap is
+    the one it was asked for."""
 
     file: str
     states: int
-    sarsop_read: str
     sarsop: Reached
     storm: Reached
     rhoplan: Reached
@@ -64,7 +62,7 @@ class Row:
 
     def record(self) -> dict[str, Any]:
         """As plain values."""
-        told: dict[str, Any] = {"file": self.file, "states": self.states, "sarsop_read": self.sarsop_read or None}
+        told: dict[str, Any] = {"file": self.file, "states": self.states}
         for name, one in (("sarsop", self.sarsop), ("storm", self.storm), ("rhoplan", self.rhoplan)):
             numbers = {"lower": one.lower, "upper": one.upper, "gap": one.gap, "cpu_seconds": one.seconds}
             told[name] = {**numbers, "said": one.said or None}
@@ -91,26 +89,22 @@ def _row(path: Path, sarsop: str | None, seconds: float) -> Row:
         compiled = compile_problem(problem)
     except RhoplanError as error:
         failed = Reached(said=str(error))
-        return Row(path.name, 0, "", Reached(), Reached(), failed, False)
-    theirs, read = _sarsop(path, problem, sarsop, seconds)
+        return Row(path.name, 0, Reached(), Reached(), failed, False)
+    theirs = _sarsop(path, problem, sarsop, seconds)
     gap = max(theirs.gap, PRECISION) if math.isfinite(theirs.gap) else PRECISION
     ours = _rhoplan(path, gap, seconds)
     storm = run_storm(compiled, problem.discount, seconds) if has_storm() else NOT_INSTALLED
-    return Row(path.name, len(set(compiled.state.tolist())), read, theirs, storm, ours, ours.gap <= gap)
+    return Row(path.name, len(set(compiled.state.tolist())), theirs, storm, ours, ours.gap <= gap)
 
 
-def _sarsop(path: Path, problem: Problem, program: str | None, seconds: float) -> tuple[Reached, str]:
-    """What SARSOP comes to, and the format that it was given."""
+def _sarsop(path: Path, problem: Problem, program: str | None, seconds: float) -> Reached:
     if program is None:
-        return NOT_INSTALLED, ""
+        return NOT_INSTALLED
+    if path.suffix.lower() not in READ_BY_SARSOP:
+        return Reached(said=f"does not read {path.suffix} files")
     if problem.discount == 1:
-        return Reached(said="needs a discount below 1"), ""
-    if path.suffix.lower() in READ_BY_SARSOP:
-        return run_sarsop(program, path, seconds), path.suffix[1:]
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "problem.pomdp"
-        written.write_text(write_pomdp(problem))
-        return run_sarsop(program, written, seconds), "pomdp"
+        return Reached(said="needs a discount below 1")
+    return run_sarsop(program, path, seconds)
 
 
 def _rhoplan(path: Path, gap: float, seconds: float) -> Reached:

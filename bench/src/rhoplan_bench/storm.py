@@ -47,6 +47,8 @@ def run_storm(problem: Compiled, discount: float, seconds: float) -> Reached:
         return Reached(said="no bounds")
     lower = max((line["value"] for line in lines if line["bound"] == "lower"), default=-np.inf)
     upper = min((line["value"] for line in lines if line["bound"] == "upper"), default=np.inf)
+    if not np.isfinite(upper - lower):
+        return Reached(said="no finite bounds")
     return Reached(lower, upper, max(line["seconds"] for line in lines))
 
 
