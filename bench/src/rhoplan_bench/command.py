@@ -96,8 +96,8 @@ def print_solvers(rows: list[Row], seconds: float) -> None:
     )
     out = console()
     out.print(
-        "Under each name stands its lower bound. ratio: SARSOP's CPU seconds in rhoplan's; above 1 rhoplan is faster, with "
-        "< it was not done in its time"
+        "Under each name stands its lower bound. ratio: SARSOP's CPU seconds in rhoplan's; above 1 rhoplan is faster; "
+        "with < it was not done in its time"
     )
     if median is not None:
         out.print(f"median of the ratios: {median:.3g}")
@@ -122,5 +122,6 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _numbers(one: Reached) -> tuple[str, str, str, str]:
     """Lower and upper bound, gap and CPU seconds as they are printed."""
-    cells = (f"{one.lower:.6g}", f"{one.upper:.6g}", f"{one.gap:.2g}", f"{one.seconds:.2f}")
+    lower, upper = (f"{value:.6g}".replace("e+0", "e") for value in (one.lower, one.upper))
+    cells = (lower, upper, f"{one.gap:.2g}", f"{one.seconds:.2f}")
     return cells if math.isfinite(one.seconds) else ("-", "-", "-", "-")
