@@ -323,3 +323,10 @@ def test_an_impossible_outcome_needs_no_change():
     factor = rhoplan.Factor("state", ("a", "b"), np.array([0.5, 0.5]))
 
     rhoplan.check_problem(rhoplan.Problem("fine", (factor,), "here", lambda _: (look,)))
+
+
+@pytest.mark.parametrize("follow", [sparse.moved, sparse.moved_logs])
+def test_no_belief_at_all_is_moved_to_none(follow):
+    """Of some beliefs none may need logs, or all."""
+    change = as_sparse(np.array([np.eye(3), np.full((3, 3), 1 / 3)]))
+    assert follow(np.empty((0, 2, 3)), change).shape == (0, 2, 3)

@@ -136,6 +136,77 @@ def endless(reward: float) -> Problem:
     return Problem("endless", (Factor("x", ("a", "b"), np.full(2, 0.5)),), "here", FixedMenu((stay, stop)))
 
 
+def dark(*, lost: float = 0.0, wait: float = -0.1) -> Problem:
+    """Grope for the way out, which pays 10 and may get one lost for good, unseen; a feel tells where one stands."""
+    here = "dark"
+    states = ("near", "far", "lost")
+    out = np.array([[0.8, 0.2], [0.4, 0.6], [0.0, 1.0]])
+    strays = np.array([np.eye(3), [[0, 0.5, 0.5], [0, 0.5, 0.5], [0, 0, 1]]])
+    feels = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    actions = (
+        Action("grope", np.array([8.0, 4.0, lost]), out, ("out", "dark"), (END, here), transition=strays),
+        Action("feel", np.array([wait, wait, lost]), feels, ("wall", "air"), (here, here)),
+    )
+    return Problem("dark", (Factor("place", states, np.array([0.5, 0.5, 0.0])),), here, FixedMenu(actions))
+
+
+def dark_value(belief: np.ndarray, steps: int) -> float:
+    """What the best plan of `steps` steps gives, by the plain recursion."""
+    if not steps or belief[2] == 1:
+        return 0.0
+    found = []
+    for action in dark().menu("dark"):
+        total = float(belief @ action.reward)
+        for outcome, target in enumerate(action.leads_to):
+            joint = belief * action.likelihood[:, outcome]
+            joint = joint if action.transition is None else joint @ action.transition[outcome]
+            if target is not END and joint.sum() > 1e-6:
+                total += joint.sum() * dark_value(joint / joint.sum(), steps - 1)
+        found.append(total)
+    return max(found)
+
+
+def test_lost_for_good_unseen_is_worth_nothing_and_no_reason_to_refuse() -> None:
+    found = rhoplan.solve(dark(), gap=1e-3, check=True)
+    assert found.stopped_by == "gap"
+    assert found.certificate is not None
+    assert found.certificate.holds
+    assert dark_value(np.array([0.5, 0.5, 0.0]), 9) <= found.upper
+    assert found.lower == pytest.approx(dark_value(np.array([0.5, 0.5, 0.0]), 9), abs=0.02)
+
+
+def drawn_with_an_end(chance: float) -> Problem:
+    """Four hidden states that change, three actions, each of which ends it all with this chance."""
+    rng, here, states = np.random.default_rng(3), "here", 4
+    outcomes, places = ("x", "y", "z", "over"), (here, here, here, END)
+    actions = []
+    for name in ("one", "two", "three"):
+        reward = 10 * rng.normal(size=states)
+        shown = np.hstack([(1 - chance) * rng.dirichlet(np.ones(3), states), np.full((states, 1), chance)])
+        moved = rng.dirichlet(np.full(states, 0.3), states)
+        actions.append(Action(name, reward, shown, outcomes, places, transition=moved))
+    factor = Factor("state", ("a", "b", "c", "d"), np.full(states, 0.25))
+    return Problem("drawn", (factor,), here, FixedMenu(tuple(actions)))
+
+
+def test_a_chance_to_end_is_as_good_as_a_discount() -> None:
+    """Trials that bear the same gap at every depth went round in circles here, a gap of 12 open."""
+    found = rhoplan.solve(drawn_with_an_end(0.05), gap=1.0, seconds=120)
+    assert found.stopped_by == "gap"
+    discounted = rhoplan.solve(drawn_with_an_end(0.0), discount=0.95, gap=1.0, seconds=120)
+    assert found.lower <= discounted.upper
+    assert discounted.lower <= found.upper
+
+
+def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None:
+    with pytest.raises(rhoplan.ProblemError, match="from state 'lost' nothing leads to an end"):
+        rhoplan.solve(dark(lost=-1.0))
+    with pytest.raises(rhoplan.ProblemError, match=r"by 'feel' in state '(near|far)'"):
+        rhoplan.solve(dark(wait=0.0))
+    with pytest.raises(rhoplan.ProblemError, match="for ever, or a circle is free, by 'stay' in state 'a'"):
+        rhoplan.solve(endless(1.0))
+
+
 def test_what_has_no_certificate_is_refused() -> None:
     with pytest.raises(rhoplan.AgentError, match="weight must be"):
         rhoplan.solve(endless(-1.0), weight=-1.0)

@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from rhoplan.app.cli.common import console, json_option, print_json
+from rhoplan.app.cli.common import console, json_option, print_json, show_rows
+
+if TYPE_CHECKING:
+    from rhoplan_bench.sarsop import Reached
+    from rhoplan_bench.solvers import Row
 
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Leave out what takes more than a few seconds.")
 @click.option("--serve", is_flag=True, help="Only the server: clients step through cases.")
-@click.option("--seconds", type=click.FloatRange(1), default=60, show_default=True, help="How long, with --serve.")
+@click.option(
+    "--solvers",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Only solving: each problem file in FOLDER, beside SARSOP and Storm where they are installed.",
+)
+@click.option(
+    "--sarsop",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="SARSOP's program, with --solvers.  [default: pomdpsol on the search path]",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1),
+    default=60,
+    show_default=True,
+    help="How long, with --serve; for each solver and file, with --solvers.",
+)
 @click.option("--clients", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, with --serve.")
 @json_option
-def bench_command(quick: bool, serve: bool, seconds: float, clients: int, as_json: bool) -> None:
+def bench_command(
+    quick: bool,
+    serve: bool,
+    solvers: Path | None,
+    sarsop: Path | None,
+    seconds: float,
+    clients: int,
+    as_json: bool,
+) -> None:
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
+    if solvers:
+        _beside_others(solvers, sarsop, seconds, as_json)
+        return
     from rhoplan_bench.load import serve_rows
     from rhoplan_bench.speed import run_benchmarks
 
@@ -28,3 +64,64 @@ def bench_command(quick: bool, serve: bool, seconds: float, clients: int, as_jso
             out.print(f"{row['seconds']:9.3f} s{limit:<14} {row['what']}{ratio}{row['detail']}")
     if as_json:
         print_json({"rows": rows})
+
+
+def _beside_others(folder: Path, sarsop: Path | None, seconds: float, as_json: bool) -> None:
+    from rhoplan_bench.sarsop import find_sarsop
+    from rhoplan_bench.solvers import compare, median_ratio
+
+    rows = []
+    for row in compare(folder, sarsop=find_sarsop(sarsop), seconds=seconds):
+        rows.append(row)
+        click.echo(f"{row.file}: done", err=True)
+    if not rows:
+        raise click.UsageError(f"'{folder}' must have .pomdp, .pomdpx or .drn files in it; it has none")
+    if as_json:
+        told = [row.record() for row in rows]
+        print_json({"seconds": seconds, "rows": told, "median_ratio": median_ratio(rows)})
+    else:
+        print_solvers(rows, seconds)
+
+
+def print_solvers(rows: list[Row], seconds: float) -> None:
+    """The table of all solvers, and what they said."""
+    from rhoplan_bench.solvers import median_ratio
+
+    median = median_ratio(rows)
+    show_rows(
+        ("file", "states", "SARSOP", "upper", "gap", "CPU s", "rhoplan", "upper", "CPU s", "ratio"),
+        [_cells(row) for row in rows],
+        title=f"SARSOP for {seconds:g} s, and rhoplan until its gap is the same, {seconds:g} s at most",
+        numbers=1,
+    )
+    out = console()
+    out.print(
+        "Under each name stands its lower bound. ratio: SARSOP's CPU seconds in rhoplan's; above 1 rhoplan is faster; "
+        "with < it was not done in its time"
+    )
+    if median is not None:
+        out.print(f"median of the ratios: {median:.3g}")
+    if any(math.isfinite(row.storm.gap) for row in rows):
+        cells = [(row.file, *_numbers(row.storm)) for row in rows if math.isfinite(row.storm.gap)]
+        show_rows(("file", "lower", "upper", "gap", "CPU s"), cells, title="Storm: unfolding, and a grid", numbers=1)
+    for row in rows:
+        for name, one in (("SARSOP", row.sarsop), ("Storm", row.storm), ("rhoplan", row.rhoplan)):
+            if one.said:
+                out.print(f"{row.file}: {name}: {one.said}", soft_wrap=True)
+        for name in row.contradicts:
+            crossed = ", and cross each other" if getattr(row, name).gap < 0 else ""
+            out.print(f"{row.file}: bounds of {name} contradict those of rhoplan{crossed}", style="bold")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    lower, upper, _, seconds = _numbers(row.rhoplan)
+    ratio = f"{'' if row.within else '<'}{row.ratio:.3g}" if math.isfinite(row.ratio) else "-"
+    theirs = _numbers(row.sarsop)
+    return row.file, str(row.states), *theirs, lower, upper, seconds, ratio
+
+
+def _numbers(one: Reached) -> tuple[str, str, str, str]:
+    """Lower and upper bound, gap and CPU seconds as they are printed."""
+    lower, upper = (f"{value:.6g}".replace("e+0", "e") for value in (one.lower, one.upper))
+    cells = (lower, upper, f"{one.gap:.2g}", f"{one.seconds:.2f}")
+    return cells if math.isfinite(one.seconds) else ("-", "-", "-", "-")

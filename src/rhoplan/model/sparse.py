@@ -178,7 +178,7 @@ def moved(masses: Array, change: Change) -> Array:
     if isinstance(change, Sparse):
         count, outcomes, states = masses.shape
         if change.ndim == 3:
-            return change.left(masses.reshape(count, -1))
+            return change.left(masses.reshape(count, outcomes * states))
         return change.left(masses.reshape(-1, states)).reshape(count, outcomes, states)
     result: Array = np.einsum("nos,ost->not", masses, _per_outcome(change, masses.shape[1]))
     return result
@@ -189,7 +189,7 @@ def moved_logs(logs: Array, change: Change) -> Array:
     if isinstance(change, Sparse):
         count, outcomes, states = logs.shape
         if change.ndim == 3:
-            return change.left_logs(logs.reshape(count, -1))
+            return change.left_logs(logs.reshape(count, outcomes * states))
         return change.left_logs(logs.reshape(-1, states)).reshape(count, outcomes, states)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = logs[..., None] + np.log(_per_outcome(change, logs.shape[1]))

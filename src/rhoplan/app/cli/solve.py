@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.scoring.solved import PlanScore
 
 BETWEEN_LINES = 0.5
 """Seconds between lines that show how far the bounds have come."""
@@ -77,6 +79,7 @@ EXPORTED = ".policyx"
     "(method points).",
 )
 @click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (not for reveal).")
+@click.option("--score", is_flag=True, help="Tell what following the plan earns (reveal always does).")
 @json_option
 def solve_command(
     problem: str,
@@ -86,6 +89,7 @@ def solve_command(
     save: Path | None,
     plot: Path | None,
     check: bool,
+    score: bool,
     as_json: bool,
     gap: float,
     **asked: Any,
@@ -123,10 +127,15 @@ def solve_command(
         _write(save, lambda: _save(solution.policy, save))
     if plot:
         _write(plot, lambda: _draw(solution.policy, plot))
+    earned = _score(solution.policy) if score and solution.policy is not None else None
     if as_json:
-        print_json(solution_record(loaded, solution, **asked))
+        print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
         return
     _print_solution(loaded, solution, **asked)
+    if earned is not None:
+        _print_score(earned, asked["discount"])
+    elif solution.policy is not None:
+        out.print("  what following it earns: --score")
     if save:
         use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
         out.print(f"  policy written: {save} ({use})", soft_wrap=True)
@@ -177,6 +186,26 @@ def _save(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:
 
     assert isinstance(policy, SolvedPolicy)  # method points gives one
     write_text(path, write_policy(policy))
+
+
+def _score(policy: SolvedPolicy | GridPolicy) -> PlanScore:
+    from rhoplan.scoring.solved import score_solved
+
+    return score_solved(policy)
+
+
+def _print_score(score: PlanScore, discount: float) -> None:
+    exact = score.kind == "exact"
+
+    def mean(value: float, error: float) -> str:
+        return signed(value) if exact else f"{signed(value)} ± {number(error)}"
+
+    faded = f" ({mean(score.discounted, score.discounted_se)} discounted)" if discount != 1 else ""
+    steps = number(score.steps, 1) if exact else f"{number(score.steps, 1)} ± {number(score.steps_se, 1)}"
+    how = "exact" if exact else f"estimated from {score.episodes:,} episodes, ± standard error"
+    console().print(f"  following it earns {mean(score.reward, score.reward_se)}{faded} in {steps} steps; {how}")
+    if score.truncated > 0:
+        console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
 
 
 def _draw(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:

@@ -129,6 +129,10 @@ class SolvedPolicy:
                 break
         return better
 
+    def pair(self, home: int, belief: Array) -> int:
+        """The pair that is taken at `belief`, over the states of class `home`."""
+        return self._best(home, belief)[1]
+
     def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
         """As a rule of a problem."""
         return self.action(situation)

@@ -12,7 +12,7 @@ without pairs is the end of the episode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -70,7 +70,7 @@ class Compiled:
 
     state (N,): the original state of each slot. pair_action, branch_outcome: numbers into `actions`, and of outcomes as
     they came. start_class, start: the class of the first belief, and the belief over its states. symbols: how many
-    different symbols there are.
+    different symbols there are. told: how an original state is called.
     """
 
     model: Model
@@ -81,6 +81,7 @@ class Compiled:
     start_class: int
     start: Array
     symbols: int
+    told: Callable[[int], str] = str
 
     @property
     def classes(self) -> int:

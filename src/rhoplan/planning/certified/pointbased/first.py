@@ -9,9 +9,11 @@ most the mean of its values at the corners, where the reward of action a in stat
 
     r_a(s) + w H(T_a(. | s)) - (1 - g) w E_o H(b'_o | s).
 
-With g = 1 every reward is raised by a hair (lowered, for the lower bound). Where the raised problem has a bounded
-solution, each step more costs something in the long run: who never ends loses without limit, and the solution is an
-upper bound. Where it has none, one can gain for ever, or walk in a circle for nothing: refused.
+With g = 1 every reward is raised by a hair (lowered, for the lower bound), but not in states where nothing is ever paid
+again: these are worth 0 whatever is done, like the end, also where one cannot tell that one is there. Where the raised
+problem has a bounded solution, each step more costs something in the long run: who never comes to rest loses without
+limit, and the solution is an upper bound. Where it has none, one can gain for ever, or walk in a circle for nothing:
+refused.
 """
 
 from __future__ import annotations
@@ -23,15 +25,15 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.policies import (
     HAIR,
     MOST_DENSE,
     MOST_STEPS,
     ROUNDING,
+    can_end,
     endless,
-    ends_for_sure,
     policies,
 )
 
@@ -140,14 +142,29 @@ def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline:
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
     over = np.repeat(problem.ended, problem.sizes)
-    if discount == 1 and not ends_for_sure(over, problem.row_slot[problem.entries.source], problem.entries.target):
-        raise endless()
-    corner = _seen(problem, reward, discount, scale, weight, deadline)
+    rest = at_rest(problem, reward) if discount == 1 else over
+    if discount == 1:
+        ending = can_end(rest, problem.row_slot[problem.entries.source], problem.entries.target)
+        if not ending.all():
+            raise endless(problem, int(np.argmin(ending)))
+    corner = _seen(problem, reward, discount, scale, weight, rest, deadline)
     action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
     corner = np.where(over, 0.0, -np.inf)
     np.maximum.at(corner, problem.row_slot, action)
-    vectors, taken = policies(problem, action, discount, scale, deadline)
+    vectors, taken = policies(problem, action, discount, scale, rest, deadline)
     return First(corner, action, vectors, taken)
+
+
+def at_rest(problem: Compiled, reward: Array) -> Flags:
+    """The states (N,) after which, whatever is done, nothing is paid; the end among them. reward: with information."""
+    where, result = problem.entries, np.ones(problem.slots, dtype=bool)
+    result[problem.row_slot[(reward != 0) | (problem.model.reward != 0)]] = False
+    source = problem.row_slot[where.source]
+    while True:
+        left = source[result[source] & ~result[where.target]]
+        if not len(left):
+            return result
+        result[left] = False
 
 
 def corner_information(problem: Compiled, discount: float) -> Array:
@@ -167,10 +184,12 @@ def corner_information(problem: Compiled, discount: float) -> Array:
     return result
 
 
-def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weight: float, deadline: float) -> Array:
+def _seen(
+    problem: Compiled, reward: Array, discount: float, scale: float, weight: float, rest: Flags, deadline: float
+) -> Array:
     """An upper bound (N,) on the value where the state is seen at every step."""
     model = problem.model
-    raised = reward + (HAIR * scale if discount == 1 else 0.0)
+    raised = reward + np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else reward
     values, out = np.zeros(problem.slots), np.empty(len(reward))
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
@@ -185,9 +204,14 @@ def _seen(problem: Compiled, reward: Array, discount: float, scale: float, weigh
             values = _evaluate(problem, raised, discount, chosen)
     if discount == 1 and change > 0.5 * HAIR * scale:
         what = "information can be made" if weight > 0 else "a reward can be collected"
+        before = values.copy()
+        best_actions(model, raised, discount, values, out, chosen, 1, work)
+        grows = int(np.argmax(values - before))
+        action = problem.actions[int(problem.pair_action[chosen[grows]])]
         raise ProblemError(
-            f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free: take a "
-            "discount below 1, or let each step cost something",
+            f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free, by "
+            f"'{action}' in state {problem.told(int(problem.state[grows]))}: take a discount below 1, or let each step "
+            "cost something",
             field=("discount",),
         )
     if discount == 1:

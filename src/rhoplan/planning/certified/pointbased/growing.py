@@ -42,7 +42,8 @@ problems one large share lowered the upper bound most, one small share raised th
 
 COARSE, FINE = 1e-3, 1e-4
 """A point is kept if it is lower than the others imply by this share of the gap at the root, a vector if it is higher
-at its node by that share. Less where the discount is close to 1, and one step moves the bounds by little."""
+at its node by that share. Less where the discount times the chance to go on is close to 1: one step then moves the
+bounds by little."""
 
 MIX = 1e-7
 """Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
@@ -73,7 +74,7 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
     )
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
-    share = min(1.0, max(20 * (1 - discount), 1e-4))
+    share = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
         discount=discount,
@@ -88,6 +89,13 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
         most_numbers=largest * (most + 1),
         symbols=problem.symbols,
     )
+
+
+def _goes_on(problem: Compiled) -> float:
+    """The chance that an episode goes on after an action, in the middle of all states and actions."""
+    where, rows = problem.entries, len(problem.model.reward)
+    ends = problem.ended[problem.model.branch_target[where.outcome]]
+    return float(np.median(1 - np.bincount(where.source[ends], where.chance[ends], rows))) if rows else 1.0
 
 
 def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:

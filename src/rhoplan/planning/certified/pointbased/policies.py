@@ -31,9 +31,12 @@ MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
 
 
 def policies(
-    problem: Compiled, action: Array, discount: float, scale: float, deadline: float
+    problem: Compiled, action: Array, discount: float, scale: float, rest: Flags, deadline: float
 ) -> tuple[list[Array], list[Ids]]:
-    """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over)."""
+    """Values (N,) of policies on classes, with the pair each takes per class (-1 where the episode is over).
+
+    rest (N,): states that are worth 0 whatever is done.
+    """
     model = problem.model
     vectors: list[Array] = []
     taken: list[Ids] = []
@@ -43,7 +46,7 @@ def policies(
     def add(policy: Ids) -> Array | None:
         if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
             return None
-        values = _value_of(problem, policy, discount, scale)
+        values = _value_of(problem, policy, discount, scale, rest)
         if values is not None:
             vectors.append(values)
             taken.append(policy)
@@ -65,15 +68,20 @@ def policies(
     if not vectors:
         add(np.where(problem.ended, -1, ANY))
     if not vectors:
-        raise endless()
+        raise ProblemError(
+            "with discount 1 some plan must end for sure from every state; none of those tried here does: take a "
+            "discount below 1, or add an action that ends",
+            field=("discount",),
+        )
     return vectors, taken
 
 
-def endless() -> ProblemError:
-    """What to say where nothing that was tried ends for sure."""
+def endless(problem: Compiled, slot: int) -> ProblemError:
+    """What to say where no end can be reached from the state at `slot`."""
     return ProblemError(
-        "with discount 1 some plan must end for sure from every state; none of those tried here does: take a discount "
-        "below 1, or add an action that ends",
+        "with discount 1 some plan must end for sure from every state; from state "
+        f"{problem.told(int(problem.state[slot]))} nothing leads to an end: take a discount below 1, or add an action "
+        "that ends",
         field=("discount",),
     )
 
@@ -121,17 +129,16 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     return visits
 
 
-def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> Array | None:
+def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, rest: Flags) -> Array | None:
     """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
     model, where = problem.model, problem.entries
     weights = _weights(problem, policy)
     flow = where.chance * weights[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    over = np.repeat(problem.ended, problem.sizes)
-    if discount == 1 and not ends_for_sure(over, source, target):
+    if discount == 1 and not can_end(rest, source, target).all():
         return None
-    lowered = model.reward - (HAIR * scale if discount == 1 else 0.0)
+    lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
     paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
 
@@ -141,7 +148,8 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> 
 
     values: Array = np.zeros(problem.slots, dtype=np.float64)
     if problem.slots <= MOST_DENSE:
-        matrix = np.bincount(source * problem.slots + target, flow, problem.slots**2).reshape(problem.slots, -1)
+        flow_on = np.where(rest[target], 0.0, flow)
+        matrix = np.bincount(source * problem.slots + target, flow_on, problem.slots**2).reshape(problem.slots, -1)
         values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
     else:
         for _ in range(MOST_STEPS):
@@ -153,16 +161,16 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float) -> 
     fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:
         fall += ROUNDING * float(np.abs(values).max(initial=0.0))
-        return np.where(over, 0.0, values - fall / (1 - discount))
+        return np.where(rest, 0.0, values - fall / (1 - discount))
     return values if fall <= 0.5 * HAIR * scale else None
 
 
-def ends_for_sure(over: Flags, source: Ids, target: Ids) -> bool:
-    """Whether an end can be reached from every state along the arcs; then it is reached for sure."""
-    ending = over.copy()
+def can_end(rest: Flags, source: Ids, target: Ids) -> Flags:
+    """The states from which one at `rest` can be reached along the arcs; where all can, it is reached for sure."""
+    ending = rest.copy()
     while True:
         more = ending.copy()
         more[source[ending[target]]] = True
         if np.array_equal(more, ending):
-            return bool(ending.all())
+            return ending
         ending = more

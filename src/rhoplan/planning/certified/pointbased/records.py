@@ -8,6 +8,7 @@ be done and the hidden state still is what it is.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -65,7 +66,7 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
     start[:joint] = joint_prior(problem)
     over = np.zeros(every, dtype=bool)
     over[len(visibles) * joint :] = True
-    return assemble(
+    ready = assemble(
         Entries(*(np.concatenate(column) for column in zip(*parts, strict=True))),
         pay=(
             np.concatenate([states for states, _, _ in paid]),
@@ -78,6 +79,13 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
         over=over,
         symbols=np.arange(every) % joint,
     )
+
+    def told(state: int) -> str:
+        hidden = (factor.states[digit[state % joint]] for factor, digit in zip(problem.factors, digits, strict=True))
+        place = f" at {visibles[state // joint]}" if len(visibles) > 1 else ""
+        return f"'{', '.join(hidden)}'{place}"
+
+    return replace(ready, told=told)
 
 
 def joint_prior(problem: Problem) -> Array:

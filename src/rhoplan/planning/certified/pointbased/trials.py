@@ -346,9 +346,13 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             graph.used[WORK] += 100
             depth += 1
             pair = backup_above(model, graph, node, settings)
-            bear /= settings.discount
             home = graph.node[node, HOME]
             first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
+            going = 0.0
+            for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                if graph.child[place] >= 0:
+                    going += graph.chance[place]
+            bear /= settings.discount * max(going, 1e-9)
             most, follow = 0.0, -1
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 child = graph.child[place]

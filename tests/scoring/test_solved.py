@@ -1,0 +1,72 @@
+"""What following a solved policy earns: exact where it fits, else estimated, and it says which."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rhoplan
+from rhoplan.app.cli.solve import solve_command
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+
+pytest.importorskip("numba", reason="solving general problems needs numba")
+
+from rhoplan.scoring.solved import score_solved
+
+
+def door() -> Problem:
+    """A door that opens at one push in two, each of which costs 1: two pushes on average."""
+    push = Action("push", np.full(1, -1.0), np.full((1, 2), 0.5), ("shut", "open"), ("here", END))
+    return Problem("door", (Factor("none", ("only",), np.ones(1)),), "here", FixedMenu((push,)))
+
+
+def test_the_exact_score_of_a_plan_is_known_by_hand():
+    problem = door()
+    policy = rhoplan.solve(problem).policy
+    found = score_solved(policy)
+    assert found.kind == "exact"
+    assert found.reward == pytest.approx(-2, abs=1e-9)
+    assert found.steps == pytest.approx(2, abs=1e-9)
+    assert found.truncated < 1e-12
+
+
+def test_a_discount_that_was_asked_for_counts():
+    found = score_solved(rhoplan.solve(door(), discount=0.5).policy)
+    assert found.discounted == pytest.approx(-1 / (1 - 0.25))
+    assert found.reward == pytest.approx(-2, abs=1e-9)
+
+
+def test_where_the_graph_is_too_small_episodes_estimate_it():
+    policy = rhoplan.solve(door()).policy
+    found = score_solved(policy, most_nodes=0, episodes=400)
+    assert found.kind == "estimated"
+    assert found.episodes == 400
+    assert found.reward_se > 0
+    assert abs(found.reward + 2) < 6 * found.reward_se
+    assert abs(found.steps - 2) < 6 * found.steps_se
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "door.pomdp"
+    path.write_text(rhoplan.write_pomdp(door()))
+    return str(path)
+
+
+def test_solve_tells_the_score_when_asked_and_else_how_to_ask(file):
+    asked = CliRunner().invoke(solve_command, [file, "--score"])
+    assert "following it earns -2.0000 in 2.0 steps; exact" in asked.output
+    plain = CliRunner().invoke(solve_command, [file])
+    assert "what following it earns: --score" in plain.output
+    assert "following it earns -" not in plain.output
+
+
+def test_json_says_whether_the_score_is_exact(file):
+    told = json.loads(CliRunner().invoke(solve_command, [file, "--score", "--json"]).stdout)
+    assert told["score"]["kind"] == "exact"
+    assert told["score"]["reward"] == pytest.approx(-2, abs=1e-6)
+    assert told["lower"] <= told["score"]["reward"] + 1e-6
+    assert json.loads(CliRunner().invoke(solve_command, [file, "--json"]).stdout)["score"] is None
