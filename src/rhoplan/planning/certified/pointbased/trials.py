@@ -337,7 +337,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
-        bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
+        bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
         node, depth = ROOT, 0
         while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
             if not has_room(graph, settings):
