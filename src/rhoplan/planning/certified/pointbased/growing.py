@@ -10,6 +10,7 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
+    BEFORE,
     BOUND_COLUMNS,
     CHILDREN,
     ENTRIES,
@@ -29,9 +30,9 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_COLUMNS,
     VECTORS,
     Graph,
+    Settings,
 )
 from rhoplan.planning.certified.pointbased.policies import ROUNDING
-from rhoplan.planning.certified.pointbased.trials import Settings
 
 LONGEST_WALK = 1000
 """Steps after which a trial turns back in any case."""
@@ -52,7 +53,7 @@ WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
 ROOM: dict[int, tuple[str, ...]] = {
-    NODES: ("node", "bound"),
+    NODES: ("node", "bound", "price", "mixture", "level"),
     VALUES: ("value",),
     INDICES: ("where",),
     SLOTS: ("slot", "slot_child"),
@@ -94,6 +95,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     """An empty graph with the first bounds in it. The vectors of policy p stand from p * classes on."""
     model, classes, policies = problem.model, problem.classes, len(first.vectors)
     most, numbers, largest = 4 * settings.most_children, 4 * settings.most_numbers, int(problem.sizes.max())
+    hull = int(problem.sizes[problem.sizes <= HULL_STATES].max(initial=1))
     graph = Graph(
         node=np.empty((most, NODE_COLUMNS), dtype=np.int64),
         bound=np.zeros((most, BOUND_COLUMNS)),
@@ -107,7 +109,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         share=np.zeros(policies * classes + 1024),
         alpha=np.concatenate([*first.vectors, np.empty(numbers)]),
         follower=np.empty(most, dtype=np.int64),
-        entry=np.empty((1024, 2 + PROBES), dtype=np.int64),
+        entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
         chain=np.full((classes, MOVES + 1), -1),
@@ -120,9 +122,12 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         spread=np.zeros(largest),
         path=np.zeros(LONGEST_WALK, dtype=np.int64),
         aims=np.array(AIMS),
-        square=np.zeros((HULL_STATES, HULL_STATES)),
-        line=np.zeros((4, HULL_STATES)),
-        basis=np.zeros((2, HULL_STATES), dtype=np.int64),
+        price=np.empty((most, hull)),
+        mixture=np.empty((most, hull), dtype=np.int64),
+        level=np.empty((most, hull)),
+        square=np.zeros((hull, hull)),
+        line=np.zeros((2, hull)),
+        support=np.zeros((3, hull), dtype=np.int64),
     )
     graph.chain[:, MOVES] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)
@@ -131,18 +136,24 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     policy, home = np.divmod(number, classes)
     following = np.where(policy < policies - 1, number + classes, -1)
     places = policy * problem.slots + model.class_state[home]
-    rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), np.full_like(number, -1))
+    none = np.full_like(number, -1)
+    rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), none, none)
     graph.vector[: len(number)] = np.stack(rows, axis=1)
     graph.used[VECTORS], graph.used[NUMBERS] = len(number), policies * problem.slots
     return graph
 
 
 def enlarged(graph: Graph, settings: Settings) -> Graph:
-    """`graph` with twice the room wherever one more backup might not fit, and a table of beliefs to match."""
+    """`graph` with twice the room wherever one more backup might not fit."""
     needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
-    for counted, names in ROOM.items():
-        if graph.used[counted] + needs.get(counted, settings.most_children + 2) >= len(getattr(graph, names[0])):
-            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name)) for name in names}
+    return with_room(graph, {counted: needs.get(counted, settings.most_children + 2) for counted in ROOM})
+
+
+def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
+    """`graph` with at least twice the room wherever what is needed does not fit."""
+    for counted, need in needs.items():
+        if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
+            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name), need) for name in ROOM[counted]}
             graph = graph._replace(**bigger)
     return graph
 
@@ -152,7 +163,7 @@ def size_in_bytes(graph: Graph) -> int:
     return sum(array.nbytes for array in graph)
 
 
-def _doubled(array: Array) -> Array:
-    bigger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+def _doubled(array: Array, need: int) -> Array:
+    bigger = np.empty((2 * len(array) + need, *array.shape[1:]), dtype=array.dtype)
     bigger[: len(array)] = array
     return bigger

@@ -34,9 +34,10 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_PAIR,
     VECTORS,
     Graph,
+    Settings,
 )
 from rhoplan.planning.certified.pointbased.policies import ANY
-from rhoplan.planning.certified.pointbased.trials import ROOT, Settings
+from rhoplan.planning.certified.pointbased.trials import ROOT
 
 
 @dataclass(frozen=True, eq=False)
