@@ -61,11 +61,11 @@ GRID = 1e9
 class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
-        slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
-        per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
-        node, likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per
-        class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. Scratch: dense, after, spread,
-    path and what follows `level`.
+    slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
+    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
+    node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. Scratch: dense,
+    after, spread, path and what follows `level`.
     """
 
     node: Ids
@@ -125,7 +125,8 @@ FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
 
 NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 """Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts,
-first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the second."""
+first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the
+second."""
 
 NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_MOVES + 1, REST + 1, PAID + 1, ORIGIN + 1
 

@@ -49,6 +49,9 @@ MIX = 1e-7
 """Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
 is of the order of MIX ln(1 / MIX), and states that the node rules out still have a finite number."""
 
+STEEPEST = 750
+"""Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
+
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
@@ -74,13 +77,14 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
     )
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
+    worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     share = min(1.0, max(20 * (1 - discount), 1e-4))
     return Settings(
         weight=weight,
         discount=discount,
         gap=gap,
         outward=ROUNDING * size,
-        penalty=2 * size,
+        penalty=2 * worst + STEEPEST * weight,
         coarse=COARSE * share,
         fine=FINE * share,
         mix=MIX,

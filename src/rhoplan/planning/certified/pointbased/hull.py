@@ -41,8 +41,8 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
 
-SMALLEST_PIVOT = 1e-9
-"""Directions below this are taken for zero."""
+SMALLEST_PIVOT = 1e-13
+"""Directions below this are taken for zero; what that leaves of the belief is paid for."""
 
 
 @compiled
@@ -149,7 +149,7 @@ def restart(graph: Graph, node: int, size: int) -> int:
                 level[i] += graph.square[i, j] * graph.dense[states[j]]
             least = min(least, level[i])
             level[i] = max(level[i], 0.0)
-        if least > -SMALLEST_PIVOT:
+        if least > -1e-9:
             break
     return count
 

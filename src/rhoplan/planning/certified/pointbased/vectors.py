@@ -3,9 +3,9 @@
     alpha(s) = r(s) + w [ln q(s) - sum_s' T(s' | s) ln (Tq)(s')]
                + sum_{o, s'} P(s', o | s) [(1 - g c_o) w ln q_o(s') + g alpha_o(s')]
 
-q is the belief of the node where the vector is made, with a little of all states mixed in; alpha_o and c_o belong to the
-vector that is best after outcome o. The first line and the logarithms do not depend on what follows: `pay`. The rest is
-`carry`. By Gibbs' inequality alpha . b + w H(b) is a lower bound at every belief b.
+q is the belief of the node where the vector is made, with a little of all states mixed in; alpha_o and c_o belong to
+the vector that is best after outcome o. The first line and the logarithms do not depend on what follows: `pay`. The
+rest is `carry`. By Gibbs' inequality alpha . b + w H(b) is a lower bound at every belief b.
 """
 
 from __future__ import annotations
@@ -55,11 +55,7 @@ def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Sett
 @compiled
 def pay(model: Model, graph: Graph, vector: int, out: Array, at: int, settings: Settings) -> None:
     """out[at...] = what the first step of `vector` gives from each state: reward, and information at its origin."""
-    home, pair, node = (
-        graph.vector[vector, VECTOR_HOME],
-        graph.vector[vector, VECTOR_PAIR],
-        graph.vector[vector, ORIGIN],
-    )
+    home, pair = graph.vector[vector, VECTOR_HOME], graph.vector[vector, VECTOR_PAIR]
     size = model.class_state[home + 1] - model.class_state[home]
     weight, begin = settings.weight, model.pair_reward[pair]
     for s in range(size):
@@ -67,7 +63,7 @@ def pay(model: Model, graph: Graph, vector: int, out: Array, at: int, settings: 
     if weight == 0.0:
         return
     predicted = settings.most_numbers
-    unfold(graph, node, graph.spread, size)
+    unfold(graph, graph.vector[vector, ORIGIN], graph.spread, size)
     for s in range(size):
         graph.spread[s] = (1.0 - settings.mix) * graph.spread[s] + settings.mix / size
         out[at + s] += weight * np.log(graph.spread[s])
