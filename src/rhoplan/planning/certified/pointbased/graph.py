@@ -368,7 +368,7 @@ def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
 
 @compiled
 def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -> int:
-    """Room for one more vector of class `home`, at the end of its chain; its numbers are still to be written."""
+    """Room for one more vector of class `home`; its numbers are still to be written, and it is in no chain."""
     vector, size = graph.used[VECTORS], model.class_state[home + 1] - model.class_state[home]
     graph.used[VECTORS] += 1
     row = graph.vector[vector]
@@ -377,9 +377,15 @@ def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -
     graph.used[NUMBERS] += size
     graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
     graph.share[vector] = share
+    return int(vector)
+
+
+@compiled
+def link_vector(graph: Graph, vector: int) -> None:
+    """Let a vector count: it goes to the end of its chain. From then on its numbers may not change."""
+    home = graph.vector[vector, VECTOR_HOME]
     if graph.chain[home, LAST_VECTOR] >= 0:
         graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector
     else:
         graph.chain[home, FIRST_VECTOR] = vector
     graph.chain[home, LAST_VECTOR] = vector
-    return int(vector)

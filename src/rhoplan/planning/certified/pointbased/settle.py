@@ -42,6 +42,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORK,
     Graph,
     Settings,
+    link_vector,
     weigh,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
@@ -78,7 +79,7 @@ def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copi
         pair, begin = graph.vector[vector, VECTOR_PAIR], graph.vector[vector, FOLLOW]
         for follower in range(begin, begin + model.pair_branch[pair + 1] - model.pair_branch[pair]):
             old = graph.follower[follower]
-            if 0 <= old < vectors and copies[old] >= 0:
+            if old >= 0 and copies[old] >= 0:
                 graph.follower[follower] = copies[old]
     return count
 
@@ -87,7 +88,10 @@ def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copi
 def settle_below(
     model: Model, graph: Graph, first: int, settings: Settings, paid: Array, work: int, change: float
 ) -> None:
-    """Bring the vectors from `first` on near the value of the plan that they are. paid: room for their numbers."""
+    """Bring the vectors from `first` on near the value of the plan that they are, and let them count.
+
+    paid: room for their numbers.
+    """
     begin, last = graph.vector[first, VECTOR_AT], graph.used[VECTORS]
     end = graph.used[NUMBERS]
     for vector in range(first, last):
@@ -104,6 +108,8 @@ def settle_below(
         fall = max(fall, renew(model, graph, vector, settings, paid, begin, False))
     for place in range(begin, end):
         graph.alpha[place] -= fall / (1.0 - settings.discount)
+    for vector in range(first, last):
+        link_vector(graph, vector)
 
 
 @compiled

@@ -37,6 +37,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
     add_point,
     find_node,
+    link_vector,
     lower_upper,
     raise_lower,
     unfold,
@@ -219,7 +220,7 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
         if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
             best = other
     if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
-        make_vector(model, graph, node, model.class_pair[home] + best, settings)
+        link_vector(graph, make_vector(model, graph, node, model.class_pair[home] + best, settings))
         raise_lower(model, graph, node, settings.weight)
 
 

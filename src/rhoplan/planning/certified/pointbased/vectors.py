@@ -34,7 +34,7 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 
 @compiled
 def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Settings) -> int:
-    """Add the vector of taking `pair` at `node` and then what is best at each child."""
+    """The vector of taking `pair` at `node` and then what is best at each child; it is in no chain yet."""
     home = model.pair_class[pair]
     vector = new_vector(model, graph, home, pair, 1.0 if settings.weight > 0.0 else 0.0)
     graph.vector[vector, ORIGIN] = node
