@@ -56,7 +56,9 @@ class PlanScore:
     episodes: int
 
 
-def score_solved(policy: SolvedPolicy | GridPolicy, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES) -> PlanScore:
+def score_solved(
+    policy: SolvedPolicy | GridPolicy, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES
+) -> PlanScore:
     """What following `policy` from the start earns, in the problem it was solved for and with its discount."""
     problem = replace(policy.origin, discount=policy.settings.discount)
     agent = Agent(

@@ -19,15 +19,17 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
-HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ = range(12)
+HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ, HULL_MOVES = range(
+    13
+)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
 node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the
-last entry of the class when the hull was (-2: never)."""
+last entry of the class when the hull was (-2: never), and how often the corners had moved then."""
 
-LOWER, UPPER, ENTROPY, BASE, OWN, GAP = range(6)
-"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, and (of the
-root) how far the bounds were apart when the last trial began."""
+LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
+"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, (of the
+root) how far the bounds were apart when the last trial began, and what the hull pays for rounding."""
 
 ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
@@ -49,6 +51,9 @@ gap of 0.09 in 5 s, not 0.16 in 8 s; values between were not tried."""
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
+BEFORE = 2 + PROBES
+"""Column of Graph.entry: the entry before, in the chain."""
+
 GRID = 1e9
 """Probabilities are rounded to this many steps for the table: neighbours across a border are two nodes, no harm."""
 
@@ -58,8 +63,9 @@ class Graph(NamedTuple):
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
-    node, likeliest states) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain: per
-    class. corner, action: the bounds of `First`. path and what follows `aims`: scratch, as dense, after, spread.
+    node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. Scratch: dense,
+    after, spread, path and what follows `level`.
     """
 
     node: Ids
@@ -87,19 +93,42 @@ class Graph(NamedTuple):
     spread: Array
     path: Ids
     aims: Array
+    price: Array
+    mixture: Ids
+    level: Array
     square: Array
     line: Array
-    basis: Ids
+    support: Ids
+
+
+class Settings(NamedTuple):
+    """gap: where to stop. outward: rounding of each backup. penalty: price of what is left of
+    a belief. coarse, fine, mix, work: see `growing`. most_*: what one
+    backup can add."""
+
+    weight: float
+    discount: float
+    gap: float
+    outward: float
+    penalty: float
+    coarse: float
+    fine: float
+    mix: float
+    work: int
+    most_children: int
+    most_numbers: int
+    symbols: int
 
 
 FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
 """Columns of Graph.chain."""
 
-NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW = range(6)
-"""Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts, and
-first place in `follower`. NEXT is also the first column of Graph.entry; the node is the second."""
+NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
+"""Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts,
+first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the
+second."""
 
-NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_READ + 1, GAP + 1, PAID + 1, FOLLOW + 1
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_MOVES + 1, REST + 1, PAID + 1, ORIGIN + 1
 
 
 @compiled
@@ -166,7 +195,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
     row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
     row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
-    row[HULL_READ] = -2
+    row[HULL_READ], row[HULL_MOVES] = -2, -1
     graph.table[place] = node
     if count * DENSE_SHARE > size:
         row[COUNT], row[INDEX] = size, -1
@@ -318,19 +347,28 @@ def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
         return
     entry = graph.used[ENTRIES]
     graph.used[ENTRIES] += 1
+    last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
+    graph.entry[entry, BEFORE] = last
     set_probes(graph, node, entry)
     row[ENTRY] = entry
-    if graph.chain[home, LAST_ENTRY] >= 0:
-        graph.entry[graph.chain[home, LAST_ENTRY], NEXT] = entry
+    if last >= 0:
+        graph.entry[last, NEXT] = entry
     else:
         graph.chain[home, FIRST_ENTRY] = entry
     graph.chain[home, LAST_ENTRY] = entry
+    if old >= 0:  # out of the chain; who has read up to it goes on from there
+        before, after = graph.entry[old, BEFORE], graph.entry[old, NEXT]
+        graph.entry[after, BEFORE] = before
+        if before >= 0:
+            graph.entry[before, NEXT] = after
+        else:
+            graph.chain[home, FIRST_ENTRY] = after
 
 
 @compiled
 def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -> int:
-    """Room for one more vector of class `home`, at the end of its chain; its numbers are still to be written."""
+    """Room for one more vector of class `home`; its numbers are still to be written, and it is in no chain."""
     vector, size = graph.used[VECTORS], model.class_state[home + 1] - model.class_state[home]
     graph.used[VECTORS] += 1
     row = graph.vector[vector]
@@ -339,9 +377,15 @@ def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -
     graph.used[NUMBERS] += size
     graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
     graph.share[vector] = share
+    return int(vector)
+
+
+@compiled
+def link_vector(graph: Graph, vector: int) -> None:
+    """Let a vector count: it goes to the end of its chain. From then on its numbers may not change."""
+    home = graph.vector[vector, VECTOR_HOME]
     if graph.chain[home, LAST_VECTOR] >= 0:
         graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector
     else:
         graph.chain[home, FIRST_VECTOR] = vector
     graph.chain[home, LAST_VECTOR] = vector
-    return int(vector)

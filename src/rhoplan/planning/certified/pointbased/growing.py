@@ -10,6 +10,7 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
+    BEFORE,
     BOUND_COLUMNS,
     CHILDREN,
     ENTRIES,
@@ -29,9 +30,9 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_COLUMNS,
     VECTORS,
     Graph,
+    Settings,
 )
 from rhoplan.planning.certified.pointbased.policies import ROUNDING
-from rhoplan.planning.certified.pointbased.trials import Settings
 
 LONGEST_WALK = 1000
 """Steps after which a trial turns back in any case."""
@@ -49,11 +50,14 @@ MIX = 1e-7
 """Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
 is of the order of MIX ln(1 / MIX), and states that the node rules out still have a finite number."""
 
+STEEPEST = 750
+"""Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
+
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
 ROOM: dict[int, tuple[str, ...]] = {
-    NODES: ("node", "bound"),
+    NODES: ("node", "bound", "price", "mixture", "level"),
     VALUES: ("value",),
     INDICES: ("where",),
     SLOTS: ("slot", "slot_child"),
@@ -74,13 +78,14 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
     )
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
+    worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     share = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
         discount=discount,
         gap=gap,
         outward=ROUNDING * size,
-        penalty=2 * size,
+        penalty=2 * worst + STEEPEST * weight,
         coarse=COARSE * share,
         fine=FINE * share,
         mix=MIX,
@@ -102,6 +107,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     """An empty graph with the first bounds in it. The vectors of policy p stand from p * classes on."""
     model, classes, policies = problem.model, problem.classes, len(first.vectors)
     most, numbers, largest = 4 * settings.most_children, 4 * settings.most_numbers, int(problem.sizes.max())
+    hull = int(problem.sizes[problem.sizes <= HULL_STATES].max(initial=1))
     graph = Graph(
         node=np.empty((most, NODE_COLUMNS), dtype=np.int64),
         bound=np.zeros((most, BOUND_COLUMNS)),
@@ -115,7 +121,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         share=np.zeros(policies * classes + 1024),
         alpha=np.concatenate([*first.vectors, np.empty(numbers)]),
         follower=np.empty(most, dtype=np.int64),
-        entry=np.empty((1024, 2 + PROBES), dtype=np.int64),
+        entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
         chain=np.full((classes, MOVES + 1), -1),
@@ -128,9 +134,12 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         spread=np.zeros(largest),
         path=np.zeros(LONGEST_WALK, dtype=np.int64),
         aims=np.array(AIMS),
-        square=np.zeros((HULL_STATES, HULL_STATES)),
-        line=np.zeros((4, HULL_STATES)),
-        basis=np.zeros((2, HULL_STATES), dtype=np.int64),
+        price=np.empty((most, hull)),
+        mixture=np.empty((most, hull), dtype=np.int64),
+        level=np.empty((most, hull)),
+        square=np.zeros((hull, hull)),
+        line=np.zeros((2, hull)),
+        support=np.zeros((3, hull), dtype=np.int64),
     )
     graph.chain[:, MOVES] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)
@@ -139,18 +148,24 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     policy, home = np.divmod(number, classes)
     following = np.where(policy < policies - 1, number + classes, -1)
     places = policy * problem.slots + model.class_state[home]
-    rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), np.full_like(number, -1))
+    none = np.full_like(number, -1)
+    rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), none, none)
     graph.vector[: len(number)] = np.stack(rows, axis=1)
     graph.used[VECTORS], graph.used[NUMBERS] = len(number), policies * problem.slots
     return graph
 
 
 def enlarged(graph: Graph, settings: Settings) -> Graph:
-    """`graph` with twice the room wherever one more backup might not fit, and a table of beliefs to match."""
+    """`graph` with twice the room wherever one more backup might not fit."""
     needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
-    for counted, names in ROOM.items():
-        if graph.used[counted] + needs.get(counted, settings.most_children + 2) >= len(getattr(graph, names[0])):
-            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name)) for name in names}
+    return with_room(graph, {counted: needs.get(counted, settings.most_children + 2) for counted in ROOM})
+
+
+def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
+    """`graph` with at least twice the room wherever what is needed does not fit."""
+    for counted, need in needs.items():
+        if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
+            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name), need) for name in ROOM[counted]}
             graph = graph._replace(**bigger)
     return graph
 
@@ -160,7 +175,7 @@ def size_in_bytes(graph: Graph) -> int:
     return sum(array.nbytes for array in graph)
 
 
-def _doubled(array: Array) -> Array:
-    bigger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+def _doubled(array: Array, need: int) -> Array:
+    bigger = np.empty((2 * len(array) + need, *array.shape[1:]), dtype=array.dtype)
     bigger[: len(array)] = array
     return bigger

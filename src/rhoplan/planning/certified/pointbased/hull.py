@@ -3,14 +3,17 @@
     W(b) <= min sum_i x_i W_i   over x >= 0 with   sum_i x_i q_i = b
 
 The sawtooth mixes one point with corners; in classes of few states the best mixture of many is much lower and costs
-little. Simplex from the corners, most negative price first. Every basis on the way is a mixture that makes up the
-belief, so every one gives a bound; what rounding leaves of the belief is paid for at the highest price there is.
+little. Simplex, most negative price first, from the mixture found the last time. A node keeps that mixture and its
+prices, a plane that no point lay below: while no new point lies below it, nothing has to be done. Every basis on the
+way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
+the highest price there is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
@@ -19,12 +22,15 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTRY,
     FIRST_ENTRY,
     HOME,
+    HULL_MOVES,
     HULL_READ,
     HULL_STATES,
     INDEX,
     LAST_ENTRY,
+    MOVES,
     NEXT,
     OWN,
+    REST,
     UPPER,
     Graph,
     unfold,
@@ -35,71 +41,37 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
 
-SMALLEST_PIVOT = 1e-9
-"""Directions below this are taken for zero."""
+SMALLEST_PIVOT = 1e-13
+"""Directions below this are taken for zero; what that leaves of the belief is paid for."""
 
 
 @compiled
-def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty: float) -> None:
-    """Lower the upper bound of `node` to the hull of its class, if the class is small and has new points."""
+def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty: float, tolerance: float) -> None:
+    """Lower the upper bound of `node` to the hull of its class, if the class is small and has new points.
+
+    A point that lies below the others by less than `tolerance` may be left out.
+    """
     row, bound = graph.node[node], graph.bound[node]
     home = row[HOME]
     first = model.class_state[home]
     size = model.class_state[home + 1] - first
-    if size > HULL_STATES or row[COUNT] < 2 or row[HULL_READ] == graph.chain[home, LAST_ENTRY]:
+    if size > HULL_STATES or row[COUNT] < 2:
         return
-    row[HULL_READ] = graph.chain[home, LAST_ENTRY]
-    inverse, prices, level, direction, mixed = graph.square, graph.line[0], graph.line[1], graph.line[2], graph.line[3]
-    states, basis = graph.basis[0], graph.basis[1]
-    unfold(graph, node, graph.dense, size)
-    count = 0
-    for s in range(size):
-        prices[s] = OUTSIDE
-        if graph.dense[s] > 0.0:
-            states[count], basis[count], level[count] = s, -1 - s, graph.dense[s]
-            prices[s] = graph.corner[first + s]
-            count += 1
-    for i in range(count):
-        for j in range(count):
-            inverse[i, j] = 1.0 if i == j else 0.0
-    for _ in range(4 * count + 4):
-        least, entering = -1e-13 * penalty, -1
-        entry = graph.chain[home, FIRST_ENTRY]
-        while entry >= 0:
-            other = graph.entry[entry, 1]
-            if graph.node[other, ENTRY] == entry:
-                price = graph.bound[other, OWN] - weigh(graph, prices, 0, other)
-                if price < least:
-                    least, entering = price, other
-            entry = graph.entry[entry, NEXT]
-        if entering < 0:
-            break
-        unfold(graph, entering, mixed, size)
-        leaving, most = -1, np.inf
-        for i in range(count):
-            total = 0.0
-            for j in range(count):
-                total += inverse[i, j] * mixed[states[j]]
-            direction[i] = total
-            if total > SMALLEST_PIVOT and level[i] < most * total:
-                most, leaving = level[i] / total, i
-        if leaving < 0:
-            break
-        pivot = direction[leaving]
-        for j in range(count):
-            inverse[leaving, j] /= pivot
-        for i in range(count):
-            if i != leaving:
-                level[i] = max(level[i] - most * direction[i], 0.0)
-                for j in range(count):
-                    inverse[i, j] -= direction[i] * inverse[leaving, j]
-        level[leaving], basis[leaving] = most, entering
-        for j in range(count):
-            prices[states[j]] += least * inverse[leaving, j]
+    last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, 1e-13 * penalty)
+    if row[HULL_READ] > -2 and row[HULL_MOVES] == moves:
+        if row[HULL_READ] == last:
+            return
+        entry = graph.chain[home, FIRST_ENTRY] if row[HULL_READ] < 0 else graph.entry[row[HULL_READ], NEXT]
+        if below(graph, graph.price[node], entry, -tolerance) < 0:
+            row[HULL_READ] = last
+            return
+    basis, level = graph.mixture[node], graph.level[node]
+    count = restart(graph, node, size)
+    row[HULL_READ], row[HULL_MOVES] = last, moves
+    improve(graph, node, first, count, tolerance)
     total = 0.0
+    unfold(graph, node, graph.dense, size)
     for i in range(count):
-        if level[i] <= 0.0:
-            continue
         if basis[i] < 0:
             total += level[i] * graph.corner[first - 1 - basis[i]]
             graph.dense[-1 - basis[i]] -= level[i]
@@ -109,6 +81,140 @@ def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty:
         for place in range(other[COUNT]):
             s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
             graph.dense[s] -= level[i] * graph.value[other[AT] + place]
+    bound[REST] = 0.0
     for s in range(size):
-        total += penalty * abs(graph.dense[s])
+        bound[REST] += penalty * abs(graph.dense[s])
+    total += bound[REST]
     bound[UPPER] = min(bound[UPPER], total + weight * bound[ENTROPY])
+
+
+@compiled
+def below(graph: Graph, prices: Array, entry: int, least: float) -> int:
+    """The node of the point farthest below the plane of `prices`, from `entry` on; -1 where none is below `least`."""
+    found = -1
+    while entry >= 0:
+        other = graph.entry[entry, 1]
+        if graph.node[other, ENTRY] == entry:
+            price = graph.bound[other, OWN] - weigh(graph, prices, 0, other)
+            if price < least:
+                least, found = price, other
+        entry = graph.entry[entry, NEXT]
+    return int(found)
+
+
+@compiled
+def restart(graph: Graph, node: int, size: int) -> int:
+    """Take the mixture of `node` up again, or begin with corners; how many states are possible.
+
+    Leaves those states in graph.support, the mixture's inverse in graph.square, and its shares in graph.level.
+    """
+    states, level, basis, order = graph.support[0], graph.level[node], graph.mixture[node], graph.support[1]
+    unfold(graph, node, graph.dense, size)
+    count = 0
+    for s in range(size):
+        if graph.dense[s] > 0.0:
+            states[count] = s
+            count += 1
+    for i in range(count, size):
+        level[i] = 0.0
+    fits = graph.node[node, HULL_READ] > -2
+    for attempt in range(2):
+        for i in range(count):
+            order[i] = -1 - states[i] if attempt == 1 or not fits else basis[i]
+            basis[i] = 0
+            for j in range(count):
+                graph.square[i, j] = 1.0 if i == j else 0.0
+        free, least = count, 0.0
+        for i in range(count):
+            direct(graph, order[i], count, size)
+            place, most = -1, SMALLEST_PIVOT
+            for j in range(free):
+                row = graph.support[2, j] if i > 0 else j
+                if abs(graph.line[0, row]) > most:
+                    most, place = abs(graph.line[0, row]), j
+            if i == 0:
+                for j in range(count):
+                    graph.support[2, j] = j
+            if place < 0:
+                least = -1.0
+                break
+            row = graph.support[2, place]
+            free -= 1
+            graph.support[2, place] = graph.support[2, free]
+            basis[row] = order[i]
+            pivot(graph, row, count)
+        for i in range(count):
+            level[i] = 0.0
+            for j in range(count):
+                level[i] += graph.square[i, j] * graph.dense[states[j]]
+            least = min(least, level[i])
+            level[i] = max(level[i], 0.0)
+        if least > -1e-9:
+            break
+    return count
+
+
+@compiled
+def direct(graph: Graph, column: int, count: int, size: int) -> None:
+    """graph.line[0] = the shares of the mixture that make up a corner (-1 - state) or the belief of a node."""
+    states, direction, mixed = graph.support[0], graph.line[0], graph.line[1]
+    if column >= 0:
+        unfold(graph, column, mixed, size)
+    for i in range(count):
+        direction[i] = 0.0
+        for j in range(count):
+            if column >= 0:
+                direction[i] += graph.square[i, j] * mixed[states[j]]
+            elif states[j] == -1 - column:
+                direction[i] = graph.square[i, j]
+
+
+@compiled
+def pivot(graph: Graph, place: int, count: int) -> None:
+    """Let the column whose direction is in graph.line[0] take its `place` in the mixture: the inverse brought up."""
+    inverse, direction = graph.square, graph.line[0]
+    for j in range(count):
+        inverse[place, j] /= direction[place]
+    for i in range(count):
+        if i != place and direction[i] != 0.0:
+            for j in range(count):
+                inverse[i, j] -= direction[i] * inverse[place, j]
+
+
+@compiled
+def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -> None:
+    """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node."""
+    home = graph.node[node, HOME]
+    states, level, direction = graph.support[0], graph.level[node], graph.line[0]
+    basis, prices = graph.mixture[node], graph.price[node]
+    for s in range(len(prices)):
+        prices[s] = OUTSIDE
+    for j in range(count):
+        total = 0.0
+        for i in range(count):
+            cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
+            total += cost * graph.square[i, j]
+        prices[states[j]] = total
+    for _ in range(4 * count + 4):
+        entering, least = -1 - states[0], -tolerance
+        for j in range(count):
+            if graph.corner[first + states[j]] - prices[states[j]] < least:
+                entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
+        other = below(graph, prices, graph.chain[home, FIRST_ENTRY], least)
+        if other >= 0:
+            entering, least = other, graph.bound[other, OWN] - weigh(graph, prices, 0, other)
+        if least >= -tolerance:
+            return
+        direct(graph, entering, count, len(prices))
+        place, most = -1, np.inf
+        for i in range(count):
+            if direction[i] > SMALLEST_PIVOT and level[i] < most * direction[i]:
+                most, place = level[i] / direction[i], i
+        if place < 0:
+            return
+        for i in range(count):
+            level[i] = max(level[i] - most * direction[i], 0.0)
+        level[place], basis[place] = most, entering
+        pivot(graph, place, count)
+        for j in range(count):
+            prices[states[j]] += least * graph.square[place, j]

@@ -35,9 +35,13 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_PAIR,
     VECTORS,
     Graph,
+    Settings,
 )
 from rhoplan.planning.certified.pointbased.policies import ANY
-from rhoplan.planning.certified.pointbased.trials import ROOT, Settings
+from rhoplan.planning.certified.pointbased.trials import ROOT
+
+NEGLIGIBLE = 1e-12
+"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +184,13 @@ def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> flo
 
 def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
     """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
-    held = belief > 0
-    inside = ~(beliefs[:, ~held] > 0).any(axis=1)
-    columns = np.vstack([np.eye(int(held.sum())), beliefs[inside][:, held]])
+    held = belief > NEGLIGIBLE
+    inside = ~(beliefs[:, ~held] > NEGLIGIBLE).any(axis=1)
+    whole = np.vstack([np.eye(len(belief))[held], beliefs[inside]])
+    columns = whole[:, held]
     cost = np.concatenate([corner[held], values[inside]])
     basis, amount = mixture_weights(columns, cost, belief[held], np.arange(int(held.sum())))
-    missing = np.abs(belief[held] - amount @ columns[basis]).sum()
+    missing = np.abs(belief - amount @ whole[basis]).sum()
     return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
 
 
@@ -199,7 +204,7 @@ def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) ->
         if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
             break
         change = np.linalg.solve(columns[basis].T, columns[enters])
-        ratio = np.divide(np.maximum(amount, 0.0), change, out=np.full(len(basis), np.inf), where=change > 1e-9)
+        ratio = np.divide(np.maximum(amount, 0.0), change, out=np.full(len(basis), np.inf), where=change > 1e-13)
         if not np.isfinite(ratio.min()):
             break
         basis[int(np.argmin(ratio))] = enters

@@ -15,6 +15,7 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
+    BEFORE,
     BEST,
     ENTROPY,
     ENTRY,
@@ -32,6 +33,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_READ,
     VECTORS,
     Graph,
+    raise_lower,
     share_of,
     unfold,
 )
@@ -46,6 +48,9 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
     for node in range(nodes):
         useful[node] = 0
     count = reach(model, graph, useful, nodes)
+    for place in range(count):
+        if graph.node[useful[nodes + place], SLOT] >= 0:
+            raise_lower(model, graph, useful[nodes + place], weight)
     for vector in range(kept, graph.used[VECTORS]):
         graph.vector[vector, ALIVE] = 0
     for place in range(count):
@@ -129,6 +134,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, weigh
                     graph.entry[before, NEXT] = entry
                 else:
                     graph.chain[home, FIRST_ENTRY] = entry
+                graph.entry[entry, BEFORE] = before
                 before = entry
             entry = after
 
@@ -141,7 +147,7 @@ def drop_if_mixed(
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
-    lower_by_hull(model, graph, node, weight, penalty)
+    lower_by_hull(model, graph, node, weight, penalty, 0.0)
     if bound[UPPER] - weight * bound[ENTROPY] > bound[OWN] + tolerance:
         graph.node[node, ENTRY] = entry
     bound[UPPER] = min(upper, bound[UPPER])

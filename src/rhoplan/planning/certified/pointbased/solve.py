@@ -17,25 +17,36 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
+    ALIVE,
     BACKUPS,
+    COUNT,
     ENTRY,
+    FOLLOWERS,
     LOWER,
     NODES,
+    NUMBERS,
+    SLOT,
     TRIALS,
     UPPER,
+    VECTOR_HOME,
     VECTORS,
     find_node,
     lower_upper,
     raise_lower,
     rehash,
 )
-from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes
+from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.prune import prune
+from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
-PRUNE_GROWTH, FIRST_PRUNE = 1.3, 400
+PRUNE_GROWTH, FIRST_PRUNE = 1.3, 100
 """Backups after which to forget: the first time, and then whenever there are this many times as many."""
+
+SETTLED, SETTLING = 1e-3, 10
+"""Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
+between two looks at the clock."""
 
 Progress = Callable[[float, float, int], None]
 
@@ -133,6 +144,7 @@ class Search:
                 code = run_trials(self.model, self.graph, self.settings)
                 if self.graph.used[BACKUPS] > self.next_prune:
                     self.forget()
+                    self.settle()
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
@@ -163,6 +175,39 @@ class Search:
         settings = self.settings
         self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.weight, settings.penalty)
         self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
+        self.refresh()
+
+    def settle(self) -> None:
+        """Carry what the vectors and points say as far as it goes."""
+        settings, lower, upper = self.settings, *self.bounds
+        change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
+        nodes = np.arange(int(self.graph.used[NODES]))
+        row = self.graph.node[nodes]
+        points = nodes[(row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1))]
+        settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
+        if settings.discount < 1:
+            self.settle_plan(change)
+        self.refresh()
+
+    def settle_plan(self, change: float) -> None:
+        """The lower bound's part of `settle`."""
+        vectors = int(self.graph.used[VECTORS])
+        row = self.graph.vector[self.kept : vectors]
+        row = row[row[:, ALIVE] == 1]
+        if not len(row):
+            return
+        sizes = self.problem.sizes[row[:, VECTOR_HOME]]
+        branches = int(np.diff(self.model.pair_branch).max())
+        needs = {VECTORS: len(row) + 2, NUMBERS: int(sizes.sum()), FOLLOWERS: len(row) * branches}
+        self.graph = with_room(self.graph, needs)
+        members = np.empty(len(row), dtype=np.int64)
+        copies = np.empty(vectors, dtype=np.int64)
+        improve_plan(self.model, self.graph, self.kept, self.settings, copies, members)
+        paid = np.empty(int(sizes.sum()))
+        settle_below(self.model, self.graph, vectors, self.settings, paid, SETTLING * self.settings.work, change)
+
+    def refresh(self) -> None:
+        """Bring the bounds at the root up to date."""
         raise_lower(self.model, self.graph, ROOT, self.settings.weight)
         lower_upper(self.model, self.graph, ROOT, self.settings.weight)
 

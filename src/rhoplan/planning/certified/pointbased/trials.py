@@ -8,22 +8,16 @@ below by a new vector where that is better than all there are.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     BACKUPS,
     BELOW,
-    BEST,
     CHILDREN,
     ENTRIES,
     ENTROPY,
-    FIRST_VECTOR,
-    FOLLOW,
     FOLLOWERS,
     GAP,
     HOME,
@@ -37,23 +31,27 @@ from rhoplan.planning.certified.pointbased.graph import (
     TRIALS,
     UPPER,
     VALUES,
-    VECTOR_AT,
     VECTORS,
     WORK,
     Graph,
+    Settings,
     add_point,
     find_node,
+    link_vector,
     lower_upper,
-    new_vector,
     raise_lower,
     unfold,
     weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
+from rhoplan.planning.certified.pointbased.vectors import make_vector, project
 
 WORTH_A_HULL = 10
 """A child's hull is worked out where it can matter by this many times what makes a new point."""
+
+SLACK = 0.1
+"""A point that lies below a hull by less than this share of what makes a new point is not mixed in."""
 
 LONGEST_TRIAL = 5
 """Times the work allowed after which a trial turns back in any case."""
@@ -63,25 +61,6 @@ ROOT = 0
 
 DONE, PAUSED, FULL = range(3)
 """What a call came to: the gap is reached, the work allowed is done, or an array is full."""
-
-
-class Settings(NamedTuple):
-    """gap: where to stop. outward: rounding of each backup. penalty: price of what is left of
-    a belief. coarse, fine, mix, work: see `growing`. most_*: what one
-    backup can add."""
-
-    weight: float
-    discount: float
-    gap: float
-    outward: float
-    penalty: float
-    coarse: float
-    fine: float
-    mix: float
-    work: int
-    most_children: int
-    most_numbers: int
-    symbols: int
 
 
 @compiled
@@ -114,24 +93,6 @@ def open_node(model: Model, graph: Graph, node: int, weight: float) -> None:
         graph.slot[slot, BELOW] = -np.inf
         graph.slot_child[slot] = -1
     graph.used[SLOTS] += model.class_pair[home + 1] - model.class_pair[home]
-
-
-@compiled
-def project(model: Model, graph: Graph, branch: int, belief: Array, size: int, out: Array) -> float:
-    """out[s'] = P(s', o | belief), and its sum; `belief` is dense over the branch's class."""
-    target, begin = model.branch_target[branch], model.branch_row[branch]
-    wide = model.class_state[target + 1] - model.class_state[target]
-    for s in range(wide):
-        out[s] = 0.0
-    for s in range(size):
-        if belief[s] > 0.0:
-            for place in range(model.row[begin + s], model.row[begin + s + 1]):
-                out[model.column[place]] += belief[s] * model.chance[place]
-    total = 0.0
-    for s in range(wide):
-        total += out[s]
-    graph.used[WORK] += size + wide + model.row[begin + size] - model.row[begin]
-    return total
 
 
 @compiled
@@ -182,6 +143,7 @@ def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings)
 def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings) -> float:
     """The upper bound of an expanded action, its children brought up to date."""
     total = graph.slot[slot, PAID] + settings.outward
+    slack = SLACK * settings.coarse * graph.bound[ROOT, GAP]
     first = graph.slot_child[slot]
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
@@ -189,7 +151,7 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
             lower_upper(model, graph, child, settings.weight)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
-                lower_by_hull(model, graph, child, settings.weight, settings.penalty)
+                lower_by_hull(model, graph, child, settings.weight, settings.penalty, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
@@ -230,7 +192,9 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         settled = best
     bound = graph.bound[node]
     lower_upper(model, graph, node, settings.weight)
-    lower_by_hull(model, graph, node, settings.weight, settings.penalty)
+    lower_by_hull(
+        model, graph, node, settings.weight, settings.penalty, SLACK * settings.coarse * graph.bound[ROOT, GAP]
+    )
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
@@ -256,72 +220,8 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
         if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
             best = other
     if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
-        make_vector(model, graph, node, model.class_pair[home] + best, settings)
+        link_vector(graph, make_vector(model, graph, node, model.class_pair[home] + best, settings))
         raise_lower(model, graph, node, settings.weight)
-
-
-@compiled
-def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Settings) -> None:
-    """Add the vector of taking `pair` at `node` and then what is best at each child."""
-    home = model.pair_class[pair]
-    size = model.class_state[home + 1] - model.class_state[home]
-    weight, discount = settings.weight, settings.discount
-    slot = graph.node[node, SLOT] + pair - model.class_pair[home]
-    vector = new_vector(model, graph, home, pair, 1.0 if weight > 0.0 else 0.0)
-    at = graph.vector[vector, VECTOR_AT]
-    begin = model.pair_reward[pair]
-    for s in range(size):
-        graph.alpha[at + s] = model.reward[begin + s] - settings.outward
-    predicted = settings.most_numbers
-    if weight > 0.0:
-        unfold(graph, node, graph.spread, size)
-        for s in range(size):
-            graph.spread[s] = (1.0 - settings.mix) * graph.spread[s] + settings.mix / size
-            graph.alpha[at + s] += weight * np.log(graph.spread[s])
-        for symbol in range(settings.symbols):
-            graph.after[predicted + symbol] = 0.0
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            target = model.branch_target[branch]
-            project(model, graph, branch, graph.spread, size, graph.after)
-            base = model.class_state[target]
-            for s in range(model.class_state[target + 1] - base):
-                graph.after[predicted + model.symbol[base + s]] += graph.after[s]
-    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-        target = model.branch_target[branch]
-        over = model.class_pair[target] == model.class_pair[target + 1]
-        graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = -1
-        if over and weight == 0.0:
-            continue
-        base = model.class_state[target]
-        wide = model.class_state[target + 1] - base
-        child = graph.child[graph.slot_child[slot] + branch - model.pair_branch[pair]]
-        follower = -1
-        if not over:
-            follower = graph.node[child, BEST] if child >= 0 else graph.chain[target, FIRST_VECTOR]
-            graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]] = follower
-        if weight > 0.0:
-            total = project(model, graph, branch, graph.spread, size, graph.after)
-            share = 1.0 if over else 1.0 - discount * graph.share[follower]
-            for s in range(wide):
-                if graph.after[s] > 0.0:
-                    known = share * np.log(graph.after[s] / total)
-                    graph.dense[s] = weight * (known - np.log(graph.after[predicted + model.symbol[base + s]]))
-                else:
-                    graph.dense[s] = 0.0
-        else:
-            for s in range(wide):
-                graph.dense[s] = 0.0
-        if not over:
-            begin = graph.vector[follower, VECTOR_AT]
-            for s in range(wide):
-                graph.dense[s] += discount * graph.alpha[begin + s]
-        begin = model.branch_row[branch]
-        for s in range(size):
-            total = 0.0
-            for place in range(model.row[begin + s], model.row[begin + s + 1]):
-                total += model.chance[place] * graph.dense[model.column[place]]
-            graph.alpha[at + s] += total
-        graph.used[WORK] += size + wide + model.row[begin + size] - model.row[begin]
 
 
 @compiled
@@ -337,7 +237,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
-        bear = max(settings.gap, graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap)
+        bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
         node, depth = ROOT, 0
         while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
             if not has_room(graph, settings):

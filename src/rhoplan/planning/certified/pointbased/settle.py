@@ -1,0 +1,204 @@
+"""Settling: what is known already is carried as far as it goes, without a new belief.
+
+From below, the vectors that count are one plan: each takes an action at the node it was made at, and goes on with the
+vector that is best after each outcome. Its value is the fixed point of the vectors' own equations, which sweeps come
+near to; what a last sweep finds missing is taken off, so every claim is at most its own backup. From above, the points
+are a Markov decision problem: each child is a fixed mixture of points. Sweeps over it only lower bounds that hold.
+
+Without this, each trial moves the bounds by one step along one path, and a discount near 1 needs many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    ALIVE,
+    BELOW,
+    COUNT,
+    ENTROPY,
+    ENTRY,
+    FIRST_ENTRY,
+    FOLLOW,
+    HOME,
+    HULL_READ,
+    INDEX,
+    MOVES,
+    NEXT,
+    NUMBERS,
+    ORIGIN,
+    OWN,
+    PAID,
+    REST,
+    SLOT,
+    UPPER,
+    VECTOR_AT,
+    VECTOR_HOME,
+    VECTOR_PAIR,
+    VECTORS,
+    WORK,
+    Graph,
+    Settings,
+    link_vector,
+    weigh,
+)
+from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.trials import look_down
+from rhoplan.planning.certified.pointbased.vectors import carry, make_vector, pay
+
+
+@compiled
+def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copies: Ids, members: Ids) -> int:
+    """Make each vector anew that counts, by what is best now at the node it was made at; how many there are.
+
+    kept: the first vectors, which stay as they are. copies (room for all vectors): the new one of each, or -1.
+    members: the old ones. There must be room.
+    """
+    vectors, count = graph.used[VECTORS], 0
+    for vector in range(vectors):
+        copies[vector] = -1
+        if vector >= kept and graph.vector[vector, ALIVE] == 1:
+            copies[vector], members[count] = 0, vector
+            count += 1
+    for place in range(count):
+        node = graph.vector[members[place], ORIGIN]
+        home, first = graph.node[node, HOME], graph.node[node, SLOT]
+        best = -1
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = first + pair - model.class_pair[home]
+            if graph.slot_child[slot] >= 0:
+                look_down(model, graph, pair, slot, settings)
+                if best < 0 or graph.slot[slot, BELOW] > graph.slot[first + best - model.class_pair[home], BELOW]:
+                    best = pair
+        copies[members[place]] = make_vector(model, graph, node, best, settings)
+    for place in range(count):
+        vector = copies[members[place]]
+        pair, begin = graph.vector[vector, VECTOR_PAIR], graph.vector[vector, FOLLOW]
+        for follower in range(begin, begin + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            old = graph.follower[follower]
+            if old >= 0 and copies[old] >= 0:
+                graph.follower[follower] = copies[old]
+    return count
+
+
+@compiled
+def settle_below(
+    model: Model, graph: Graph, first: int, settings: Settings, paid: Array, work: int, change: float
+) -> None:
+    """Bring the vectors from `first` on near the value of the plan that they are, and let them count.
+
+    paid: room for their numbers.
+    """
+    begin, last = graph.vector[first, VECTOR_AT], graph.used[VECTORS]
+    end = graph.used[NUMBERS]
+    for vector in range(first, last):
+        pay(model, graph, vector, paid, graph.vector[vector, VECTOR_AT] - begin, settings)
+    graph.used[WORK] = 0
+    while graph.used[WORK] < work:
+        most = 0.0
+        for vector in range(first, last):
+            most = max(most, renew(model, graph, vector, settings, paid, begin, True))
+        if most <= change:
+            break
+    fall = 0.0
+    for vector in range(first, last):
+        fall = max(fall, renew(model, graph, vector, settings, paid, begin, False))
+    for place in range(begin, end):
+        graph.alpha[place] -= fall / (1.0 - settings.discount)
+    for vector in range(first, last):
+        link_vector(graph, vector)
+
+
+@compiled
+def renew(model: Model, graph: Graph, vector: int, settings: Settings, paid: Array, begin: int, moves: bool) -> float:
+    """By how much one step at most changes the numbers of `vector`, which it does where `moves`; else by how much they
+    are at most above it."""
+    at = graph.vector[vector, VECTOR_AT]
+    home = graph.vector[vector, VECTOR_HOME]
+    size = model.class_state[home + 1] - model.class_state[home]
+    for s in range(size):
+        graph.spread[s] = paid[at - begin + s]
+    carry(model, graph, vector, settings.discount, graph.spread, 0)
+    most = 0.0
+    for s in range(size):
+        if moves:
+            most = max(most, abs(graph.spread[s] - graph.alpha[at + s]))
+            graph.alpha[at + s] = graph.spread[s]
+        else:
+            most = max(most, graph.alpha[at + s] - graph.spread[s])
+    return most
+
+
+@compiled
+def settle_above(
+    model: Model, graph: Graph, settings: Settings, nodes: Ids, count: int, work: int, change: float
+) -> None:
+    """Sweeps of backups at the points and known states among the first `count` of `nodes`, mixtures as they are."""
+    graph.used[WORK], sweep = 0, 0
+    while graph.used[WORK] < work:
+        most = 0.0
+        for place in range(count):
+            node = nodes[count - 1 - place] if sweep % 2 == 0 else nodes[place]
+            most = max(most, lower_point(model, graph, settings, node))
+        sweep += 1
+        if most <= change:
+            break
+    for home in range(len(graph.chain)):
+        graph.chain[home, MOVES] += 1
+        entry = graph.chain[home, FIRST_ENTRY]
+        while entry >= 0:
+            other = graph.entry[entry, 1]
+            if graph.node[other, ENTRY] == entry:
+                base = weigh(graph, graph.corner, model.class_state[home], other)
+                graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
+            entry = graph.entry[entry, NEXT]
+
+
+@compiled
+def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> float:
+    """Back up the upper bound of a point or known state, and let it count at once; by how much it fell."""
+    row, bound = graph.node[node], graph.bound[node]
+    home, best = row[HOME], -np.inf
+    for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+        slot = row[SLOT] + pair - model.class_pair[home]
+        first = graph.slot_child[slot]
+        if first >= 0:
+            total = graph.slot[slot, PAID] + settings.outward
+            for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                if graph.child[place] >= 0:
+                    total += settings.discount * graph.chance[place] * mixed(model, graph, graph.child[place], settings)
+            graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
+        best = max(best, graph.slot[slot, ABOVE])
+    fall = bound[UPPER] - best
+    if fall <= 0.0:
+        return 0.0
+    bound[UPPER] = best
+    if row[ENTRY] >= 0:
+        bound[OWN] = best - settings.weight * bound[ENTROPY]
+    elif row[COUNT] == 1:
+        bound[OWN] = best
+        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
+        graph.corner[model.class_state[home] + state] = min(graph.corner[model.class_state[home] + state], best)
+    return float(fall)
+
+
+@compiled
+def mixed(model: Model, graph: Graph, node: int, settings: Settings) -> float:
+    """The upper bound of `node`, brought up to date with the points of the mixture that it keeps."""
+    row, bound = graph.node[node], graph.bound[node]
+    graph.used[WORK] += row[COUNT] + 2
+    if row[COUNT] == 1:
+        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
+        bound[UPPER] = min(bound[UPPER], graph.corner[model.class_state[row[HOME]] + state])
+    elif row[HULL_READ] > -2:
+        total, base = bound[REST], model.class_state[row[HOME]]
+        for i in range(row[COUNT]):
+            if graph.level[node, i] > 0.0:
+                other = graph.mixture[node, i]
+                worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
+                total += graph.level[node, i] * worth
+        bound[UPPER] = min(bound[UPPER], total + settings.weight * bound[ENTROPY])
+    return float(bound[UPPER])
