@@ -108,7 +108,7 @@ def test_a_horizon_below_one_is_refused(horizon: int) -> None:
 
 
 def test_the_other_method_has_no_horizon() -> None:
-    with pytest.raises(rhoplan.AgentError, match="horizon is for method points"):
+    with pytest.raises(rhoplan.AgentError, match="horizon is for methods grids and points"):
         rhoplan.solve(rhoplan.make("tiger"), horizon=3, method="reveal")
 
 

@@ -245,13 +245,13 @@ def test_the_command_solves_saves_checks_and_says_how(tmp_path: Path, capsys: py
 def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     for arguments, line in (
-        (("--method", "reveal", "--save", str(tmp_path / "p")), "--save, --plot and --check are for method points"),
-        (("--method", "reveal", "--check"), "--save, --plot and --check are for method points"),
+        (("--method", "reveal", "--save", str(tmp_path / "p")), "--save, --plot and --check are for methods grids and points"),
+        (("--method", "reveal", "--check"), "--save, --plot and --check are for methods grids and points"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):
         assert _guarded(["solve", "tiger", *arguments]) == 2
         assert line in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(rhoplan.AgentError, match="check is for method points"):
+    with pytest.raises(rhoplan.AgentError, match="check is for methods grids and points"):
         rhoplan.solve(rhoplan.make("tiger"), check=True)
     assert _guarded(["solve", "tiger", "--gap", "0.1", "--save", str(tmp_path / "new" / "p")]) == 0
     assert (tmp_path / "new" / "p").exists()
