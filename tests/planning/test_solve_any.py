@@ -255,3 +255,39 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
         rhoplan.solve(rhoplan.make("tiger"), check=True)
     assert _guarded(["solve", "tiger", "--gap", "0.1", "--save", str(tmp_path / "new" / "p")]) == 0
     assert (tmp_path / "new" / "p").exists()
+
+
+def corridor() -> Problem:
+    """Six cells in a ring, one sees every time whether one's cell is odd, and starts anywhere; the last one pays."""
+    cells = 6
+    ring = np.eye(cells)
+    step, stay = 0.8 * np.roll(ring, 1, axis=1) + 0.2 * ring, ring
+    pays = np.zeros(cells)
+    pays[-1] = 1.0
+    back = np.tile(np.full(cells, 1 / cells), (cells, 1))
+    seen = np.stack([np.arange(cells) % 2 == 0, np.arange(cells) % 2 == 1], axis=1).astype(float)
+    changes = (step, np.where(np.arange(cells)[:, None] == cells - 1, back, stay))
+    return rhoplan.from_arrays(
+        np.stack(changes), np.stack([seen, seen]), np.stack([np.zeros(cells), pays - 0.1]), discount=0.9
+    )
+
+
+def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
+    """The start mixes beliefs that are told apart later: those have plans of their own, which must be followed."""
+    problem = corridor()
+    found = rhoplan.solve(problem, gap=1e-3, seconds=30)
+    assert found.policy is not None
+    situation = initial(problem)
+    for name, (low, _) in found.policy.actions(situation).items():
+        action = next(a for a in problem.menu(situation.visible) if a.name == name)
+        chances = situation.belief @ action.likelihood
+        later = sum(
+            chance * found.policy.value(observe(problem, situation, name, outcome))[0]
+            for outcome, chance in zip(action.outcomes, chances, strict=True)
+            if chance > 0
+        )
+        assert float(action.reward @ situation.belief) + problem.discount * later >= low - 1e-9
+
+    agent = rhoplan.Agent("solved", planner=FollowRule(rule=found.policy))
+    estimate = rhoplan.simulate(problem, agent, episodes=60)
+    assert estimate.discounted > found.lower - 4 * estimate.discounted_se

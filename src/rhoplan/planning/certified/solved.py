@@ -200,7 +200,7 @@ class SolvedPolicy:
             raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}{hint}", field=("visible",))
         held = np.flatnonzero(joint)
         states = self.visibles[situation.visible] * len(joint) + held
-        for home in self._homes.get(int(states[0]), ()):
+        for home in reversed(self._homes.get(int(states[0]), ())):  # the start's own class last
             places = self._places(home)
             if all(state in places for state in states.tolist()):
                 result = np.zeros(int(self.problem.sizes[home]))
@@ -218,7 +218,7 @@ class SolvedPolicy:
 
     @cached_property
     def _homes(self) -> dict[int, list[int]]:
-        """The classes that each state is in: one, or two where the start has a class of its own."""
+        """The classes that each state is in: one, or two where the start has a class of its own, which comes first."""
         model, found = self.problem.model, dict[int, list[int]]()
         for home in range(self.problem.classes):
             for state in self.problem.state[model.class_state[home] : model.class_state[home + 1]].tolist():
