@@ -20,7 +20,7 @@ from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
 from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
-from rhoplan.planning.certified.lattice.grow import merged, offers, tests_below, uses_of
+from rhoplan.planning.certified.lattice.grow import Use, merged, offers, tests_below, uses_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
 from rhoplan.planning.certified.lattice.policy import Settings as SettledFor
 from rhoplan.planning.certified.lattice.rooms import Structure, structure_of
@@ -100,7 +100,6 @@ class LatticeSearch:
 
     def run(self, progress: Progress | None = None) -> str:
         """Levels until something stops them; what did. Can be called again with a later deadline."""
-        self.short_of_time = False
         for side in self.sides:
             side.done = False
         try:
@@ -113,6 +112,7 @@ class LatticeSearch:
                     return "gap"
                 if time.monotonic() > self.deadline:
                     return "time"
+                self.short_of_time = False
                 if not self.refine():
                     return "time" if self.short_of_time else "memory"
         except KeyboardInterrupt:
@@ -157,22 +157,27 @@ class LatticeSearch:
     def _finer(self, side: Side) -> list[Grid] | None:
         """Grids with more points, where they help most, as far as time and memory allow; None where there are none."""
         left = max(self.deadline - time.monotonic(), 0.0)
-        most = min(self.most, GROWTH * len(side.values) + 10_000, 0.5 * left / max(side.spent, 1e-12))
+        soon = 0.5 * left / max(side.spent, 1e-12)
+        most = min(self.most, GROWTH * len(side.values) + 10_000, soon)
         grids, changed = list(side.grids), False
         for number, more in self._offers(side):
             grid = refined(grids[number], more, self.problem.factors[number].prior)
             tried = [grid if place == number else old for place, old in enumerate(grids)]
             if self._lattice(side, tried, most) is not None:
                 grids, changed = tried, True
+            elif soon < self.most:
+                self.short_of_time = True
         return grids if changed else None
 
     def _offers(self, side: Side) -> list[tuple[int, Array]]:
         """Factors and new points for their grids, the best first: the priors before all others."""
         factors, above = self.problem.factors, self.sides[0]
         missing = [(n, factors[n].prior[None, :]) for n, grid in enumerate(above.grids) if not grid.holds_prior]
-        if missing or above.lattice is None:
-            return missing if side.upper else []
-        uses = uses_of(above.lattice, above.values, self.structure, above.settled)
+        if missing and side.upper:
+            return missing
+        uses: list[Use] = []
+        if not missing and above.lattice is not None:
+            uses = uses_of(above.lattice, above.values, self.structure, above.settled)
         if not side.upper:
             uses = tests_below(self.structure, side.grids, uses)
         return [(number, more) for _, number, more in offers(self.structure, side.grids, uses, upper=side.upper)]
