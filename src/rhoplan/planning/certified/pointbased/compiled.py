@@ -272,7 +272,7 @@ def assemble(
     pair = np.searchsorted(pair_key, slot_class[row_slot] * width + action)
     outcomes = int(outcome.max(initial=0)) + 1
     key = pair * outcomes + outcome
-    order = _sorted(key, row_slot, to_slot, len(state))
+    order = sorted_by(key * len(state) + row_slot, to_slot, len(state))
     row_slot, to_slot, chance, key = row_slot[order], to_slot[order], chance[order], key[order]
     opening = np.flatnonzero(np.diff(key, prepend=-1))
     branch_key, branch_of = key[opening], np.cumsum(np.diff(key, prepend=-1) != 0) - 1
@@ -311,11 +311,11 @@ def assemble(
     )
 
 
-def _sorted(key: Ids, row: Ids, column: Ids, size: int) -> Ids:
-    """The order by key, then row, then column, both below `size`: by one number where it fits, which is far faster."""
-    if (int(key.max(initial=0)) + 1) * size * size < 2**62:
-        return np.argsort((key * size + row) * size + column)
-    return np.lexsort((column, row, key))
+def sorted_by(key: Ids, column: Ids, size: int) -> Ids:
+    """The order by key, then by column (below `size`): by one number where it fits, which is far faster."""
+    if (int(key.max(initial=0)) + 1) * size < 2**62:
+        return np.argsort(key * size + column)
+    return np.lexsort((column, key))
 
 
 def _silent(entries: Entries, still: Flags) -> Ids:
