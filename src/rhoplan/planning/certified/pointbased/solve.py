@@ -183,7 +183,7 @@ class Search:
         change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
-        points = nodes[(row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1))]
+        points = nodes[row[:, SLOT] >= 0]
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
             self.settle_plan(change)
