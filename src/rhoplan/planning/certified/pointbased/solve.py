@@ -41,7 +41,7 @@ from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
-PRUNE_GROWTH, FIRST_PRUNE = 1.3, 100
+PRUNE_GROWTH, FIRST_PRUNE = 1.5, 100
 """Backups after which to forget: the first time, and then whenever there are this many times as many."""
 
 SETTLED, SETTLING = 1e-3, 10
