@@ -19,7 +19,6 @@ from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
-    COUNT,
     ENTRY,
     FOLLOWERS,
     LOWER,
@@ -199,7 +198,10 @@ class Search:
         sizes = self.problem.sizes[row[:, VECTOR_HOME]]
         branches = int(np.diff(self.model.pair_branch).max())
         needs = {VECTORS: len(row) + 2, NUMBERS: int(sizes.sum()), FOLLOWERS: len(row) * branches}
-        self.graph = with_room(self.graph, needs)
+        bigger = with_room(self.graph, needs)
+        if size_in_bytes(bigger) > 0.7 * self.memory:
+            return
+        self.graph = bigger
         members = np.empty(len(row), dtype=np.int64)
         copies = np.empty(vectors, dtype=np.int64)
         improve_plan(self.model, self.graph, self.kept, self.settings, copies, members)
