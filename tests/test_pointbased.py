@@ -12,7 +12,7 @@ from rhoplan.errors import AgentError, LimitError, ProblemError
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.graph import LOWER, UPPER, VECTOR_AT
+from rhoplan.planning.certified.pointbased.graph import LOWER, TRIALS, UPPER, VECTOR_AT
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
 from rhoplan.planning.certified.solve import solve
@@ -342,3 +342,21 @@ def test_forgetting_changes_no_bound_for_the_worse() -> None:
     search.forget()
     assert search.graph.bound[0, LOWER] >= before[0]
     assert search.graph.bound[0, UPPER] <= before[1]
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_settling_tightens_both_bounds_and_keeps_certificates(weight: float) -> None:
+    def stop(lower: float, upper: float, nodes: int) -> None:
+        if search.graph.used[TRIALS] >= 20:
+            raise KeyboardInterrupt
+
+    search = Search(tiger(), weight=weight, discount=0.95, gap=1e-9, seconds=60, memory=1e9)
+    search.next_prune = np.inf
+    assert search.run(stop) == "interrupted"
+    before = search.bounds
+    search.forget()
+    search.settle()
+    lower, upper = search.bounds
+    assert lower > before[0]
+    assert upper < before[1]
+    assert check_plan(search.solution("time").plan, np.random.default_rng(0)).holds

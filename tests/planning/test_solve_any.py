@@ -245,7 +245,10 @@ def test_the_command_solves_saves_checks_and_says_how(tmp_path: Path, capsys: py
 def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     for arguments, line in (
-        (("--method", "reveal", "--save", str(tmp_path / "p")), "--save, --plot and --check are for methods grids and points"),
+        (
+            ("--method", "reveal", "--save", str(tmp_path / "p")),
+            "--save, --plot and --check are for methods grids and points",
+        ),
         (("--method", "reveal", "--check"), "--save, --plot and --check are for methods grids and points"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):

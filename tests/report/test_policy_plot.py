@@ -132,7 +132,10 @@ def test_cells_of_the_triangle_cover_it_once() -> None:
             "a plan is drawn over two or three hidden states; 'diagnosis' starts with 4",
         ),
         (("tiger", "--plot", "x.gif"), "a drawing must end in .png, .svg, .pdf; it is 'x.gif'"),
-        (("tiger", "--plot", "x.png", "--method", "reveal"), "--save, --plot and --check are for methods grids and points"),
+        (
+            ("tiger", "--plot", "x.png", "--method", "reveal"),
+            "--save, --plot and --check are for methods grids and points",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_the_work(

@@ -5,8 +5,8 @@ and information of that action plus what the followers claim, then by induction 
 With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
-its own backup (W = V - w H of any horizon is convex), and so above the optimum. Points are drawn; the informed bound is
-backed up as it is.
+its own backup (W = V - w H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
+others is implied by them. Points are drawn; the informed bound is backed up as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from rhoplan.planning.certified.pointbased.policies import ANY
 
 TOLERANCE = 1e-9
 """Largest excess that counts as rounding, as a share of the largest value claimed."""
+
+APART = 1e-4
+"""How far a point must lie from another to speak for it."""
 
 
 @dataclass(frozen=True)
@@ -169,12 +172,18 @@ def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
-    """By how much one backup of the upper bound at a point gives more than the point claims."""
+    """By how much one backup of the upper bound at a point gives more than the point claims; or, if that is less, by
+    how much the mixture of the other points does: what they imply needs no backup of its own. Points next to this one
+    do not count among them: two that claim too little would vouch for each other."""
     beliefs, values = plan.points(home)
     belief, model = beliefs[place], plan.problem.model
     pairs = range(model.class_pair[home], model.class_pair[home + 1])
     best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
-    return best - plan.settings.weight * entropy(belief) - float(values[place])
+    excess = best - plan.settings.weight * entropy(belief) - float(values[place])
+    if excess <= 0:
+        return excess
+    others = np.abs(beliefs - belief).max(axis=1) > APART
+    return min(excess, plan.between(home, beliefs[others], values[others], belief) - float(values[place]))
 
 
 def _informed_excess(plan: Plan, rng: Generator, most: int) -> float:

@@ -219,7 +219,7 @@ def assemble(
     still (S,): 0, or the same number for states that pay nothing, are never left, and give the same outcomes for ever.
     over (S,): states where the episode is over.
     """
-    order = np.lexsort((entries.outcome, entries.action))
+    order = np.argsort(entries.action * (int(entries.outcome.max(initial=0)) + 1) + entries.outcome, kind="stable")
     entries = Entries(
         entries.source[order],
         entries.action[order],
@@ -272,12 +272,12 @@ def assemble(
     to_slot = slot[target[kept]]
     pair = np.searchsorted(pair_key, slot_class[row_slot] * width + action)
     outcomes = int(outcome.max(initial=0)) + 1
-    order = np.lexsort((to_slot, row_slot, pair * outcomes + outcome))
-    row_slot, to_slot, chance = row_slot[order], to_slot[order], chance[order]
-    key = (pair * outcomes + outcome)[order]
-    branch_key, branch_of = np.unique(key, return_inverse=True)
+    key = pair * outcomes + outcome
+    order = sorted_by(key * len(state) + row_slot, to_slot, len(state))
+    row_slot, to_slot, chance, key = row_slot[order], to_slot[order], chance[order], key[order]
+    opening = np.flatnonzero(np.diff(key, prepend=-1))
+    branch_key, branch_of = key[opening], np.cumsum(np.diff(key, prepend=-1) != 0) - 1
     branch_pair, branch_outcome = branch_key // outcomes, branch_key % outcomes
-    opening = np.searchsorted(key, branch_key)
     branch_target = slot_class[to_slot[opening]]
     branch_class = pair_class[branch_pair]
     branch_row = np.concatenate([[0], np.cumsum(sizes[branch_class] + 1)])
@@ -310,6 +310,13 @@ def assemble(
         start=belief / belief.sum(),
         symbols=int(model.symbol.max(initial=0)) + 1,
     )
+
+
+def sorted_by(key: Ids, column: Ids, size: int) -> Ids:
+    """The order by key, then by column (below `size`): by one number where it fits, which is far faster."""
+    if (int(key.max(initial=0)) + 1) * size < 2**62:
+        return np.argsort(key * size + column)
+    return np.lexsort((column, key))
 
 
 def _silent(entries: Entries, still: Flags) -> Ids:

@@ -253,7 +253,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         for _ in range(20):
             informed(model, reward, discount, guess, chosen, 1, 1.0, work)
             better = _solve_informed(problem, reward, discount, chosen)
-            if np.abs(better - guess).max() <= 1e-12 * size:
+            if np.abs(better - guess).max() <= 1e-12 * size or time.monotonic() - begin > 0.05 * (deadline - begin):
                 break
             guess = better
         guess = better

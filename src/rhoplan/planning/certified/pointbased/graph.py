@@ -19,13 +19,13 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
-HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH, CORNERS, HULL_READ, HULL_MOVES = range(
-    13
-)
+HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH = range(10)
+CORNERS, HULL_READ, HULL_MOVES, WALKED = range(10, 14)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
 node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the
-last entry of the class when the hull was (-2: never), and how often the corners had moved then."""
+last entry of the class when the hull was (-2: never), how often the corners had moved then, and the last trial that
+went through it (counted from 1)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, (of the
@@ -128,7 +128,7 @@ NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the
 second."""
 
-NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = HULL_MOVES + 1, REST + 1, PAID + 1, ORIGIN + 1
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = WALKED + 1, REST + 1, PAID + 1, ORIGIN + 1
 
 
 @compiled
@@ -195,7 +195,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
     row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
     row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
-    row[HULL_READ], row[HULL_MOVES] = -2, -1
+    row[HULL_READ], row[HULL_MOVES], row[WALKED] = -2, -1, 0
     graph.table[place] = node
     if count * DENSE_SHARE > size:
         row[COUNT], row[INDEX] = size, -1

@@ -112,13 +112,15 @@ class Plan:
         model, potential = self.problem.model, self.settings.weight * float(entropy(belief))
         pairs = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.first.action[pairs].reshape(-1, len(belief)) @ belief).max())
-        corner = self.graph.corner[model.class_state[home] : model.class_state[home + 1]]
-        beliefs, values = self.points(home)
+        return min(self.between(home, *self.points(home), belief), informed) + potential
+
+    def between(self, home: int, beliefs: Array, values: Array, belief: Array) -> float:
+        """The upper bound on V - w H at `belief` that the corners of class `home` and these points give."""
+        first, last = self.problem.model.class_state[home : home + 2]
+        corner = self.graph.corner[first:last]
         if len(belief) <= HULL_STATES:
-            base = mixture(beliefs, values, corner, belief)
-        else:
-            base = sawtooth(beliefs, values, corner, belief)
-        return min(base, informed) + potential
+            return mixture(beliefs, values, corner, belief)
+        return sawtooth(beliefs, values, corner, belief)
 
     @cached_property
     def vectors_of(self) -> dict[int, Ids]:

@@ -46,7 +46,7 @@ def policies(
     def add(policy: Ids) -> Array | None:
         if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
             return None
-        values = _value_of(problem, policy, discount, scale, rest)
+        values = _value_of(problem, policy, discount, scale, rest, late)
         if values is not None:
             vectors.append(values)
             taken.append(policy)
@@ -129,8 +129,11 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     return visits
 
 
-def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, rest: Flags) -> Array | None:
-    """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1."""
+def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, rest: Flags, late: float) -> Array | None:
+    """A lower bound (N,) on the value of `policy`; None where it may go on for ever with discount 1.
+
+    With a discount, sweeps stop at the time `late`: the bound holds after any number of them.
+    """
     model, where = problem.model, problem.entries
     weights = _weights(problem, policy)
     flow = where.chance * weights[where.action]
@@ -154,6 +157,8 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     else:
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
+            if discount < 1 and time.monotonic() > late:
+                break
             if np.abs(values - before).max() <= 1e-4 * scale * (
                 max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
             ):

@@ -22,6 +22,7 @@ from rhoplan.planning.certified.pointbased.compiled import (
     Entries,
     assemble,
     check_memory,
+    sorted_by,
 )
 
 MOST_VISIBLE = 1_000_000
@@ -37,7 +38,7 @@ def compile_problem(problem: Problem, *, memory: float = 4e9) -> Compiled:
     number = {visible: place for place, visible in enumerate(visibles)}
     number[END] = len(visibles)
     menus = [problem.menu(visible) for visible in visibles]
-    entries = sum(joint // len(a.reward) * len(factor_entries(a)[0]) for menu in menus for a in menu)
+    entries = sum(joint // len(a.reward) * entry_count(a) for menu in menus for a in menu)
     check_memory(float(entries) * BYTES_PER_ENTRY, memory)
 
     names: dict[str, int] = {}
@@ -114,6 +115,17 @@ def reachable(problem: Problem) -> list[Visible]:
     return found
 
 
+def entry_count(action: Action) -> int:
+    """At most how many numbers `factor_entries` gives; cheap."""
+    if action.transition is None:
+        return int(np.count_nonzero(action.likelihood > 0))
+    if isinstance(action.transition, Sparse):
+        parts = action.transition.outcomes
+        every = sum(len(part.values) for part in parts)
+        return every if len(parts) > 1 else every * action.likelihood.shape[1]
+    return len(factor_entries(action)[0])
+
+
 def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
     """State, outcome, next state and P(s', o | s) on the action's factor, sorted by state; no zeros."""
     states, outcomes = action.likelihood.shape
@@ -127,7 +139,7 @@ def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
         seen = np.repeat(np.arange(outcomes), [len(part.values) for part in each])
         after, chance = (np.concatenate([getattr(part, name) for part in each]) for name in ("columns", "values"))
         chance = chance * action.likelihood[rows, seen]
-        order = np.lexsort((after, seen, rows))
+        order = sorted_by(rows * outcomes + seen, after, states)
         order = order[chance[order] > 0]
         return rows[order], seen[order], after[order], chance[order]
     moved = np.broadcast_to(action.transition, (outcomes, states, states))

@@ -19,7 +19,6 @@ from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
-    COUNT,
     ENTRY,
     FOLLOWERS,
     LOWER,
@@ -41,7 +40,7 @@ from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
-PRUNE_GROWTH, FIRST_PRUNE = 1.3, 100
+PRUNE_GROWTH, FIRST_PRUNE = 1.5, 100
 """Backups after which to forget: the first time, and then whenever there are this many times as many."""
 
 SETTLED, SETTLING = 1e-3, 10
@@ -183,7 +182,7 @@ class Search:
         change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
-        points = nodes[(row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1))]
+        points = nodes[row[:, SLOT] >= 0]
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
             self.settle_plan(change)
@@ -199,7 +198,10 @@ class Search:
         sizes = self.problem.sizes[row[:, VECTOR_HOME]]
         branches = int(np.diff(self.model.pair_branch).max())
         needs = {VECTORS: len(row) + 2, NUMBERS: int(sizes.sum()), FOLLOWERS: len(row) * branches}
-        self.graph = with_room(self.graph, needs)
+        bigger = with_room(self.graph, needs)
+        if size_in_bytes(bigger) > 0.7 * self.memory:
+            return
+        self.graph = bigger
         members = np.empty(len(row), dtype=np.int64)
         copies = np.empty(vectors, dtype=np.int64)
         improve_plan(self.model, self.graph, self.kept, self.settings, copies, members)

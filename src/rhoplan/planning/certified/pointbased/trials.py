@@ -1,9 +1,10 @@
 """Trials: walks down the belief graph to where the bounds are furthest apart, and backups on the way back.
 
 At each node the action is the one of the largest upper bound; an action is worked out (its children made) only once it
-is that. The outcome is the one whose child leaves most open, weighed by its probability. A walk ends where the gap is
-no more than what the root can bear, then each node on the way back is backed up: from above its best actions, from
-below by a new vector where that is better than all there are.
+is that. The outcome is the one whose child leaves most open, weighed by its probability; no walk goes in circles, for
+what a circle gives is carried on by `settle`. A walk ends where the gap is no more than what the root can bear, then
+each node on the way back is backed up: from above its best actions, from below by a new vector where that is better
+than all there are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     VALUES,
     VECTORS,
+    WALKED,
     WORK,
     Graph,
     Settings,
@@ -238,11 +240,11 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
         bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
-        node, depth = ROOT, 0
+        node, depth, trial = ROOT, 0, graph.used[TRIALS] + 1
         while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
             if not has_room(graph, settings):
                 return FULL
-            graph.path[depth] = node
+            graph.path[depth], graph.node[node, WALKED] = node, trial
             graph.used[WORK] += 100
             depth += 1
             pair = backup_above(model, graph, node, settings)
@@ -256,7 +258,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             most, follow = 0.0, -1
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 child = graph.child[place]
-                if child >= 0:
+                if child >= 0 and graph.node[child, WALKED] != trial:
                     raise_lower(model, graph, child, settings.weight)
                     excess = graph.chance[place] * (graph.bound[child, UPPER] - graph.bound[child, LOWER] - bear)
                     if excess > most:
