@@ -1,0 +1,1 @@
+"""Planning with many tests: branch and bound over evidence."""

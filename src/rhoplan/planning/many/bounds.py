@@ -1,0 +1,209 @@
+"""The upper bound at a belief, as kernels look it up: which tests are left, what they allow, and the ceilings there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.many.ceilings import Ceilings, cell_of
+from rhoplan.planning.many.machine import Model, compiled
+
+TESTS, SPENT = range(2)
+"""Places in Standing.so_far: tests run and ticks spent since the root."""
+
+
+class Standing(NamedTuple):
+    """What a key of evidence comes to; scratch that kernels fill for one node after the other.
+
+    left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: tests and ticks.
+    free (P, J): what raised prices allow outside unpaid groups, within (P, J, G): inside each group; lacking (P, J):
+    kinds that a table takes for spent and that are not. allows (P, J): what is allowed in all, inf where a table is
+    unfit. fall (P,): of all tests left. gift: what tests with a price
+    below 0 can bring. chosen (P,): the pairs in use, `count` of them. reliefs (P,), taken (S,): scratch.
+    """
+
+    left: Ids
+    paid: Ids
+    so_far: Ids
+    free: Array
+    within: Array
+    lacking: Ids
+    allows: Array
+    fall: Array
+    gift: Array
+    chosen: Ids
+    count: Ids
+    reliefs: Array
+    taken: Ids
+
+
+@compiled
+def read_key(model: Model, key: Ids, standing: Standing) -> None:
+    """What may still be run after the evidence `key`, and what was paid for it."""
+    tests, spent = 0, 0
+    for group in range(len(model.entry)):
+        standing.paid[group] = 1 if model.paid[group] else 0
+    for kind in range(len(model.price)):
+        runs = 0
+        for q in range(model.first[kind], model.first[kind + 1]):
+            runs += (key[model.word[q]] >> model.shift[q]) & model.mask[q]
+        standing.left[kind] = model.copies[kind] - model.had[kind] - runs
+        tests += runs
+        spent += runs * model.ticks[kind]
+        group = model.group[kind]
+        if runs > 0 and group >= 0 and standing.paid[group] == 0:
+            standing.paid[group] = 1
+            spent += model.entry_ticks[group]
+    standing.so_far[TESTS], standing.so_far[SPENT] = tests, spent
+
+
+@compiled
+def may_run(model: Model, standing: Standing, kind: int) -> bool:
+    """Whether a test of `kind` may be run now."""
+    if standing.left[kind] <= 0:
+        return False
+    if model.caps[0] >= 0 and standing.so_far[TESTS] >= model.caps[0]:
+        return False
+    for place in range(model.before[kind], model.before[kind + 1]):
+        needed = model.needed[place]
+        if standing.left[needed] == model.copies[needed]:
+            return False
+    if model.caps[1] > 0:
+        ticks, group = model.ticks[kind], model.group[kind]
+        if group >= 0 and standing.paid[group] == 0:
+            ticks += model.entry_ticks[group]
+        if standing.so_far[SPENT] + ticks > model.caps[2]:
+            return False
+    return True
+
+
+@compiled
+def price_now(model: Model, standing: Standing, kind: int) -> float:
+    """What a run of `kind` costs now."""
+    group = model.group[kind]
+    return model.price[kind] + (model.entry[group] if group >= 0 and standing.paid[group] == 0 else 0.0)
+
+
+@compiled
+def add_up(model: Model, ceilings: Ceilings, standing: Standing) -> None:
+    """Fill what raised prices allow, for every pair and table, from what is left."""
+    standing.gift[0] = 0.0
+    for kind in range(len(model.price)):
+        if standing.left[kind] > 0 and model.price[kind] < 0.0:
+            standing.gift[0] -= standing.left[kind] * model.price[kind]
+    for pair in range(len(ceilings.states)):
+        fall = 0.0
+        for kind in range(len(model.price)):
+            if standing.left[kind] > 0:
+                fall += standing.left[kind] * ceilings.fall[pair, kind]
+        standing.fall[pair] = fall
+        for table in range(ceilings.tables[pair]):
+            standing.free[pair, table], standing.lacking[pair, table] = 0.0, 0
+            for group in range(len(model.entry)):
+                standing.within[pair, table, group] = 0.0
+            for kind in range(len(model.price)):
+                raised, group = ceilings.raised[pair, table, kind], model.group[kind]
+                if standing.left[kind] <= 0 or raised <= 0.0:
+                    continue
+                if raised == np.inf:
+                    standing.lacking[pair, table] += 1
+                elif group < 0:
+                    standing.free[pair, table] += standing.left[kind] * raised
+                else:
+                    standing.within[pair, table, group] += standing.left[kind] * raised
+
+
+@compiled
+def allow(model: Model, ceilings: Ceilings, standing: Standing, kind: int) -> None:
+    """Fill `allows` for the pairs in use, for when one test of `kind` has been run too (-1 for none)."""
+    for place in range(standing.count[0]):
+        pair = standing.chosen[place]
+        for table in range(ceilings.tables[pair]):
+            standing.allows[pair, table] = _allowed(model, ceilings, standing, pair, table, kind)
+
+
+@compiled
+def _allowed(model: Model, ceilings: Ceilings, standing: Standing, pair: int, table: int, kind: int) -> float:
+    raised = ceilings.raised[pair, table, kind] if kind >= 0 else 0.0
+    lacking, group = standing.lacking[pair, table], model.group[kind] if kind >= 0 else -1
+    if raised == np.inf:
+        raised = 0.0
+        if standing.left[kind] == 1:
+            lacking -= 1
+    if lacking > 0:
+        return np.inf
+    total = standing.free[pair, table]
+    for other in range(len(model.entry)):
+        within = standing.within[pair, table, other]
+        total += within if standing.paid[other] > 0 or other == group else max(within - model.entry[other], 0.0)
+    total -= raised
+    if model.caps[0] >= 0:
+        tests = model.caps[0] - standing.so_far[TESTS] - (1 if kind >= 0 else 0)
+        total = min(total, tests * ceilings.largest[pair, table])
+    return max(total, 0.0)
+
+
+@compiled
+def relief(model: Model, ceilings: Ceilings, standing: Standing, pair: int, kind: int, x: float, y: float) -> float:
+    """How far below knowing everything for nothing the bound lies for weights x, y of the states of `pair`.
+
+    After one run of `kind` more, or none where it is -1.
+    """
+    one, other = ceilings.states[pair, 0], ceilings.states[pair, 1]
+    known = x * ceilings.corner[one] + y * ceilings.corner[other] + (x + y) * standing.gift[0]
+    cell, best = cell_of(x, y, ceilings.alpha.shape[1]), 0.0
+    for table in range(ceilings.tables[pair]):
+        allows = standing.allows[pair, table]
+        if allows < np.inf:
+            line = ceilings.alpha[pair, cell, table] * x + ceilings.beta[pair, cell, table] * y
+            best = max(best, known - line - allows * (x + y))
+    weighed, other_weighed = ceilings.steep[pair, 0] * x, ceilings.steep[pair, 1] * y
+    total, fall = weighed + other_weighed, standing.fall[pair] - (ceilings.fall[pair, kind] if kind >= 0 else 0.0)
+    if fall < 20.0 and total > 0.0:
+        inside = total * total - 4 * weighed * other_weighed * np.exp(-2 * fall)
+        best = max(best, 0.5 * (total - np.sqrt(max(inside, 0.0))))
+    return best
+
+
+@compiled
+def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: Array) -> None:
+    """Pair the states up where that lowers the bound most, the largest relief first."""
+    pairs = len(ceilings.states)
+    standing.count[0] = pairs
+    for pair in range(pairs):
+        standing.chosen[pair] = pair
+    if pairs <= 1:
+        return
+    allow(model, ceilings, standing, -1)
+    for pair in range(pairs):
+        x, y = belief[ceilings.states[pair, 0]], belief[ceilings.states[pair, 1]]
+        standing.reliefs[pair] = relief(model, ceilings, standing, pair, -1, x, y) if x > 0.0 and y > 0.0 else 0.0
+    for s in range(len(belief)):
+        standing.taken[s] = 0
+    standing.count[0] = 0
+    while True:
+        best, found = 0.0, -1
+        for pair in range(pairs):
+            free = standing.taken[ceilings.states[pair, 0]] + standing.taken[ceilings.states[pair, 1]] == 0
+            if free and standing.reliefs[pair] > best:
+                best, found = standing.reliefs[pair], pair
+        if found < 0:
+            return
+        standing.taken[ceilings.states[found, 0]] = standing.taken[ceilings.states[found, 1]] = 1
+        standing.chosen[standing.count[0]] = found
+        standing.count[0] += 1
+
+
+@compiled
+def ceiling(model: Model, ceilings: Ceilings, standing: Standing, kind: int, belief: Array) -> float:
+    """Upper bound on V - w H at `belief` after one run of `kind` more (-1 for none); `allow` was called for it."""
+    total = standing.gift[0]
+    for s in range(len(belief)):
+        total += belief[s] * ceilings.corner[s]
+    for place in range(standing.count[0]):
+        pair = standing.chosen[place]
+        x, y = belief[ceilings.states[pair, 0]], belief[ceilings.states[pair, 1]]
+        total -= relief(model, ceilings, standing, pair, kind, x, y)
+    return total
