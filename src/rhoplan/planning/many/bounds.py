@@ -10,18 +10,17 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.many.ceilings import Ceilings, cell_of
 from rhoplan.planning.many.machine import Model, compiled
 
-TESTS, SPENT = range(2)
-"""Places in Standing.so_far: tests run and ticks spent since the root."""
+TESTS, SPENT, ROW = range(3)
+"""Places in Standing.so_far: tests run and ticks spent since the root, and the row of the ceilings."""
 
 
 class Standing(NamedTuple):
     """What a key of evidence comes to; scratch that kernels fill for one node after the other.
 
-    left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: tests and ticks.
-    free (P, J): what raised prices allow outside unpaid groups, within (P, J, G): inside each group; lacking (P, J):
-    kinds that a table takes for spent and that are not. allows (P, J): what is allowed in all, inf where a table is
-    unfit. fall (P,): of all tests left. gift: what tests with a price
-    below 0 can bring. chosen (P,): the pairs in use, `count` of them. reliefs (P,), taken (S,): scratch.
+    left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: see above. free (P,):
+    what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. fall (P,): of all tests
+    left. gift: what tests with a price below 0 can bring. chosen (P,): the pairs in use, `count` of them. reliefs (P,),
+    taken (S,): scratch.
     """
 
     left: Ids
@@ -29,7 +28,6 @@ class Standing(NamedTuple):
     so_far: Ids
     free: Array
     within: Array
-    lacking: Ids
     allows: Array
     fall: Array
     gift: Array
@@ -40,23 +38,25 @@ class Standing(NamedTuple):
 
 
 @compiled
-def read_key(model: Model, key: Ids, standing: Standing) -> None:
+def read_key(model: Model, ceilings: Ceilings, key: Ids, standing: Standing) -> None:
     """What may still be run after the evidence `key`, and what was paid for it."""
-    tests, spent = 0, 0
+    tests, spent, row = 0, 0, 0
     for group in range(len(model.entry)):
         standing.paid[group] = 1 if model.paid[group] else 0
     for kind in range(len(model.price)):
         runs = 0
         for q in range(model.first[kind], model.first[kind + 1]):
             runs += (key[model.word[q]] >> model.shift[q]) & model.mask[q]
-        standing.left[kind] = model.copies[kind] - model.had[kind] - runs
+        left = model.copies[kind] - model.had[kind] - runs
+        standing.left[kind] = left
+        row += left * ceilings.radix[kind]
         tests += runs
         spent += runs * model.ticks[kind]
         group = model.group[kind]
         if runs > 0 and group >= 0 and standing.paid[group] == 0:
             standing.paid[group] = 1
             spent += model.entry_ticks[group]
-    standing.so_far[TESTS], standing.so_far[SPENT] = tests, spent
+    standing.so_far[TESTS], standing.so_far[SPENT], standing.so_far[ROW] = tests, spent, row
 
 
 @compiled
@@ -88,61 +88,40 @@ def price_now(model: Model, standing: Standing, kind: int) -> float:
 
 @compiled
 def add_up(model: Model, ceilings: Ceilings, standing: Standing) -> None:
-    """Fill what raised prices allow, for every pair and table, from what is left."""
+    """Fill what raised prices allow, and how far all tests together can tell states apart, from what is left."""
     standing.gift[0] = 0.0
     for kind in range(len(model.price)):
         if standing.left[kind] > 0 and model.price[kind] < 0.0:
             standing.gift[0] -= standing.left[kind] * model.price[kind]
     for pair in range(len(ceilings.states)):
-        fall = 0.0
+        standing.free[pair] = standing.fall[pair] = 0.0
+        for group in range(len(model.entry)):
+            standing.within[pair, group] = 0.0
         for kind in range(len(model.price)):
-            if standing.left[kind] > 0:
-                fall += standing.left[kind] * ceilings.fall[pair, kind]
-        standing.fall[pair] = fall
-        for table in range(ceilings.tables[pair]):
-            standing.free[pair, table], standing.lacking[pair, table] = 0.0, 0
-            for group in range(len(model.entry)):
-                standing.within[pair, table, group] = 0.0
-            for kind in range(len(model.price)):
-                raised, group = ceilings.raised[pair, table, kind], model.group[kind]
-                if standing.left[kind] <= 0 or raised <= 0.0:
-                    continue
-                if raised == np.inf:
-                    standing.lacking[pair, table] += 1
-                elif group < 0:
-                    standing.free[pair, table] += standing.left[kind] * raised
-                else:
-                    standing.within[pair, table, group] += standing.left[kind] * raised
+            if standing.left[kind] <= 0:
+                continue
+            standing.fall[pair] += standing.left[kind] * ceilings.fall[pair, kind]
+            raised, group = ceilings.raised[pair, kind], model.group[kind]
+            if raised > 0.0 and group < 0:
+                standing.free[pair] += standing.left[kind] * raised
+            elif raised > 0.0:
+                standing.within[pair, group] += standing.left[kind] * raised
 
 
 @compiled
 def allow(model: Model, ceilings: Ceilings, standing: Standing, kind: int) -> None:
     """Fill `allows` for the pairs in use, for when one test of `kind` has been run too (-1 for none)."""
+    group = model.group[kind] if kind >= 0 else -1
     for place in range(standing.count[0]):
         pair = standing.chosen[place]
-        for table in range(ceilings.tables[pair]):
-            standing.allows[pair, table] = _allowed(model, ceilings, standing, pair, table, kind)
-
-
-@compiled
-def _allowed(model: Model, ceilings: Ceilings, standing: Standing, pair: int, table: int, kind: int) -> float:
-    raised = ceilings.raised[pair, table, kind] if kind >= 0 else 0.0
-    lacking, group = standing.lacking[pair, table], model.group[kind] if kind >= 0 else -1
-    if raised == np.inf:
-        raised = 0.0
-        if standing.left[kind] == 1:
-            lacking -= 1
-    if lacking > 0:
-        return np.inf
-    total = standing.free[pair, table]
-    for other in range(len(model.entry)):
-        within = standing.within[pair, table, other]
-        total += within if standing.paid[other] > 0 or other == group else max(within - model.entry[other], 0.0)
-    total -= raised
-    if model.caps[0] >= 0:
-        tests = model.caps[0] - standing.so_far[TESTS] - (1 if kind >= 0 else 0)
-        total = min(total, tests * ceilings.largest[pair, table])
-    return max(total, 0.0)
+        total = standing.free[pair] - (ceilings.raised[pair, kind] if kind >= 0 else 0.0)
+        for other in range(len(model.entry)):
+            within = standing.within[pair, other]
+            total += within if standing.paid[other] > 0 or other == group else max(within - model.entry[other], 0.0)
+        if model.caps[0] >= 0:
+            tests = model.caps[0] - standing.so_far[TESTS] - (1 if kind >= 0 else 0)
+            total = min(total, tests * ceilings.largest[pair])
+        standing.allows[pair] = max(total, 0.0)
 
 
 @compiled
@@ -151,20 +130,21 @@ def relief(model: Model, ceilings: Ceilings, standing: Standing, pair: int, kind
 
     After one run of `kind` more, or none where it is -1.
     """
-    one, other = ceilings.states[pair, 0], ceilings.states[pair, 1]
-    known = x * ceilings.corner[one] + y * ceilings.corner[other] + (x + y) * standing.gift[0]
-    cell, best = cell_of(x, y, ceilings.alpha.shape[1]), 0.0
-    for table in range(ceilings.tables[pair]):
-        allows = standing.allows[pair, table]
-        if allows < np.inf:
-            line = ceilings.alpha[pair, cell, table] * x + ceilings.beta[pair, cell, table] * y
-            best = max(best, known - line - allows * (x + y))
-    weighed, other_weighed = ceilings.steep[pair, 0] * x, ceilings.steep[pair, 1] * y
-    total, fall = weighed + other_weighed, standing.fall[pair] - (ceilings.fall[pair, kind] if kind >= 0 else 0.0)
-    if fall < 20.0 and total > 0.0:
-        inside = total * total - 4 * weighed * other_weighed * np.exp(-2 * fall)
-        best = max(best, 0.5 * (total - np.sqrt(max(inside, 0.0))))
-    return best
+    both = x + y
+    if both <= 0.0:
+        return 0.0
+    known = x * ceilings.corner[ceilings.states[pair, 0]] + y * ceilings.corner[ceilings.states[pair, 1]]
+    row = standing.so_far[ROW] - (ceilings.radix[kind] if kind >= 0 else 0)
+    cell = cell_of(x, y, len(ceilings.width))
+    low, high = ceilings.value[pair, row, cell], ceilings.value[pair, row, cell + 1]
+    part = min(max((x / both - ceilings.share[cell]) * ceilings.width[cell], 0.0), 1.0)
+    best = known + both * (standing.gift[0] - standing.allows[pair] - low - part * (high - low))
+    one, other = ceilings.steep[pair, 0] * x, ceilings.steep[pair, 1] * y
+    fall = standing.fall[pair] - (ceilings.fall[pair, kind] if kind >= 0 else 0.0)
+    if fall < 20.0 and one > 0.0 and other > 0.0:
+        inside = (one + other) ** 2 - 4 * one * other * np.exp(-2 * fall)
+        best = max(best, 0.5 * (one + other - np.sqrt(max(inside, 0.0))))
+    return max(best, 0.0)
 
 
 @compiled

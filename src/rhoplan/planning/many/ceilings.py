@@ -1,7 +1,10 @@
-"""Ceilings: the bounds of `pairs` as tables, with raised prices that suit the situations where they are needed.
+"""Ceilings: upper bounds of problems with two states as tables, which kernels fill and look up.
 
-A table holds U_mu of one pair for one choice of mu, as a line per cell of the grid: alpha x + beta y for weights x, y of
-the two states. A pair may have several tables; each holds everywhere, and the smallest value counts.
+A table has a row for each count of *counted* kinds of tests still to be run; groups, orders and caps are kept there as
+far as the counts tell. All other kinds can be repeated at raised prices (see `pairs`). Rows come in the order of their
+code, sum of count * radix: what one more test leads to stands before it.
+
+Shapes: P pairs of states, R rows, N points of the grid, C kinds of tests, Q outcomes, G groups.
 """
 
 from __future__ import annotations
@@ -11,26 +14,24 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.many.machine import Model, compiled, copy
-from rhoplan.planning.many.pairs import SPAN, Pair, expected_runs, settle
-
-
-HOPE = 0.3
+from rhoplan.planning.many.machine import Model, compiled
+from rhoplan.planning.many.pairs import SPAN, Pair, worth_of
 
 
 class Ceilings(NamedTuple):
-    """P pairs of states, each with up to J tables of N - 1 cells. C kinds of tests.
+    """states (P, 2). radix (C,): 0 for kinds that are not counted. whole (G,): 1 for groups whose kinds all are.
 
-    states (P, 2). tables (P,): how many there are. alpha, beta (P, N - 1, J): lines. raised (P, J, C): mu; inf where a
-    table counts on a kind being spent. largest (P, J): of mu. steep (P, 2): A and B, regrets lie above min(A x, B y).
-    fall (P, C): minus the log of the Bhattacharyya coefficient of one run. corner (S,): the most that is to be
-    had where the state is known.
+    share (N,), width (N - 1,): the grid, and one over the width of its cells. value (P, R, N): bounds on V - w H.
+    raised (P, C): mu of kinds that are not counted. largest (P,): of them. steep (P, 2): A and B of Bhattacharyya's
+    bound, fall (P, C): minus the log of a kind's coefficient. corner (S,): the most to be had where the state is known.
     """
 
     states: Ids
-    tables: Ids
-    alpha: Array
-    beta: Array
+    radix: Ids
+    whole: Ids
+    share: Array
+    width: Array
+    value: Array
     raised: Array
     largest: Array
     steep: Array
@@ -52,89 +53,92 @@ def cell_of(x: float, y: float, cells: int) -> int:
 
 
 @compiled
-def allowance(model: Model, raised: Array, left: Ids, paid: Array, tests_left: int, largest: float) -> float:
-    """The most that tests still to be run, `left` (C,) of each kind, can have paid too much at raised prices."""
-    total = 0.0
+def read_row(model: Model, ceilings: Ceilings, pair: int, row: int, left: Ids, price: Array) -> None:
+    """Prices (C,) of kinds in `row`, inf where one cannot be run there. left (C,): counts, -1 for kinds not counted."""
+    tests, spent = 0, 0
     for kind in range(len(left)):
-        if model.group[kind] < 0 and left[kind] > 0 and raised[kind] > 0.0:
-            total += left[kind] * raised[kind]
+        radix, most = ceilings.radix[kind], model.copies[kind] - model.had[kind]
+        if radix > 0:
+            left[kind] = (row // radix) % (most + 1)
+            tests += most - left[kind]
+            spent += (most - left[kind]) * model.ticks[kind]
+        else:
+            left[kind] = -1
     for group in range(len(model.entry)):
-        within = 0.0
-        for kind in range(len(left)):
-            if model.group[kind] == group and left[kind] > 0 and raised[kind] > 0.0:
-                within += left[kind] * raised[kind]
-        total += within if paid[group] > 0 else max(within - model.entry[group], 0.0)
-    if tests_left >= 0:
-        total = min(total, tests_left * largest)
-    return total
+        if ceilings.whole[group] > 0 and not model.paid[group] and _is_paid(model, group, left):
+            spent += model.entry_ticks[group]
+    for kind in range(len(left)):
+        if left[kind] < 0:
+            there = model.copies[kind] > model.had[kind] and (model.caps[0] < 0 or tests < model.caps[0])
+            price[kind] = model.price[kind] + ceilings.raised[pair, kind] if there else np.inf
+            continue
+        price[kind], ticks, group = model.price[kind], model.ticks[kind], model.group[kind]
+        if group >= 0 and ceilings.whole[group] > 0 and not _is_paid(model, group, left):
+            price[kind] += model.entry[group]
+            ticks += model.entry_ticks[group]
+        lacks = left[kind] == 0 or (model.caps[0] >= 0 and tests >= model.caps[0])
+        lacks = lacks or (model.caps[1] > 0 and spent + ticks > model.caps[2])
+        for place in range(model.before[kind], model.before[kind + 1]):
+            needed = model.needed[place]
+            lacks = lacks or (left[needed] >= 0 and left[needed] == model.copies[needed])
+        if lacks:
+            price[kind] = np.inf
 
 
 @compiled
-def find_prices(
-    model: Model,
-    pair: Pair,
-    top: Array,
-    share: float,
-    left: Ids,
-    paid: Array,
-    tests_left: int,
-    little: float,
-    rounds: int,
-    sweeps: int,
-    best: Array,
-    raised: Array,
-    price: Array,
-    runs: Array,
-    value: Array,
-    mass: Array,
-    later: Array,
-    choice: Ids,
-) -> float:
-    """Raised prices `best` (C,) that make the bound at `share` small, from those in it; the bound there.
+def _is_paid(model: Model, group: int, left: Ids) -> bool:
+    """Whether a group of counted kinds is paid for."""
+    if model.paid[group]:
+        return True
+    for kind in range(len(left)):
+        if model.group[kind] == group and left[kind] < model.copies[kind] - model.had[kind]:
+            return True
+    return False
 
-    top (N,): values to start sweeps from. The last seven: scratch.
-    """
-    at = 0
-    while at < len(top) - 2 and pair.share[at + 1] <= share:
-        at += 1
-    part = (share - pair.share[at]) / (pair.share[at + 1] - pair.share[at])
-    stop = pair.stop[at] + part * (pair.stop[at + 1] - pair.stop[at])
-    lowest, hope, worse = np.inf, 0.0, 0
-    copy(best, raised)
-    for turn in range(rounds):
-        largest = 0.0
+
+@compiled
+def fill_rows(
+    model: Model,
+    ceilings: Ceilings,
+    pair: int,
+    grid: Pair,
+    top: Array,
+    first: int,
+    last: int,
+    little: float,
+    sweeps: int,
+    left: Ids,
+    price: Array,
+    fixed: Array,
+) -> None:
+    """Fill rows `first` to `last` of a pair. top (N,): bounds to begin with. left, price (C,), fixed (N,): scratch."""
+    points = len(top)
+    for row in range(first, last):
+        read_row(model, ceilings, pair, row, left, price)
+        for i in range(points):
+            fixed[i] = grid.stop[i]
+        repeats = False
         for kind in range(len(price)):
-            price[kind] = model.price[kind] + raised[kind] if left[kind] > 0 else np.inf
-            if left[kind] > 0:
-                largest = max(largest, raised[kind])
-        copy(top, value)
-        settle(pair, price, value, choice, little, sweeps)
-        bound = value[at] + part * (value[at + 1] - value[at])
-        bound += allowance(model, raised, left, paid, tests_left, largest)
-        if turn == 0:
-            hope = HOPE * (bound - stop)
-        worse += 1
-        if bound < lowest:
-            if bound < lowest - 0.3 * hope:
-                worse = 0
-            lowest = bound
-            copy(raised, best)
-        if worse > 2:
-            hope, worse = 0.5 * hope, 0
-        if not bound > stop or turn == rounds - 1 or hope < 10 * little:
-            break
-        expected_runs(pair, choice, at, part, mass, later, runs, 100)
-        length = 0.0
-        for kind in range(len(price)):
-            if left[kind] > 0:
-                free = model.group[kind] >= 0 and paid[model.group[kind]] == 0
-                runs[kind] -= 0.0 if free else float(left[kind])
-                if raised[kind] > max(-model.price[kind], 0.0) or runs[kind] > 0:
-                    length += runs[kind] ** 2
-        if length <= 1e-18:
-            break
-        step = (bound - lowest + hope) / length
-        for kind in range(len(price)):
-            if left[kind] > 0 and left[kind] < 1 << 14:
-                raised[kind] = max(raised[kind] + step * runs[kind], max(-model.price[kind], 0.0))
-    return lowest
+            if price[kind] == np.inf:
+                continue
+            if left[kind] < 0:
+                repeats = True
+                continue
+            after = ceilings.value[pair, row - ceilings.radix[kind]]
+            for i in range(points):
+                fixed[i] = max(fixed[i], worth_of(grid, kind, price[kind], after, i))
+        value = ceilings.value[pair, row]
+        for i in range(points):
+            value[i] = top[i] if repeats else fixed[i]
+        for _ in range(sweeps if repeats else 0):
+            change = 0.0
+            for i in range(points):
+                best = fixed[i]
+                for kind in range(len(price)):
+                    if left[kind] < 0 and price[kind] < np.inf:
+                        best = max(best, worth_of(grid, kind, price[kind], value, i))
+                if best < value[i]:
+                    change = max(change, value[i] - best)
+                    value[i] = best
+            if change <= little:
+                break

@@ -17,10 +17,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
-from rhoplan.planning.many.machine import Model
-
-ENDLESS = 1 << 15
-"""Copies of a test that can be repeated: far more runs than any plan has, and their number fits into 16 bits."""
+from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61
 """Budgets are counted in whole numbers of 64 bits."""

@@ -137,7 +137,7 @@ def posterior(model: Model, belief: Array, q: int, after: Array) -> float:
 @compiled
 def stand_at(model: Model, ceilings: Ceilings, standing: Standing, graph: Graph, node: int) -> None:
     """Make `standing` that of `node`."""
-    read_key(model, graph.key[node], standing)
+    read_key(model, ceilings, graph.key[node], standing)
     add_up(model, ceilings, standing)
     choose_pairs(model, ceilings, standing, graph.belief[node])
 

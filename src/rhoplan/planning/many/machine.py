@@ -33,6 +33,10 @@ def compiled(function: Function) -> Function:
     return cast(Function, njit(**options)(function))
 
 
+ENDLESS = 1 << 15
+"""Copies of a test that can be repeated: far more runs than any plan has, and their number fits into 16 bits."""
+
+
 class Model(NamedTuple):
     """A problem as kernels read it. C kinds of tests, Q outcomes of all kinds in a row, S states, E commits, G groups.
 

@@ -81,8 +81,18 @@ def _entropy(share: Array) -> Array:
 
 
 @compiled
+def worth_of(pair: Pair, kind: int, price: float, value: Array, point: int) -> float:
+    """What one test of `kind` is worth at a point of the grid where `value` (N,) bounds what comes after it."""
+    worth = -price - pair.doubt[point, kind]
+    for q in range(pair.first[kind], pair.first[kind + 1]):
+        at = pair.place[point, q]
+        worth += pair.chance[point, q] * (value[at] + pair.part[point, q] * (value[at + 1] - value[at]))
+    return worth
+
+
+@compiled
 def sweep(pair: Pair, price: Array, value: Array, choice: Ids) -> float:
-    """One backup of `value` (N,) from above, with prices (C,), inf for a test that is not there; the largest change.
+    """One backup of `value` (N,) from above, with prices (C,), inf for a kind that is not there; the largest change.
 
     choice (N,): the best kind of test at each point, -1 to stop.
     """
@@ -90,14 +100,10 @@ def sweep(pair: Pair, price: Array, value: Array, choice: Ids) -> float:
     for i in range(len(value)):
         best, chosen = pair.stop[i], -1
         for kind in range(len(price)):
-            worth = -price[kind] - pair.doubt[i, kind]
-            if worth <= -np.inf:
-                continue
-            for q in range(pair.first[kind], pair.first[kind + 1]):
-                at = pair.place[i, q]
-                worth += pair.chance[i, q] * (value[at] + pair.part[i, q] * (value[at + 1] - value[at]))
-            if worth > best:
-                best, chosen = worth, kind
+            if price[kind] < np.inf:
+                worth = worth_of(pair, kind, price[kind], value, i)
+                if worth > best:
+                    best, chosen = worth, kind
         if best < value[i]:
             change = max(change, value[i] - best)
             value[i] = best

@@ -26,12 +26,12 @@ LONGEST = 2000
 FIRST_ROOM = 4096
 
 
-def make_standing(maker: CeilingMaker, kinds: Kinds) -> Standing:
-    model, pairs, most = kinds.model, len(maker.states), maker.most
+def make_standing(pairs: int, kinds: Kinds) -> Standing:
+    model = kinds.model
     whole = lambda *shape: np.zeros(shape, dtype=np.int64)
     return Standing(
-        left=whole(len(model.price)), paid=whole(len(model.entry)), so_far=whole(2), free=np.zeros((pairs, most)),
-        within=np.zeros((pairs, most, len(model.entry))), lacking=whole(pairs, most), allows=np.zeros((pairs, most)),
+        left=whole(len(model.price)), paid=whole(len(model.entry)), so_far=whole(3), free=np.zeros(pairs),
+        within=np.zeros((pairs, len(model.entry))), allows=np.zeros(pairs),
         fall=np.zeros(pairs), gift=np.zeros(1), chosen=whole(max(pairs, 1)), count=whole(1), reliefs=np.zeros(max(pairs, 1)),
         taken=whole(len(model.best)),
     )
@@ -43,12 +43,10 @@ class Search:
         self.deadline, self.memory = self.begin + seconds, memory
         self.kinds = kinds_of(problem, situation or initial(problem))
         model = self.model = self.kinds.model
-        self.maker = CeilingMaker(model, weight=float(weight), discount=float(discount))
-        self.standing = make_standing(self.maker, self.kinds)
+        self.maker = CeilingMaker(model, self.kinds.belief, weight=float(weight), discount=float(discount), memory=0.3*memory)
+        self.standing = make_standing(len(self.maker.states), self.kinds)
         self.settings = Settings(float(weight), float(discount), 1e-12 * self.maker.scale, len(model.price) + 1, len(model.likelihood) + 2)
         self.graph = self.make_graph()
-        read_key(model, self.graph.key[ROOT] * 0, self.standing)
-        self.maker.fit(self.kinds.belief, self.standing.left, self.standing.paid, int(model.caps[0]))
         stop = best_commit(model.payoff, self.kinds.belief)
         add_node(self.graph, np.zeros(self.kinds.words, dtype=np.int64), self.kinds.belief, np.inf, stop)
 
@@ -67,12 +65,18 @@ class Search:
         return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
 
     def run(self, gap, until_proven=False, progress=None):
+        better = True
         while True:
+            begin = time.monotonic()
             code = run_trials(self.model, self.maker.ceilings, self.standing, self.graph, self.settings, gap, until_proven, SLICE)
             if progress: progress(*self.bounds, int(self.graph.used[NODES]))
             if code == DONE: return "gap"
             if code == PROVEN: return "proven"
             if time.monotonic() > self.deadline: return "time"
+            took = time.monotonic() - begin
+            begin = time.monotonic()
+            while better and time.monotonic() - begin < took:
+                better = self.maker.improve()
             if code == FULL and not self.make_room(): return "memory"
 
     def make_room(self):
