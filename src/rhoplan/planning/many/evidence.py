@@ -56,8 +56,7 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
         copies.append(0 if lost else ENDLESS if test.repeatable else len(names))
         needed += sorted({place[name] for name in test.after if name in tests})
         before.append(len(needed))
-    had = [sum(name in done.run for name in names) for names in members]
-    had = [0 if test.repeatable and test.name not in menu_waits(menu) else n for n, test in zip(had, leaders, strict=True)]
+    had = [min(sum(name in done.run for name in names), most) for names, most in zip(members, copies, strict=True)]
     outcomes = [len(test.outcomes) for test in leaders]
     word, shift, mask, words = _packed(outcomes, copies)
     ticks, entry_ticks, caps = _ticks(menu, leaders, groups, done)
@@ -87,14 +86,20 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
 
 
-def menu_waits(menu: FlatMenu) -> frozenset[str]:
+def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """The kinds of tests of which a visible state says whether they were run: run-once, or waited for by others."""
+    waited, once = _waited(menu), {test.name for test in menu.tests if not test.repeatable}
+    return tuple(names for names in members if names[0] in once or names[0] in waited)
+
+
+def _waited(menu: FlatMenu) -> frozenset[str]:
     """Names of tests that others wait for."""
     return frozenset[str]().union(*(test.after for test in menu.tests))
 
 
 def _members(menu: FlatMenu) -> list[tuple[str, ...]]:
     """Names of the tests of each kind; a test that others wait for is a kind of its own."""
-    waited, found = menu_waits(menu), dict[object, list[str]]()
+    waited, found = _waited(menu), dict[object, list[str]]()
     for test in menu.tests:
         found.setdefault(test.name if test.name in waited else _looks(test, menu), []).append(test.name)
     return [tuple(names) for names in found.values()]
