@@ -19,8 +19,7 @@ class Standing(NamedTuple):
 
     left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: see above. free (P,):
     what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. fall (P,): of all tests
-    left. gift: what tests with a price below 0 can bring. chosen (P,): the pairs in use, `count` of them. reliefs (P,),
-    taken (S,): scratch.
+    left. chosen (P,): the pairs in use, `count` of them. reliefs (P,), taken (S,): scratch.
     """
 
     left: Ids
@@ -30,7 +29,6 @@ class Standing(NamedTuple):
     within: Array
     allows: Array
     fall: Array
-    gift: Array
     chosen: Ids
     count: Ids
     reliefs: Array
@@ -89,10 +87,6 @@ def price_now(model: Model, standing: Standing, kind: int) -> float:
 @compiled
 def add_up(model: Model, ceilings: Ceilings, standing: Standing) -> None:
     """Fill what raised prices allow, and how far all tests together can tell states apart, from what is left."""
-    standing.gift[0] = 0.0
-    for kind in range(len(model.price)):
-        if standing.left[kind] > 0 and model.price[kind] < 0.0:
-            standing.gift[0] -= standing.left[kind] * model.price[kind]
     for pair in range(len(ceilings.states)):
         standing.free[pair] = standing.fall[pair] = 0.0
         for group in range(len(model.entry)):
@@ -138,7 +132,7 @@ def relief(model: Model, ceilings: Ceilings, standing: Standing, pair: int, kind
     cell = cell_of(x, y, len(ceilings.width))
     low, high = ceilings.value[pair, row, cell], ceilings.value[pair, row, cell + 1]
     part = min(max((x / both - ceilings.share[cell]) * ceilings.width[cell], 0.0), 1.0)
-    best = known + both * (standing.gift[0] - standing.allows[pair] - low - part * (high - low))
+    best = known - both * (standing.allows[pair] + low + part * (high - low))
     one, other = ceilings.steep[pair, 0] * x, ceilings.steep[pair, 1] * y
     fall = standing.fall[pair] - (ceilings.fall[pair, kind] if kind >= 0 else 0.0)
     if fall < 20.0 and one > 0.0 and other > 0.0:
@@ -179,7 +173,7 @@ def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: A
 @compiled
 def ceiling(model: Model, ceilings: Ceilings, standing: Standing, kind: int, belief: Array) -> float:
     """Upper bound on V - w H at `belief` after one run of `kind` more (-1 for none); `allow` was called for it."""
-    total = standing.gift[0]
+    total = 0.0
     for s in range(len(belief)):
         total += belief[s] * ceilings.corner[s]
     for place in range(standing.count[0]):

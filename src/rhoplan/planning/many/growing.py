@@ -59,7 +59,6 @@ def make_standing(kinds: Kinds, pairs: int) -> Standing:
         within=np.zeros((pairs, groups)),
         allows=np.zeros(pairs),
         fall=np.zeros(pairs),
-        gift=np.zeros(1),
         chosen=_zeros(pairs),
         count=_zeros(1),
         reliefs=np.zeros(pairs),

@@ -94,12 +94,12 @@ def find_prices(
             if left[kind] > 0:
                 free = model.group[kind] >= 0 and paid[model.group[kind]] == 0
                 runs[kind] -= 0.0 if free else float(left[kind])
-                if raised[kind] > max(-model.price[kind], 0.0) or runs[kind] > 0:
+                if raised[kind] > 0.0 or runs[kind] > 0.0:
                     length += runs[kind] ** 2
         if length <= 1e-18:
             break
         step = (bound - lowest + hope) / length
         for kind in range(len(price)):
             if left[kind] > 0 and 2 * left[kind] < ENDLESS:
-                raised[kind] = max(raised[kind] + step * runs[kind], max(-model.price[kind], 0.0))
+                raised[kind] = max(raised[kind] + step * runs[kind], 0.0)
     return lowest

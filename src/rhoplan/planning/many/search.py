@@ -108,30 +108,23 @@ def search(
     From `situation` on, the start by default. Stops early, with the bounds it has, after `seconds`, when arrays would
     take more than `memory` bytes, after `work` beliefs (the same on every machine), when interrupted from the keyboard,
     or with until_proven once no other first action can be better. `progress` is told lower, upper and number of nodes.
-    Not covered: weights below 0, problems that are not observe-then-commit, and tests that can be repeated for ever at
-    a price below 0.
+    Not covered: weights below 0, and problems that are not observe-then-commit.
     """
     discount = problem.discount if discount is None else discount
-    _check(problem, weight, discount, gap)
+    _check(weight, discount, gap)
     found = Search(problem, situation or initial(problem), weight=weight, discount=discount, memory=memory)
     return found.solution(
         gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress)
     )
 
 
-def _check(problem: Problem, weight: float, discount: float, gap: float) -> None:
+def _check(weight: float, discount: float, gap: float) -> None:
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
     if not 0 < discount <= 1:
         raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     if not gap > 0:
         raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
-    for test in problem.flat.tests:
-        if test.repeatable and test.cost < 0 and problem.flat.most_tests is None:
-            raise AgentError(
-                f"a test that brings money must run once only, or tests be capped; '{test.name}' can be repeated",
-                field=("tests", test.name, "cost"),
-            )
 
 
 class Search:

@@ -47,7 +47,7 @@ class CeilingMaker:
         few = len(self.states) <= MOST_FITTED
         self.most_rows = max(1.0, memory / (2.2 * 8 * max(len(self.states), 1) * FINE))
         self.grids = [self._grid(pair, FINE if few else (FINE + 3) // 2) for pair in range(len(self.states))]
-        self.raised = np.tile(np.maximum(-model.price, 0.0), (len(self.states), 1))
+        self.raised = np.zeros((len(self.states), len(model.price)))
         ranked = list(np.flatnonzero((self.left > 0) & (self.left < ENDLESS // 2)))
         if few and len(self.states):
             ranked = self._fit(ranked)
@@ -123,8 +123,6 @@ class CeilingMaker:
     def _filled(self, ceilings: Ceilings, chunk: float) -> Iterator[bool]:
         """Fill tables, and stop for a moment after each chunk of work."""
         model, kinds = self.model, len(self.model.price)
-        if np.any((model.price < 0) & (ceilings.radix == 0)):
-            model = model._replace(caps=np.array([model.caps[0], 0, 0]))  # money may have come in
         counted = [kind for kind in range(kinds) if ceilings.radix[kind] > 0]
         rows = ceilings.value.shape[1]
         step = max(1, int(min(chunk / (self._work(counted) / rows / max(len(self.states), 1)), rows)))
@@ -152,12 +150,12 @@ class CeilingMaker:
                 1e-5 * self.scale, ROUNDS, SWEEPS, self.raised[pair], *scratch, choice,
             )  # fmt: skip
             wanted += both * self._asked_for(pair, grid, share)
-        return sorted(kinds, key=lambda kind: (model.price[kind] >= 0, -wanted[kind]))
+        return sorted(kinds, key=lambda kind: -wanted[kind])
 
     def _asked_for(self, pair: int, grid: Pair, share: float) -> Array:
         """How early plans ask for each kind: where all can be repeated, the kinds in use are taken away again and again."""
         model, points = self.model, len(grid.share)
-        price = np.where(self.left > 0, model.price + np.maximum(-model.price, 0.0), np.inf)
+        price = np.where(self.left > 0, model.price, np.inf)
         asked, weight = np.zeros(len(price)), 1.0
         runs, mass, later = np.zeros(len(price)), np.zeros(points), np.zeros(points)
         choice = np.zeros(points, dtype=np.int64)
@@ -180,11 +178,9 @@ class CeilingMaker:
         return make_pair(model.first, rows, payoff, points=points, weight=self.weight, discount=self.discount)
 
     def _top(self, pair: int, grid: Pair) -> Array:
-        """Knowing the state for nothing, and all that tests with prices below 0 bring."""
+        """Knowing the state for nothing."""
         one, other = self.corner[self.states[pair]]
-        finite = self.left < ENDLESS // 2
-        gift = float((self.left * np.maximum(-self.model.price, 0.0))[finite].sum())
-        top: Array = np.maximum(grid.share * one + (1 - grid.share) * other, grid.stop) + gift
+        top: Array = np.maximum(grid.share * one + (1 - grid.share) * other, grid.stop)
         return top
 
     def _describe(self, pair: int, held: Ceilings) -> None:

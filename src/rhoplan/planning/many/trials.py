@@ -76,7 +76,7 @@ def first_arm(model: Model, graph: Graph, hair: float) -> int:
     if found >= 0 and stop > best:
         return -2
     for arm in range(first, last):
-        if arm != found and graph.worth[arm, ABOVE] > best + hair:
+        if arm != found and graph.worth[arm, ABOVE] > best + 4 * hair:
             return -2
     return found
 
