@@ -11,6 +11,7 @@ import rhoplan
 from rhoplan.belief.situation import branch, initial
 from rhoplan.errors import AgentError
 from rhoplan.planning.many import ManySolution, search
+from rhoplan.planning.many.tables import CeilingMaker
 from serving import PATIENCE
 
 CLOSE = 1e-9
@@ -151,8 +152,11 @@ def solved(model: Plain, **settings: float) -> ManySolution:
     return search(model.problem, weight=model.weight, discount=model.discount, **asked)
 
 
+@pytest.mark.parametrize("counted", [None, 0, 2], ids=["all", "none", "two"])
 @pytest.mark.parametrize("seed", range(300))
-def test_every_bound_holds_the_brute_force_value(seed: int) -> None:
+def test_every_bound_holds_the_brute_force_value(seed: int, counted: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if counted is not None:  # so that raised prices stand in for most tests, as they do where there are dozens
+        monkeypatch.setattr(CeilingMaker, "_numbers_counted", lambda _, ranked: iter([min(counted, len(ranked))]))
     model = random_model(seed)
     brute = BruteForce(model)
     exact = brute.value()

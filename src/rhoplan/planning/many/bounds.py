@@ -14,6 +14,10 @@ TESTS, SPENT, ROW = range(3)
 """Places in Standing.so_far: tests run and ticks spent since the root, and the row of the ceilings."""
 
 
+NONE = np.int64(-1)
+"""No kind of test, and no arm. Kernels are compiled once per type: a plain -1 would be another."""
+
+
 class Standing(NamedTuple):
     """What a key of evidence comes to; scratch that kernels fill for one node after the other.
 
@@ -150,10 +154,10 @@ def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: A
         standing.chosen[pair] = pair
     if pairs <= 1:
         return
-    allow(model, ceilings, standing, -1)
+    allow(model, ceilings, standing, NONE)
     for pair in range(pairs):
         x, y = belief[ceilings.states[pair, 0]], belief[ceilings.states[pair, 1]]
-        standing.reliefs[pair] = relief(model, ceilings, standing, pair, -1, x, y) if x > 0.0 and y > 0.0 else 0.0
+        standing.reliefs[pair] = relief(model, ceilings, standing, pair, NONE, x, y) if x > 0.0 and y > 0.0 else 0.0
     for s in range(len(belief)):
         standing.taken[s] = 0
     standing.count[0] = 0

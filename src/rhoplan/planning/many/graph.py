@@ -38,7 +38,8 @@ FIRST, COUNT = range(2)
 NODES, ARMS, CHILDREN, WORK, TRIALS = range(5)
 """Places in Graph.used: how much of the arrays is filled, beliefs worked out, and walks so far."""
 
-ROOT = 0
+ROOT = np.int64(0)
+"""The first node is the root. A number of this type everywhere: kernels are compiled once per type."""
 
 
 class Graph(NamedTuple):
@@ -185,7 +186,7 @@ def follow(
 ) -> None:
     """Make the nodes that `arm` of `node` leads to."""
     stand_at(model, ceilings, standing, graph, node)
-    kind, at, belief = graph.kind[arm], graph.used[CHILDREN], graph.belief[node]
+    kind, at, belief = np.int64(graph.kind[arm]), graph.used[CHILDREN], graph.belief[node]
     allow(model, ceilings, standing, kind)
     graph.child[arm] = at
     for q in range(model.first[kind], model.first[kind + 1]):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.many.bounds import Standing, price_now, read_key
+from rhoplan.planning.many.bounds import NONE, Standing, price_now, read_key
 from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (
     BELOW,
@@ -46,7 +48,7 @@ class Followed(NamedTuple):
 @compiled
 def leading_arm(graph: Graph, node: int, hair: float) -> int:
     """The arm of `node` with the largest lower bound; -1 where stopping is as good."""
-    best, found = graph.bound[node, STOP], -1
+    best, found = graph.bound[node, STOP], NONE
     first = graph.arms[node, FIRST]
     for arm in range(first, first + graph.arms[node, COUNT]):
         if graph.worth[arm, BELOW] > best + hair:
@@ -72,7 +74,7 @@ def follow_plan(
         followed.arm[at] = arm
         if arm >= 0:
             read_key(model, ceilings, graph.key[node], standing)
-            followed.price[at] = price_now(model, standing, graph.kind[arm])
+            followed.price[at] = price_now(model, standing, np.int64(graph.kind[arm]))
             if graph.child[arm] < 0:
                 if not has_room(graph, settings):
                     return False

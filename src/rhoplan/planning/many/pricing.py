@@ -88,7 +88,7 @@ def find_prices(
             hope, worse = 0.5 * hope, 0
         if not bound > stop or turn == rounds - 1 or hope < 10 * little:
             break
-        expected_runs(pair, choice, at, part, mass, later, runs, 100)
+        expected_runs(pair, choice, at, part, mass, later, runs, sweeps)
         length = 0.0
         for kind in range(len(price)):
             if left[kind] > 0:

@@ -163,7 +163,7 @@ class CeilingMaker:
         while np.isfinite(price).any():
             value = self._top(pair, grid)
             settle(grid, price, value, choice, 1e-4 * self.scale, SWEEPS)
-            expected_runs(grid, choice, at, 0.5, mass, later, runs, 100)
+            expected_runs(grid, choice, at, 0.5, mass, later, runs, SWEEPS)
             used = (runs > 0) & np.isfinite(price)
             if not used.any():
                 break

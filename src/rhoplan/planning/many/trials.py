@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.planning.many.bounds import Standing
+from rhoplan.planning.many.bounds import NONE, Standing
 from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (
     ABOVE,
@@ -52,7 +52,7 @@ def has_room(graph: Graph, settings: Settings) -> bool:
 def best_arm(model: Model, graph: Graph, node: int, other_than: int) -> int:
     """The arm of `node` with the largest upper bound, brought up to date; -1 where it has none."""
     while True:
-        best, found = -np.inf, -1
+        best, found = -np.inf, NONE
         first = graph.arms[node, FIRST]
         for arm in range(first, first + graph.arms[node, COUNT]):
             if arm != other_than and graph.worth[arm, ABOVE] > best:
@@ -106,7 +106,7 @@ def walk(
             refresh_node(graph, node)
         if depth > 0 and graph.bound[node, UPPER] - graph.bound[node, LOWER] <= bears:
             break
-        leader = -1
+        leader = NONE
         if depth == 0 and rival:
             best = graph.bound[ROOT, STOP]
             for arm in range(graph.arms[ROOT, FIRST], graph.arms[ROOT, FIRST] + graph.arms[ROOT, COUNT]):
@@ -133,7 +133,7 @@ def walk(
                     best, found = opens, other
         if found < 0:
             break
-        node = found
+        node = np.int64(found)
     refresh_node(graph, node)
     for step in range(depth - 1, -1, -1):
         refresh_arm(model, graph, graph.path[step, 1])
