@@ -2,14 +2,12 @@
 
 import math
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import branch, initial
-from rhoplan.errors import AgentError
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.tables import CeilingMaker
 from serving import PATIENCE
@@ -154,7 +152,9 @@ def solved(model: Plain, **settings: float) -> ManySolution:
 
 @pytest.mark.parametrize("counted", [None, 0, 2], ids=["all", "none", "two"])
 @pytest.mark.parametrize("seed", range(300))
-def test_every_bound_holds_the_brute_force_value(seed: int, counted: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_bound_holds_the_brute_force_value(
+    seed: int, counted: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if counted is not None:  # so that raised prices stand in for most tests, as they do where there are dozens
         monkeypatch.setattr(CeilingMaker, "_numbers_counted", lambda _, ranked: iter([min(counted, len(ranked))]))
     model = random_model(seed)

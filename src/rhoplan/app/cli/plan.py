@@ -215,8 +215,9 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
-    type=click.Choice(["reveal", "points"]),
-    help="How: reveal for observe-then-commit problems, points for any. By default reveal where it can be used.",
+    type=click.Choice(["reveal", "points", "many"]),
+    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, points for any. "
+    "By default many from ten such tests on, else reveal where it can be used.",
 )
 @click.option(
     "--save",
@@ -256,8 +257,8 @@ def solve_command(
 
     if method is None and (save or check):
         method = "points"
-    if method == "reveal" and (save or check):
-        raise click.UsageError("--save and --check are for method points; method is reveal")
+    if method not in (None, "points") and (save or check):
+        raise click.UsageError(f"--save and --check are for method points; method is {method}")
     if save:
         _check_folder(save)
     solution = solve(
@@ -265,7 +266,9 @@ def solve_command(
         memory=memory * 1e9, progress=tell, method=method, check=check,
     )  # fmt: skip
     if save:
-        assert solution.policy is not None
+        from rhoplan.planning.certified.solved import SolvedPolicy
+
+        assert isinstance(solution.policy, SolvedPolicy)
         try:
             save.parent.mkdir(parents=True, exist_ok=True)
             solution.policy.save(save)
@@ -281,14 +284,16 @@ def solve_command(
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
         out.print(f"  the bounds did not meet within {gap:g}: {solution.stopped_by} ran out", style="bold")
-    if solution.method == "reveal":
+    if solution.method != "points":
         undiscounted = " (not discounted)" if discount != 1 else ""
         out.print(
             f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
             f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
         )
         print_cut_off(loaded, {"  that plan": solution.truncated}, None)
-        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+        rounds = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+        trials = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by branch and bound over evidence"
+        work = rounds if solution.method == "reveal" else trials
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
         work = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by bounds carried from belief to belief"

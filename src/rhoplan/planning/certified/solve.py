@@ -1,8 +1,9 @@
 """The optimal plan with no horizon limit, between a lower and an upper bound that are both certified.
 
-There are two ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
-growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. In all others
-`pointbased` carries bounds over from belief to belief. Either way the bounds reached are the answer.
+There are three ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
+growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out; and where many of
+these tests run only once, `planning.many` searches over evidence. In all others `pointbased` carries bounds over from
+belief to belief. Either way the bounds reached are the answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +26,12 @@ from rhoplan.planning.certified.follow import score_plan
 if TYPE_CHECKING:
     from rhoplan.planning.certified.pointbased.check import Certificate
     from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.planning.many import ManyPolicy
 
-METHODS = ("reveal", "points")
+METHODS = REVEAL, POINTS, EVIDENCE = "reveal", "points", "many"
+
+MANY = 10
+"""Tests that run once from which on evidence is searched: with fewer, the graph of beliefs is small."""
 
 FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
 """Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
@@ -48,7 +54,7 @@ class Solution:
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
     the gap asked for, else what ran out, or `interrupted`. first: the first action of the plan behind `lower`; reward,
-    tests, success, truncated: its exact score where the method gives it, else NaN. method: `reveal` or `points`.
+    tests, success, truncated: its exact score where the method gives it, else NaN. method: one of METHODS.
     policy: what to do in any situation, where the method gives it.
     """
 
@@ -66,7 +72,7 @@ class Solution:
     rounds: int
     seconds: float
     method: str = "reveal"
-    policy: SolvedPolicy | None = field(default=None, repr=False, compare=False)
+    policy: SolvedPolicy | ManyPolicy | None = field(default=None, repr=False, compare=False)
     certificate: Certificate | None = None
 
     @property
@@ -90,21 +96,22 @@ def solve(
 
     Stops early, with the bounds it has, after `seconds`, when it would take more than `memory` bytes, or when it is
     interrupted from the keyboard. `progress` is told lower, upper and number of nodes as it goes on. discount: the
-    problem's own by default. method: `reveal` (observe-then-commit problems only) or `points`; by default the first
-    where it can be used. `points` gives a policy, and needs numba.
+    problem's own by default. method: `many` or `reveal` (observe-then-commit problems only) or `points`; by default
+    `many` where ten tests or more run once, else `reveal` where it can be used. `points` and `many` give a policy, and
+    need numba.
     check: whether other code looks at both bounds afterwards (`points` only); what it finds is `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
     """
     discount = problem.discount if discount is None else discount
-    chosen = method or ("reveal" if problem.is_flat else "points")
+    chosen = method or usual_method(problem)
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
-    if chosen == "points":
+    if chosen == POINTS:
         return _solve_by_points(problem, weight, discount, gap, seconds, memory, progress, check)
     if check:
-        raise AgentError("check is for method points; method is reveal", field=("check",))
+        raise AgentError(f"check is for method points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
@@ -112,6 +119,8 @@ def solve(
         raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     if not gap > 0:
         raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+    if chosen == EVIDENCE:
+        return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress)
     begin = time.monotonic()
     deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
     bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)
@@ -151,6 +160,47 @@ def solve(
     ended = "gap" if bounds.within(gap) else stopped_by
     work = bounds.size, len(bounds.symmetries), rounds, time.monotonic() - begin
     return Solution(lower, upper, gap, ended, *scored, *work)
+
+
+def usual_method(problem: Problem) -> str:
+    """The method for `problem` where nobody asks for one."""
+    if not problem.is_flat:
+        return POINTS
+    once = sum(not test.repeatable for test in problem.flat.tests)
+    return EVIDENCE if once >= MANY and find_spec("numba") else REVEAL
+
+
+def _solve_by_evidence(
+    problem: Problem,
+    weight: float,
+    discount: float,
+    gap: float,
+    seconds: float,
+    memory: float,
+    progress: Callable[[float, float, int], None] | None,
+) -> Solution:
+    from rhoplan.planning.many import search
+
+    found = search(
+        problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
+    )
+    return Solution(
+        lower=found.lower,
+        upper=found.upper,
+        gap=gap,
+        stopped_by=found.stopped_by,
+        reward=found.reward,
+        tests=found.tests,
+        success=found.success,
+        truncated=found.truncated,
+        first=found.first,
+        nodes=found.nodes,
+        symmetries=1,
+        rounds=found.trials,
+        seconds=found.seconds,
+        method=EVIDENCE,
+        policy=found.policy,
+    )
 
 
 def _solve_by_points(

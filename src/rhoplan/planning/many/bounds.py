@@ -8,14 +8,14 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.many.ceilings import Ceilings, cell_of
-from rhoplan.planning.many.machine import Model, compiled
+from rhoplan.planning.many.machine import Model, compiled, wide
 
 TESTS, SPENT, ROW = range(3)
 """Places in Standing.so_far: tests run and ticks spent since the root, and the row of the ceilings."""
 
 
-NONE = np.int64(-1)
-"""No kind of test, and no arm. Kernels are compiled once per type: a plain -1 would be another."""
+NONE = wide(-1)
+"""No kind of test, and no arm."""
 
 
 class Standing(NamedTuple):
@@ -23,7 +23,7 @@ class Standing(NamedTuple):
 
     left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: see above. free (P,):
     what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. fall (P,): of all tests
-    left. chosen (P,): the pairs in use, `count` of them. reliefs (P,), taken (S,): scratch.
+    left. chosen (P,): the pairs in use, `using` of them. reliefs (P,), taken (S,): scratch.
     """
 
     left: Ids
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
     allows: Array
     fall: Array
     chosen: Ids
-    count: Ids
+    using: Ids
     reliefs: Array
     taken: Ids
 
@@ -85,7 +85,8 @@ def may_run(model: Model, standing: Standing, kind: int) -> bool:
 def price_now(model: Model, standing: Standing, kind: int) -> float:
     """What a run of `kind` costs now."""
     group = model.group[kind]
-    return model.price[kind] + (model.entry[group] if group >= 0 and standing.paid[group] == 0 else 0.0)
+    first: float = model.entry[group] if group >= 0 and standing.paid[group] == 0 else 0.0
+    return first + float(model.price[kind])
 
 
 @compiled
@@ -110,7 +111,7 @@ def add_up(model: Model, ceilings: Ceilings, standing: Standing) -> None:
 def allow(model: Model, ceilings: Ceilings, standing: Standing, kind: int) -> None:
     """Fill `allows` for the pairs in use, for when one test of `kind` has been run too (-1 for none)."""
     group = model.group[kind] if kind >= 0 else -1
-    for place in range(standing.count[0]):
+    for place in range(standing.using[0]):
         pair = standing.chosen[place]
         total = standing.free[pair] - (ceilings.raised[pair, kind] if kind >= 0 else 0.0)
         for other in range(len(model.entry)):
@@ -142,14 +143,14 @@ def relief(model: Model, ceilings: Ceilings, standing: Standing, pair: int, kind
     if fall < 20.0 and one > 0.0 and other > 0.0:
         inside = (one + other) ** 2 - 4 * one * other * np.exp(-2 * fall)
         best = max(best, 0.5 * (one + other - np.sqrt(max(inside, 0.0))))
-    return max(best, 0.0)
+    return float(max(best, 0.0))
 
 
 @compiled
 def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: Array) -> None:
     """Pair the states up where that lowers the bound most, the largest relief first."""
     pairs = len(ceilings.states)
-    standing.count[0] = pairs
+    standing.using[0] = pairs
     for pair in range(pairs):
         standing.chosen[pair] = pair
     if pairs <= 1:
@@ -160,7 +161,7 @@ def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: A
         standing.reliefs[pair] = relief(model, ceilings, standing, pair, NONE, x, y) if x > 0.0 and y > 0.0 else 0.0
     for s in range(len(belief)):
         standing.taken[s] = 0
-    standing.count[0] = 0
+    standing.using[0] = 0
     while True:
         best, found = 0.0, -1
         for pair in range(pairs):
@@ -170,8 +171,8 @@ def choose_pairs(model: Model, ceilings: Ceilings, standing: Standing, belief: A
         if found < 0:
             return
         standing.taken[ceilings.states[found, 0]] = standing.taken[ceilings.states[found, 1]] = 1
-        standing.chosen[standing.count[0]] = found
-        standing.count[0] += 1
+        standing.chosen[standing.using[0]] = found
+        standing.using[0] += 1
 
 
 @compiled
@@ -180,7 +181,7 @@ def ceiling(model: Model, ceilings: Ceilings, standing: Standing, kind: int, bel
     total = 0.0
     for s in range(len(belief)):
         total += belief[s] * ceilings.corner[s]
-    for place in range(standing.count[0]):
+    for place in range(standing.using[0]):
         pair = standing.chosen[place]
         x, y = belief[ceilings.states[pair, 0]], belief[ceilings.states[pair, 1]]
         total -= relief(model, ceilings, standing, pair, kind, x, y)

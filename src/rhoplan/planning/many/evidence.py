@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
-from rhoplan.errors import AgentError
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61
-"""Budgets are counted in whole numbers of 64 bits."""
+"""Budgets are counted in whole numbers of 64 bits: 18 digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,9 @@ def _packed(outcomes: list[int], copies: list[int]) -> tuple[list[int], list[int
     return word, shift, mask, at + 1
 
 
-def _ticks(menu: FlatMenu, leaders: list[Test], groups: list[str], done: Done) -> tuple[list[int], list[int], list[int]]:
+def _ticks(
+    menu: FlatMenu, leaders: list[Test], groups: list[str], done: Done
+) -> tuple[list[int], list[int], list[int]]:
     """Prices and first prices in ticks of the budget, and the tests and ticks left; no ticks where there is no cap."""
     tests = -1 if menu.most_tests is None else max(menu.most_tests - done.tests, 0)
     if menu.budget is None:
@@ -134,12 +135,11 @@ def _ticks(menu: FlatMenu, leaders: list[Test], groups: list[str], done: Done) -
     left = menu.ticks(menu.budget) - done.spent
     prices = [menu.ticks(test.cost) for test in leaders]
     entries = [menu.ticks(menu.first_prices[group]) for group in groups]
-    if max(map(abs, [left, *prices, *entries])) * (len(leaders) + 1) > MOST_TICKS:
-        raise AgentError(
-            f"prices and budget of '{menu.tests[0].name}' and others have too many digits for planner many; "
-            "round them, or use method reveal",
-            field=("cap", "spend"),
-        )
+    runs = len(menu.tests) + len(groups) + 1
+    coarse = max(abs(left), *prices, *entries, 1) * runs // MOST_TICKS
+    if coarse:  # too many digits: sums that miss the budget by less than the last of those kept count as within it
+        prices, entries = [price // coarse for price in prices], [price // coarse for price in entries]
+        left = left // coarse + 1
     return prices, entries, [tests, 1, left]
 
 

@@ -24,7 +24,7 @@ from rhoplan.planning.many.bounds import (
     read_key,
 )
 from rhoplan.planning.many.ceilings import Ceilings
-from rhoplan.planning.many.machine import Model, best_commit, compiled, entropy
+from rhoplan.planning.many.machine import Model, best_commit, compiled, entropy, wide
 
 UPPER, LOWER, STOP = range(3)
 """Columns of Graph.bound: bounds on the value of a node, and the reward of its best commit."""
@@ -38,8 +38,8 @@ FIRST, COUNT = range(2)
 NODES, ARMS, CHILDREN, WORK, TRIALS = range(5)
 """Places in Graph.used: how much of the arrays is filled, beliefs worked out, and walks so far."""
 
-ROOT = np.int64(0)
-"""The first node is the root. A number of this type everywhere: kernels are compiled once per type."""
+ROOT = wide(0)
+"""The first node is the root."""
 
 
 class Graph(NamedTuple):
@@ -109,8 +109,8 @@ def add_node(graph: Graph, key: Ids, belief: Array, upper: float, stop: float) -
     """The node with `key`; a new one gets these bounds."""
     place = place_of(graph.table, graph.key, key)
     if graph.table[place] >= 0:
-        return graph.table[place]
-    node = graph.used[NODES]
+        return wide(graph.table[place])
+    node = wide(graph.used[NODES])
     graph.used[NODES] += 1
     graph.table[place] = node
     for word in range(len(key)):
@@ -144,9 +144,7 @@ def stand_at(model: Model, ceilings: Ceilings, standing: Standing, graph: Graph,
 
 
 @compiled
-def expand(
-    model: Model, ceilings: Ceilings, standing: Standing, graph: Graph, settings: Settings, node: int
-) -> None:
+def expand(model: Model, ceilings: Ceilings, standing: Standing, graph: Graph, settings: Settings, node: int) -> None:
     """Give `node` its arms. The root keeps all; elsewhere what another arm or stopping beats for sure is left out."""
     stand_at(model, ceilings, standing, graph, node)
     first, belief = graph.used[ARMS], graph.belief[node]
@@ -186,7 +184,7 @@ def follow(
 ) -> None:
     """Make the nodes that `arm` of `node` leads to."""
     stand_at(model, ceilings, standing, graph, node)
-    kind, at, belief = np.int64(graph.kind[arm]), graph.used[CHILDREN], graph.belief[node]
+    kind, at, belief = wide(graph.kind[arm]), graph.used[CHILDREN], graph.belief[node]
     allow(model, ceilings, standing, kind)
     graph.child[arm] = at
     for q in range(model.first[kind], model.first[kind + 1]):

@@ -60,7 +60,7 @@ def make_standing(kinds: Kinds, pairs: int) -> Standing:
         allows=np.zeros(pairs),
         fall=np.zeros(pairs),
         chosen=_zeros(pairs),
-        count=_zeros(1),
+        using=_zeros(1),
         reliefs=np.zeros(pairs),
         taken=_zeros(len(kinds.belief)),
     )

@@ -33,6 +33,9 @@ def compiled(function: Function) -> Function:
     return cast(Function, njit(**options)(function))
 
 
+wide: Callable[[Any], int] = cast(Any, np.int64)
+"""A whole number as kernels have them: they are compiled once per type, and a number written down has its own."""
+
 ENDLESS = 1 << 15
 """Copies of a test that can be repeated: far more runs than any plan has, and their number fits into 16 bits."""
 

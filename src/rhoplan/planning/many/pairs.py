@@ -1,7 +1,7 @@
 """Upper bounds on what tests to come can bring, from problems with two states: solved once, looked up everywhere.
 
-Write U = V - w H, with V the best value of reward + w * information. With discount 1, U is the value of optimal stopping
-with payoff "best commit - w H"; below 1 each test adds -w (1 - discount) E[H after it]. All three are convex in the
+Write U = V - w H, with V the best value of reward + w * information. With discount 1, U is the value of optimal
+stopping with payoff "best commit - w H"; below 1 each test adds -w (1 - discount) E[H after it]. All three are convex in the
 belief, so U is, and knowing more never hurts. Three steps make a bound that can be looked up:
 
     pairs    A helper who says which pair of states {s, t} holds the true one can only help. Whatever the pairs are, as
@@ -83,11 +83,11 @@ def _entropy(share: Array) -> Array:
 @compiled
 def worth_of(pair: Pair, kind: int, price: float, value: Array, point: int) -> float:
     """What one test of `kind` is worth at a point of the grid where `value` (N,) bounds what comes after it."""
-    worth = -price - pair.doubt[point, kind]
+    worth = -price - float(pair.doubt[point, kind])
     for q in range(pair.first[kind], pair.first[kind + 1]):
         at = pair.place[point, q]
         worth += pair.chance[point, q] * (value[at] + pair.part[point, q] * (value[at + 1] - value[at]))
-    return worth
+    return float(worth)
 
 
 @compiled

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.many.bounds import NONE, Standing, price_now, read_key
 from rhoplan.planning.many.ceilings import Ceilings
@@ -21,7 +19,7 @@ from rhoplan.planning.many.graph import (
     refresh_arm,
     refresh_node,
 )
-from rhoplan.planning.many.machine import Model, compiled
+from rhoplan.planning.many.machine import Model, compiled, wide
 from rhoplan.planning.many.trials import has_room
 
 REWARD, TESTS, SUCCESS, TRUNCATED = range(4)
@@ -32,8 +30,9 @@ class Followed(NamedTuple):
     """The nodes of a plan, from the root on, all of one number of tests before those of the next.
 
     order, arm, depth (n,): nodes, the arms taken there (-1 to stop), and tests run before. place (N,): where a node
-    stands in `order`, -1 where the plan does not come. price (n,): what the test taken costs. score (n, 4): expectations from
-    there on. count (1,): n.
+    stands in `order`, -1 where the plan does not come. price (n,): what the test taken costs.
+    score (n, 4): expectations from
+    there on. reached (1,): n.
     """
 
     order: Ids
@@ -42,7 +41,7 @@ class Followed(NamedTuple):
     place: Ids
     price: Array
     score: Array
-    count: Ids
+    reached: Ids
 
 
 @compiled
@@ -74,7 +73,7 @@ def follow_plan(
         followed.arm[at] = arm
         if arm >= 0:
             read_key(model, ceilings, graph.key[node], standing)
-            followed.price[at] = price_now(model, standing, np.int64(graph.kind[arm]))
+            followed.price[at] = price_now(model, standing, wide(graph.kind[arm]))
             if graph.child[arm] < 0:
                 if not has_room(graph, settings):
                     return False
@@ -87,7 +86,7 @@ def follow_plan(
                     followed.depth[count] = followed.depth[at] + 1
                     count += 1
         at += 1
-    followed.count[0] = count
+    followed.reached[0] = count
     return True
 
 
@@ -99,7 +98,7 @@ def score_plan(
 
     ends (n, 2): reward and success of the best commit at each node. most_tests: after so many it is cut off.
     """
-    for at in range(followed.count[0] - 1, -1, -1):
+    for at in range(followed.reached[0] - 1, -1, -1):
         node, arm = followed.order[at], followed.arm[at]
         for column in range(4):
             followed.score[at, column] = 0.0

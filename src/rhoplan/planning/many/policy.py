@@ -21,7 +21,7 @@ from rhoplan.model.problem import END, Array, Problem
 if TYPE_CHECKING:
     from rhoplan.planning.many.search import ManySolution
 
-Standing: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
+Trace: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
 """Runs of each kind of test that leave a trace, groups paid for, tests and ticks: what a visible state says."""
 
 SAME_BELIEF = 1e-9
@@ -52,7 +52,7 @@ class ManyPolicy:
     weight: float
     discount: float
     kinds: tuple[tuple[str, ...], ...]
-    steps: dict[Standing, list[Step]] = field(repr=False)
+    steps: dict[Trace, list[Step]] = field(repr=False)
     _anew: dict[object, ManySolution] = field(default_factory=dict, repr=False)
 
     def action(self, situation: Situation) -> str:
@@ -84,7 +84,7 @@ class ManyPolicy:
         if situation.visible is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to do")
         assert isinstance(situation.visible, Done)
-        near = self.steps.get(standing_of(situation.visible, self.kinds), [])
+        near = self.steps.get(trace_of(situation.visible, self.kinds), [])
         apart = [float(np.abs(step.belief - situation.belief).max()) for step in near]
         closest = int(np.argmin(apart)) if apart else -1
         return near[closest] if apart and apart[closest] <= SAME_BELIEF else None
@@ -100,6 +100,6 @@ class ManyPolicy:
         return self._anew[key]
 
 
-def standing_of(done: Done, kinds: tuple[tuple[str, ...], ...]) -> Standing:
+def trace_of(done: Done, kinds: tuple[tuple[str, ...], ...]) -> Trace:
     """What tells situations apart besides the belief, whichever copy of a test was run."""
     return tuple(sum(name in done.run for name in names) for names in kinds), done.paid, done.tests, done.spent

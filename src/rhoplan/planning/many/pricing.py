@@ -6,6 +6,8 @@ plan. The step is Polyak's, towards a value a little below the best so far; that
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
@@ -14,6 +16,24 @@ from rhoplan.planning.many.pairs import Pair, expected_runs, settle
 
 HOPE = 0.1
 """How far below the first bound the first step aims, as a share of what tests can bring there at most."""
+
+
+class Scratch(NamedTuple):
+    """What the search writes on: raised, price and runs per kind of test; value, mass, later and choice per point."""
+
+    raised: Array
+    price: Array
+    runs: Array
+    value: Array
+    mass: Array
+    later: Array
+    choice: Ids
+
+
+def make_scratch(kinds: int, points: int) -> Scratch:
+    """Scratch for so many kinds of tests and points of the grid."""
+    some, more = np.zeros((3, kinds)), np.zeros((3, points))
+    return Scratch(some[0], some[1], some[2], more[0], more[1], more[2], np.zeros(points, dtype=np.int64))
 
 
 @compiled
@@ -47,18 +67,13 @@ def find_prices(
     rounds: int,
     sweeps: int,
     best: Array,
-    raised: Array,
-    price: Array,
-    runs: Array,
-    value: Array,
-    mass: Array,
-    later: Array,
-    choice: Ids,
+    scratch: Scratch,
 ) -> float:
     """Raised prices `best` (C,) that make the bound at `share` small, from those in it; the bound there.
 
-    top (N,): values to start sweeps from. The last seven: scratch.
+    top (N,): values to start sweeps from. little, sweeps: when sweeps end. rounds: steps at most.
     """
+    raised, price, runs, value, mass, later, choice = scratch
     at = 0
     while at < len(top) - 2 and pair.share[at + 1] <= share:
         at += 1

@@ -43,7 +43,7 @@ from rhoplan.planning.many.graph import (
 from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph, make_standing, size_in_bytes
 from rhoplan.planning.many.machine import best_commit
 from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
-from rhoplan.planning.many.policy import ManyPolicy, Step, standing_of
+from rhoplan.planning.many.policy import ManyPolicy, Step, Trace, trace_of
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.many.trials import DONE, FULL, PROVEN, first_arm, run_trials
 
@@ -113,9 +113,7 @@ def search(
     discount = problem.discount if discount is None else discount
     _check(weight, discount, gap)
     found = Search(problem, situation or initial(problem), weight=weight, discount=discount, memory=memory)
-    return found.solution(
-        gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress)
-    )
+    return found.solution(gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress))
 
 
 def _check(weight: float, discount: float, gap: float) -> None:
@@ -155,9 +153,7 @@ class Search:
         """Lower and upper bound on the value of the situation."""
         return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
 
-    def run(
-        self, gap: float, *, seconds: float, work: float, until_proven: bool, progress: Progress | None
-    ) -> str:
+    def run(self, gap: float, *, seconds: float, work: float, until_proven: bool, progress: Progress | None) -> str:
         """Walks and better ceilings in turns until something stops them; what did."""
         ended = {DONE: "gap", PROVEN: "proven"}
         try:
@@ -239,7 +235,9 @@ class Search:
                 low, high = graph.worth[arms[kind_of[test.name]], [BELOW, ABOVE]].tolist()
                 found[test.name] = low, max(low, min(high, self.bounds[1]))
         values = menu.payoff @ self.kinds.belief
-        return found | {commit.name: (value, value) for commit, value in zip(menu.commits, values.tolist(), strict=True)}
+        return found | {
+            commit.name: (value, value) for commit, value in zip(menu.commits, values.tolist(), strict=True)
+        }
 
     def _plan(self) -> tuple[ManyPolicy, tuple[float, float, float, float]]:
         """The plan behind the lower bound as a policy, and its score."""
@@ -248,16 +246,16 @@ class Search:
             followed = Followed(
                 order=np.empty(room, dtype=np.int64), arm=np.empty(room, dtype=np.int64),
                 depth=np.zeros(room, dtype=np.int64), place=np.full(room, -1), price=np.zeros(room),
-                score=np.zeros((room, 4)), count=np.zeros(1, dtype=np.int64),
+                score=np.zeros((room, 4)), reached=np.zeros(1, dtype=np.int64),
             )  # fmt: skip
             if follow_plan(self.model, self.maker.ceilings, self.standing, graph, self.settings, followed):
                 break
             self.graph = enlarged(self.graph, self.settings)
-        count = int(followed.count[0])
+        count = int(followed.reached[0])
         order = followed.order[:count]
         ends, commits = self._commits(graph.belief[order])
         score_plan(self.model, graph, self.settings, followed, ends, self.problem.cap)
-        steps: dict[object, list[Step]] = {}
+        steps: dict[Trace, list[Step]] = {}
         done = self.situation.visible
         assert isinstance(done, Done)
         traces = remembered(self.problem.flat, self.kinds.members)
@@ -273,7 +271,7 @@ class Search:
                     if other >= 0 and other not in dones:
                         dones[other] = menu.after(tests[name], here)
             step = Step(graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist())
-            steps.setdefault(standing_of(here, traces), []).append(step)
+            steps.setdefault(trace_of(here, traces), []).append(step)
         score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
         settings = self.settings
         return ManyPolicy(self.problem, settings.weight, settings.discount, traces, steps), tuple(score)

@@ -1,4 +1,4 @@
-"""Ceilings on the Python side: which tests they count, and tables that count more of them, filled while there is time."""
+"""Ceilings on the Python side: which tests they count, and tables that count more, filled while there is time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.many.ceilings import Ceilings, fill_rows
 from rhoplan.planning.many.machine import ENDLESS, Model
 from rhoplan.planning.many.pairs import Pair, expected_runs, make_pair, settle
-from rhoplan.planning.many.pricing import find_prices
+from rhoplan.planning.many.pricing import find_prices, make_scratch
 
 FINE, COARSE = 259, 67
 """Points of the grid that bounds are read from, and of the one that raised prices are found on."""
@@ -48,7 +48,7 @@ class CeilingMaker:
         self.most_rows = max(1.0, memory / (2.2 * 8 * max(len(self.states), 1) * FINE))
         self.grids = [self._grid(pair, FINE if few else (FINE + 3) // 2) for pair in range(len(self.states))]
         self.raised = np.zeros((len(self.states), len(model.price)))
-        ranked = list(np.flatnonzero((self.left > 0) & (self.left < ENDLESS // 2)))
+        ranked: list[int] = np.flatnonzero((self.left > 0) & (self.left < ENDLESS // 2)).tolist()
         if few and len(self.states):
             ranked = self._fit(ranked)
         self._levels = self._numbers_counted(ranked)
@@ -142,18 +142,16 @@ class CeilingMaker:
             if both <= 0:
                 continue
             grid, share = self._grid(pair, COARSE), float(self.belief[one]) / both
-            points, top = len(grid.share), self._top(pair, grid)
-            scratch = [np.zeros(len(model.price)) for _ in range(3)] + [np.zeros(points) for _ in range(3)]
-            choice = np.zeros(points, dtype=np.int64)
+            top = self._top(pair, grid)
             find_prices(
                 model, grid, top, share, self.left, model.paid.astype(np.int64), int(model.caps[0]),
-                1e-5 * self.scale, ROUNDS, SWEEPS, self.raised[pair], *scratch, choice,
+                1e-5 * self.scale, ROUNDS, SWEEPS, self.raised[pair], make_scratch(len(model.price), len(top)),
             )  # fmt: skip
             wanted += both * self._asked_for(pair, grid, share)
         return sorted(kinds, key=lambda kind: -wanted[kind])
 
     def _asked_for(self, pair: int, grid: Pair, share: float) -> Array:
-        """How early plans ask for each kind: where all can be repeated, the kinds in use are taken away again and again."""
+        """How early plans ask for each kind: all can be repeated, and those in use are taken away again and again."""
         model, points = self.model, len(grid.share)
         price = np.where(self.left > 0, model.price, np.inf)
         asked, weight = np.zeros(len(price)), 1.0

@@ -31,7 +31,7 @@ from rhoplan.planning.many.graph import (
     refresh_arm,
     refresh_node,
 )
-from rhoplan.planning.many.machine import Model, compiled
+from rhoplan.planning.many.machine import Model, compiled, wide
 
 DONE, PROVEN, PAUSED, FULL = range(4)
 """What a call came to: the gap is reached, the first action is proven, the work allowed is done, an array is full."""
@@ -133,7 +133,7 @@ def walk(
                     best, found = opens, other
         if found < 0:
             break
-        node = np.int64(found)
+        node = wide(found)
     refresh_node(graph, node)
     for step in range(depth - 1, -1, -1):
         refresh_arm(model, graph, graph.path[step, 1])
