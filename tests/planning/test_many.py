@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.belief.information import information
+from rhoplan.belief.situation import branch, initial
+from rhoplan.errors import AgentError
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.exact import Plan
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.tables import CeilingMaker
+from rhoplan.planning.utility import Information
 from serving import PATIENCE
 
 CLOSE = 1e-9
@@ -183,3 +190,176 @@ def test_every_bound_holds_the_brute_force_value(
     assert (worths | commits)[found.first] == pytest.approx(exact, abs=2e-9 + hair)
     if found.proven is not None:
         assert (worths | commits)[found.proven] == pytest.approx(exact, abs=2e-9 + hair)
+
+
+def test_bounds_hold_and_close_in_while_work_goes_on() -> None:
+    problem = two_states(14, seed=1)
+    seen: list[tuple[float, float]] = []
+    found = search(problem, gap=1e-7, seconds=PATIENCE, progress=lambda lower, upper, _: seen.append((lower, upper)))
+    assert found.stopped_by == "gap"
+    assert len(seen) > 2
+    assert all(lower <= found.upper and upper >= found.lower for lower, upper in seen)
+    assert seen == sorted(seen, key=lambda one: one[1] - one[0], reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_policy_is_worth_the_lower_bound(seed: int) -> None:
+    model = random_model(1000 + seed, most_nodes=1000)
+    found, problem = solved(model), model.problem
+    steps = 0
+
+    def worth(situation: rhoplan.Situation) -> float:
+        nonlocal steps
+        steps += 1
+        name = found.policy.action(situation)
+        action = next(one for one in problem.menu(situation.visible) if one.name == name)
+        belief = situation.belief
+        if action.ends_episode:
+            return float(belief @ action.reward)
+        bonus = model.weight * float(information(belief[None, :], action)[0])
+        later = sum(one.probability * worth(one.situation) for one in branch(problem, situation, action))
+        return float(action.reward[0]) + bonus + model.discount * later
+
+    assert worth(initial(problem)) == pytest.approx(found.lower, abs=1e-8)
+    assert steps >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_score_of_the_plan_is_what_following_it_gives(seed: int) -> None:
+    model = random_model(2000 + seed, most_nodes=1000)
+    found, problem = solved(model), model.problem
+    score = rhoplan.evaluate(problem, rhoplan.Agent("rule", planner=FollowRule(rule=found.policy)))
+    told = found.reward, found.tests, found.success
+    assert told == pytest.approx((score.reward, score.tests, score.success), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["reveal", "many"])
+@pytest.mark.parametrize("weight", [0.0, 5.0])
+def test_where_the_gap_closes_the_value_is_the_exact_one(method: str, weight: float) -> None:
+    problem = two_states(7, seed=4)
+    graph = Graph(problem)
+    exact = Plan(graph, Information(weight)).values(np.array([graph.root]), 7)[0]
+    found = rhoplan.solve(problem, weight=weight, gap=1e-7, method=method)
+    assert (found.method, found.stopped_by) == (method, "gap")
+    assert found.lower - CLOSE <= exact <= found.upper + CLOSE
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_names_orders_and_units_change_nothing(seed: int) -> None:
+    model = random_model(3000 + seed)
+    dice = random.Random(seed)
+    states, tests = list(range(len(model.prior))), list(range(len(model.tests)))
+    dice.shuffle(states)
+    tests.sort(key=lambda k: (len(model.tests[k][4]), dice.random()))
+    place = {old: new for new, old in enumerate(tests)}
+    factor = 8.0
+    moved = Plain(
+        prior=[model.prior[s] for s in states],
+        tests=[
+            (factor * cost, [rows[s] for s in states], repeatable, group, tuple(sorted(place[one] for one in after)))
+            for cost, rows, repeatable, group, after in (model.tests[k] for k in tests)
+        ],
+        groups=[factor * price for price in model.groups],
+        commits=[[factor * row[s] for s in states] for row in model.commits],
+        most_tests=model.most_tests,
+        budget=None if model.budget is None else int(factor) * model.budget,
+        weight=factor * model.weight,
+        discount=model.discount,
+    )
+
+    one, other = solved(model), solved(moved)
+
+    assert other.lower == pytest.approx(factor * one.lower, abs=1e-7)
+    for old, new in place.items():
+        assert (f"test-{old}" in one.actions) == (f"test-{new}" in other.actions)
+    if one.proven and one.proven.startswith("test-") and sum(hi >= one.lower for _, hi in one.actions.values()) == 1:
+        assert other.first == f"test-{place[int(one.proven.removeprefix('test-'))]}"
+
+
+def test_identical_tests_are_one_kind_and_the_first_is_named() -> None:
+    rows = np.array([[0.8, 0.2], [0.3, 0.7]])
+    tests = tuple(rhoplan.Test(f"copy-{k}", 1.0, ("yes", "no"), rows, repeatable=False) for k in range(12))
+    problem = rhoplan.observe_then_commit("copies", ("a", "b"), tests=tests, commits=two_states(1, seed=0).flat.commits)
+    found = search(problem, gap=1e-9)
+    assert (found.stopped_by, found.first, found.proven) == ("gap", "copy-0", "copy-0")
+    assert found.nodes <= 13 * 14 / 2  # counts of yes and no
+    assert found.actions["copy-11"] == found.actions["copy-0"]
+
+
+def test_memory_work_and_time_bound_the_search_and_bounds_stand() -> None:
+    problem = two_states(30, seed=1, accuracy=(0.55, 0.8))
+    best = search(problem, work=400_000, gap=1e-9)
+    for limit in ({"memory": 2e7}, {"work": 1000}, {"seconds": 0.0}):
+        found = search(problem, gap=1e-9, **limit)
+        assert found.stopped_by == {"seconds": "time"}.get(next(iter(limit)), next(iter(limit)))
+        assert found.lower <= best.upper
+        assert best.lower <= found.upper
+        assert found.first in found.actions
+
+
+def test_interrupted_search_says_what_it_has() -> None:
+    def interrupt(lower: float, upper: float, nodes: int) -> None:
+        raise KeyboardInterrupt
+
+    found = search(two_states(30, seed=1), gap=1e-9, progress=interrupt)
+    assert found.stopped_by == "interrupted"
+    assert -50.0 < found.lower <= found.upper < 0.0
+
+
+def test_search_can_stop_once_the_first_action_is_proven() -> None:
+    problem = two_states(20, seed=2)
+    found = search(problem, gap=1e-12, until_proven=True, seconds=PATIENCE)
+    assert found.stopped_by == "proven"
+    assert found.first == found.proven
+    lower = found.actions[found.first][0]
+    assert all(upper <= lower + 1e-9 for name, (_, upper) in found.actions.items() if name != found.first)
+
+
+def test_same_work_gives_the_same_bounds() -> None:
+    problem = two_states(25, seed=3, accuracy=(0.55, 0.8))
+    one, other = (search(problem, work=200_000, gap=1e-9) for _ in range(2))
+    assert (one.lower, one.upper, one.nodes) == (other.lower, other.upper, other.nodes)
+
+
+def test_solve_takes_it_where_many_tests_run_once() -> None:
+    found = rhoplan.solve(two_states(12, seed=5))
+    assert (found.method, found.converged) == ("many", True)
+    assert rhoplan.solve(two_states(9, seed=5)).method == "reveal"
+    assert rhoplan.solve(two_states(9, seed=5), method="many").lower == pytest.approx(
+        rhoplan.solve(two_states(9, seed=5)).lower, abs=2e-3
+    )
+
+
+def test_budget_of_prices_with_many_digits_is_kept() -> None:
+    costs = (1.2345678901234567, 2.3456789012345678, 3.4567890123456789)
+    rows = np.array([[0.9, 0.1], [0.1, 0.9]])
+    tests = tuple(rhoplan.Test(f"test-{k}", c, ("yes", "no"), rows, repeatable=False) for k, c in enumerate(costs))
+    commits = (rhoplan.Commit("a", np.array([0.0, -1e3])), rhoplan.Commit("b", np.array([-1e3, 0.0])))
+    for budget, most in ((sum(costs), 3), (sum(costs) - 0.01, 2), (1.0, 0)):
+        problem = rhoplan.observe_then_commit("long", ("a", "b"), tests=tests, commits=commits, budget=budget)
+        graph = Graph(problem)
+        exact = Plan(graph, Information(0.0)).values(np.array([graph.root]), 3)[0]
+        found = search(problem, gap=1e-9)
+        assert found.lower == pytest.approx(exact, abs=1e-7)
+        assert found.tests <= most
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"), [({"weight": -1.0}, "weight"), ({"discount": 0.0}, "discount"), ({"gap": 0.0}, "gap")]
+)
+def test_what_no_bound_can_be_given_for_is_refused(settings: dict[str, float], field: str) -> None:
+    with pytest.raises(AgentError) as caught:
+        search(two_states(3, seed=0), **settings)
+    assert caught.value.field == (field,)
+
+
+def two_states(tests: int, seed: int, accuracy: tuple[float, float] = (0.6, 0.95)) -> rhoplan.Problem:
+    """Ill or well, a loss of 100 for the wrong decision, and random tests that run once."""
+    dice = np.random.default_rng(seed)
+    made = []
+    for k in range(tests):
+        (right, clear), cost = dice.uniform(*accuracy, 2), round(float(dice.uniform(1, 5)), 3)
+        rows = np.array([[right, 1 - right], [1 - clear, clear]])
+        made.append(rhoplan.Test(f"test-{k}", cost, ("yes", "no"), rows, repeatable=False))
+    commits = (rhoplan.Commit("treat", np.array([0.0, -100.0])), rhoplan.Commit("leave", np.array([-100.0, 0.0])))
+    return rhoplan.observe_then_commit(f"random-{tests}", ("ill", "well"), tests=tuple(made), commits=commits)

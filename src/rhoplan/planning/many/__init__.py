@@ -7,7 +7,7 @@
 ('gap', True)
 """
 
-from rhoplan.planning.many.policy import ManyPolicy
-from rhoplan.planning.many.search import ManySolution, search
+from rhoplan.planning.many.search import search
+from rhoplan.planning.many.solution import ManyPolicy, ManySolution
 
 __all__ = ["ManyPolicy", "ManySolution", "search"]

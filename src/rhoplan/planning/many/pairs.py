@@ -1,17 +1,18 @@
 """Upper bounds on what tests to come can bring, from problems with two states: solved once, looked up everywhere.
 
 Write U = V - w H, with V the best value of reward + w * information. With discount 1, U is the value of optimal
-stopping with payoff "best commit - w H"; below 1 each test adds -w (1 - discount) E[H after it]. All three are convex in the
-belief, so U is, and knowing more never hurts. Three steps make a bound that can be looked up:
+stopping with payoff "best commit - w H"; below 1 each test adds -w (1 - discount) E[H after it]. These are convex in
+the belief, so U is, and knowing more never hurts. Three steps make a bound that can be looked up:
 
     pairs    A helper who says which pair of states {s, t} holds the true one can only help. Whatever the pairs are, as
              long as no state is in two: U(b) <= sum over pairs of b(pair) * U_pair(b given the pair).
-    prices   With two states let every test be repeatable, at a price raised by mu >= 0. A plan that runs test k at most
-             n_k times pays at most sum n_k mu_k more than before, so U_pair <= U_mu + sum n_k mu_k. The sum is over the
-             tests still to be run, and at any time of it a group whose first price is not yet paid counts only for what
-             it has above that price: whoever runs one of its tests does pay it. A cap of m further tests bounds the sum
-             by m times the largest mu. The mu that make the bound at one belief smallest are found by subgradients: the
-             slope in mu_k is n_k less the expected runs of k in the relaxed plan.
+    prices   With two states, the kinds of tests that matter most are counted: how many of each are left is part of the
+             state of the relaxed problem. Let all others be repeatable, at a price raised by mu >= 0. A plan that runs
+             kind k at most n_k times pays at most sum n_k mu_k more than before, so U_pair <= U_mu + sum n_k mu_k. The
+             sum is over what is left, and of a group whose first price is not yet paid only what its part has above
+             that price counts: whoever runs one of its tests does pay it, and not after the raised price. A cap of m
+             further tests bounds the sum by m times the largest mu. The mu that make the bound at one belief smallest
+             are found by subgradients (`pricing`).
     grid     U_mu is a function of one number, so value iteration from above on a grid, with chords between its points,
              is an upper bound after every sweep: a convex function lies below its chords.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -43,7 +42,7 @@ from rhoplan.planning.many.graph import (
 from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph, make_standing, size_in_bytes
 from rhoplan.planning.many.machine import best_commit
 from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
-from rhoplan.planning.many.policy import ManyPolicy, Step, Trace, trace_of
+from rhoplan.planning.many.solution import ManyPolicy, ManySolution, Step, Trace, trace_of
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.many.trials import DONE, FULL, PROVEN, first_arm, run_trials
 
@@ -56,38 +55,10 @@ HAIR = 1e-12
 SHARE_OF_TABLES = 0.3
 """Of the memory allowed, what tables may take."""
 
+WORK_ANEW = 200_000
+"""Beliefs worked out by a policy where its plan does not come: some tenths of a second, the same on every machine."""
+
 Progress = Callable[[float, float, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class ManySolution:
-    """Certified bounds on the best value, and the plan that reaches the lower one.
-
-    stopped_by: `gap` where they are within the gap asked for, `proven` where the first action is and that was asked
-    for, else what ran out (`time`, `memory`, `work`), or `interrupted`. first: the first action of the plan; actions:
-    lower and upper bound on each, the best plan followed afterwards; proven: the one that no other can beat. reward,
-    tests, success, truncated: the exact score of the plan, not discounted.
-    """
-
-    lower: float
-    upper: float
-    gap: float
-    stopped_by: str
-    first: str
-    actions: dict[str, tuple[float, float]]
-    proven: str | None
-    reward: float
-    tests: float
-    success: float
-    truncated: float
-    nodes: int
-    trials: int
-    seconds: float
-    policy: ManyPolicy = field(repr=False)
-
-    @property
-    def converged(self) -> bool:
-        return self.upper - self.lower <= self.gap
 
 
 def search(
@@ -273,5 +244,9 @@ class Search:
             step = Step(graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist())
             steps.setdefault(trace_of(here, traces), []).append(step)
         score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
-        settings = self.settings
-        return ManyPolicy(self.problem, settings.weight, settings.discount, traces, steps), tuple(score)
+        return ManyPolicy(self.problem, self._anew(), traces, steps), tuple(score)
+
+    def _anew(self) -> Callable[[Situation], ManySolution]:
+        """A search for the same from another situation; it holds nothing of this one."""
+        problem, weight, discount = self.problem, self.settings.weight, self.settings.discount
+        return lambda situation: search(problem, situation, weight=weight, discount=discount, work=WORK_ANEW)

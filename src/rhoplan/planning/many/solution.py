@@ -1,4 +1,4 @@
-"""What to do in any situation, as a search over evidence leaves it behind.
+"""What a search over evidence leaves behind: bounds, the score of a plan, and what to do in any situation.
 
 The plan behind the lower bound is kept as rows: what was run, the belief, the action, and both bounds. In a situation
 that the plan comes to, the policy does what the plan does, so following it from the start is worth at least the lower
@@ -8,8 +8,9 @@ answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,17 +19,42 @@ from rhoplan.errors import EvidenceError
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Array, Problem
 
-if TYPE_CHECKING:
-    from rhoplan.planning.many.search import ManySolution
-
 Trace: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
 """Runs of each kind of test that leave a trace, groups paid for, tests and ticks: what a visible state says."""
 
 SAME_BELIEF = 1e-9
 """How far apart beliefs may be that stem from the same evidence in another order."""
 
-WORK_ANEW = 200_000
-"""Beliefs worked out by a new search: some tenths of a second."""
+
+@dataclass(frozen=True, eq=False)
+class ManySolution:
+    """Certified bounds on the best value, and the plan that reaches the lower one.
+
+    stopped_by: `gap` where they are within the gap asked for, `proven` where the first action is and that was asked
+    for, else what ran out (`time`, `memory`, `work`), or `interrupted`. first: the first action of the plan; actions:
+    lower and upper bound on each, the best plan followed afterwards; proven: the one that no other can beat. reward,
+    tests, success, truncated: the exact score of the plan, not discounted.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    stopped_by: str
+    first: str
+    actions: dict[str, tuple[float, float]]
+    proven: str | None
+    reward: float
+    tests: float
+    success: float
+    truncated: float
+    nodes: int
+    trials: int
+    seconds: float
+    policy: ManyPolicy = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        return self.upper - self.lower <= self.gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +71,12 @@ class Step:
 class ManyPolicy:
     """What to do in any situation of an observe-then-commit problem, and bounds on what that is worth.
 
-    kinds: for each kind of test the names of its tests, where having run one leaves a trace. steps: the plan.
+    search: a search from any situation. kinds: for each kind of test the names of its tests, where having run one
+    leaves a trace. steps: the plan.
     """
 
     problem: Problem
-    weight: float
-    discount: float
+    search: Callable[[Situation], ManySolution] = field(repr=False)
     kinds: tuple[tuple[str, ...], ...]
     steps: dict[Trace, list[Step]] = field(repr=False)
     _anew: dict[object, ManySolution] = field(default_factory=dict, repr=False)
@@ -90,13 +116,9 @@ class ManyPolicy:
         return near[closest] if apart and apart[closest] <= SAME_BELIEF else None
 
     def _search(self, situation: Situation) -> ManySolution:
-        from rhoplan.planning.many.search import search
-
         key = situation.visible, situation.belief.tobytes()
         if key not in self._anew:
-            self._anew[key] = search(
-                self.problem, situation, weight=self.weight, discount=self.discount, work=WORK_ANEW
-            )
+            self._anew[key] = self.search(situation)
         return self._anew[key]
 
 
