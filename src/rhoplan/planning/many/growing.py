@@ -41,7 +41,7 @@ def make_graph(kinds: Kinds, settings: Settings) -> Graph:
         node=np.zeros(room, dtype=np.int32),
         chance=np.zeros(room),
         table=np.full(_table_size(room), -1, dtype=np.int32),
-        used=np.zeros(5, dtype=np.int64),
+        used=np.zeros(6, dtype=np.int64),
         path=np.zeros((LONGEST_WALK, 2), dtype=np.int64),
         after=np.zeros(states),
         fresh=np.zeros(kinds.words, dtype=np.int64),

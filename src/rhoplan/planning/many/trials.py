@@ -13,6 +13,7 @@ from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (
     ABOVE,
     ARMS,
+    BACKED_UP,
     BELOW,
     CHILDREN,
     COUNT,
@@ -32,6 +33,9 @@ from rhoplan.planning.many.graph import (
     refresh_node,
 )
 from rhoplan.planning.many.machine import Model, compiled, wide
+
+GROWTH, LITTLE = 1.3, 1000
+"""All nodes are backed up whenever there are so many times as many, and some more."""
 
 DONE, PROVEN, PAUSED, FULL = range(4)
 """What a call came to: the gap is reached, the first action is proven, the work allowed is done, an array is full."""
@@ -143,6 +147,19 @@ def walk(
 
 
 @compiled
+def back_up_all(model: Model, graph: Graph) -> None:
+    """Back up every node, the latest first: walks bring one way to a node up to date, and others lead there too."""
+    for node in range(graph.used[NODES] - 1, -1, -1):
+        first = graph.arms[node, FIRST]
+        if first >= 0:
+            for arm in range(first, first + graph.arms[node, COUNT]):
+                if graph.child[arm] >= 0:
+                    refresh_arm(model, graph, arm)
+            refresh_node(graph, node)
+    graph.used[BACKED_UP] = graph.used[NODES]
+
+
+@compiled
 def run_trials(
     model: Model,
     ceilings: Ceilings,
@@ -160,6 +177,9 @@ def run_trials(
             return DONE
         if until_proven and graph.arms[ROOT, FIRST] >= 0 and first_arm(model, graph, settings.hair) >= -1:
             return PROVEN
+        if graph.used[NODES] > GROWTH * graph.used[BACKED_UP] + LITTLE:
+            back_up_all(model, graph)
+            continue
         if graph.used[WORK] > most:
             return PAUSED
         turn = graph.used[TRIALS] % 4
