@@ -40,6 +40,7 @@ def without(monkeypatch: pytest.MonkeyPatch):
     [
         ("numba", ["decide", "tiger", "--planner", "mcts"]),
         ("numba", ["decide", "tiger", "--planner", "pomcp"]),
+        ("numba", ["decide", "tiger", "--planner", "many"]),
         ("numba", ["decide", "rocksample", "--planner", "anytime"]),
         ("uvicorn", ["serve", "tiger"]),
     ],

@@ -176,6 +176,7 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
     for arguments, line in (
         (("--method", "reveal", "--save", str(tmp_path / "p")), "--save and --check are for method points"),
         (("--method", "reveal", "--check"), "--save and --check are for method points"),
+        (("--method", "many", "--check"), "--save and --check are for method points"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):
         assert _guarded(["solve", "tiger", *arguments]) == 2
