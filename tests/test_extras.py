@@ -19,20 +19,30 @@ else:
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
-USERS = ("rhoplan.planning.search", "rhoplan.planning.errands", "rhoplan.agents.planners", "rhoplan.gym")
+USERS = (
+    "rhoplan.planning.search",
+    "rhoplan.planning.errands",
+    "rhoplan.planning.many",
+    "rhoplan.agents.planners",
+    "rhoplan.gym",
+)
 """Modules that import such a package when they are imported themselves."""
 
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch):
-    """Makes the import of a package fail, also for modules that had imported it."""
+    """Makes the import of a package fail, also for modules that had imported it; afterwards all is as it was."""
+    before = {name: module for name, module in sys.modules.items() if name.startswith(USERS)}
 
     def hide(package: str) -> None:
         for name in [name for name in sys.modules if name.startswith(USERS)]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, package, None)
 
-    return hide
+    yield hide
+    for name in [name for name in sys.modules if name.startswith(USERS)]:
+        del sys.modules[name]
+    sys.modules.update(before)
 
 
 @pytest.mark.parametrize(
