@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.many.ceilings import Ceilings, cell_of
 from rhoplan.planning.many.machine import Model, compiled, wide
@@ -22,8 +20,8 @@ class Standing(NamedTuple):
     """What a key of evidence comes to; scratch that kernels fill for one node after the other.
 
     left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: see above. free (P,):
-    what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. fall (P,): of all tests
-    left. chosen (P,): the pairs in use, `using` of them. reliefs (P,), taken (S,): scratch.
+    what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. chosen (P,): the pairs
+    in use, `using` of them. reliefs (P,), taken (S,): scratch.
     """
 
     left: Ids
@@ -32,7 +30,6 @@ class Standing(NamedTuple):
     free: Array
     within: Array
     allows: Array
-    fall: Array
     chosen: Ids
     using: Ids
     reliefs: Array
@@ -91,15 +88,14 @@ def price_now(model: Model, standing: Standing, kind: int) -> float:
 
 @compiled
 def add_up(model: Model, ceilings: Ceilings, standing: Standing) -> None:
-    """Fill what raised prices allow, and how far all tests together can tell states apart, from what is left."""
+    """Fill what raised prices allow, from what is left."""
     for pair in range(len(ceilings.states)):
-        standing.free[pair] = standing.fall[pair] = 0.0
+        standing.free[pair] = 0.0
         for group in range(len(model.entry)):
             standing.within[pair, group] = 0.0
         for kind in range(len(model.price)):
             if standing.left[kind] <= 0:
                 continue
-            standing.fall[pair] += standing.left[kind] * ceilings.fall[pair, kind]
             raised, group = ceilings.raised[pair, kind], model.group[kind]
             if raised > 0.0 and group < 0:
                 standing.free[pair] += standing.left[kind] * raised
@@ -138,11 +134,6 @@ def relief(model: Model, ceilings: Ceilings, standing: Standing, pair: int, kind
     low, high = ceilings.value[pair, row, cell], ceilings.value[pair, row, cell + 1]
     part = min(max((x / both - ceilings.share[cell]) * ceilings.width[cell], 0.0), 1.0)
     best = known - both * (standing.allows[pair] + low + part * (high - low))
-    one, other = ceilings.steep[pair, 0] * x, ceilings.steep[pair, 1] * y
-    fall = standing.fall[pair] - (ceilings.fall[pair, kind] if kind >= 0 else 0.0)
-    if fall < 20.0 and one > 0.0 and other > 0.0:
-        inside = (one + other) ** 2 - 4 * one * other * np.exp(-2 * fall)
-        best = max(best, 0.5 * (one + other - np.sqrt(max(inside, 0.0))))
     return float(max(best, 0.0))
 
 

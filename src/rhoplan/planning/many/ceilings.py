@@ -22,8 +22,8 @@ class Ceilings(NamedTuple):
     """states (P, 2). radix (C,): 0 for kinds that are not counted. whole (G,): 1 for groups whose kinds all are.
 
     share (N,), width (N - 1,): the grid, and one over the width of its cells. value (P, R, N): bounds on V - w H.
-    raised (P, C): mu of kinds that are not counted. largest (P,): of them. steep (P, 2): A and B of Bhattacharyya's
-    bound, fall (P, C): minus the log of a kind's coefficient. corner (S,): the most to be had where the state is known.
+    raised (P, C): mu of kinds that are not counted. largest (P,): of them. corner (S,): the most to be had where the
+    state is known.
     """
 
     states: Ids
@@ -34,8 +34,6 @@ class Ceilings(NamedTuple):
     value: Array
     raised: Array
     largest: Array
-    steep: Array
-    fall: Array
     corner: Array
 
 

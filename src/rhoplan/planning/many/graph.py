@@ -36,8 +36,8 @@ FIRST, COUNT = range(2)
 """Columns of Graph.arms: the first arm of a node (-1 until it is expanded), and how many it has."""
 
 NODES, ARMS, CHILDREN, WORK, TRIALS, BACKED_UP = range(6)
-"""Places in Graph.used: how much of the arrays is filled, beliefs worked out, walks so far, and how many nodes there were
-when all were backed up."""
+"""Places in Graph.used: how much of the arrays is filled, beliefs worked out, walks so far, and how many nodes there
+were when all were backed up."""
 
 ROOT = wide(0)
 """The first node is the root."""

@@ -58,7 +58,6 @@ def make_standing(kinds: Kinds, pairs: int) -> Standing:
         free=np.zeros(pairs),
         within=np.zeros((pairs, groups)),
         allows=np.zeros(pairs),
-        fall=np.zeros(pairs),
         chosen=_zeros(pairs),
         using=_zeros(1),
         reliefs=np.zeros(pairs),

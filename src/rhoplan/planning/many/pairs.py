@@ -15,12 +15,6 @@ the belief, so U is, and knowing more never hurts. Three steps make a bound that
              are found by subgradients (`pricing`).
     grid     U_mu is a function of one number, so value iteration from above on a grid, with chords between its points,
              is an upper bound after every sweep: a convex function lies below its chords.
-
-And running every test that is left for nothing is no better than Bhattacharyya allows. With regrets that lie above
-min(A x, B y) for weights x, y of the two states, the mean of sqrt(x y) falls by the coefficient sum_o sqrt(l_s l_t) of
-each test run, whatever came before: sqrt(x y) over the product of the coefficients of the tests run is a martingale, in
-adaptive plans too. So its mean at the end is at least that with all tests run, and as min(x, y) for a given sum M is
-the convex function (M - sqrt(M^2 - 4 z^2)) / 2 of z = sqrt(x y), Jensen's inequality bounds the regret from below.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class CeilingMaker:
         raised = self.raised * (radix == 0)
         share = self.grids[0].share if self.grids else np.array([0.0, 1.0])
         uncounted = set(model.group[radix == 0].tolist())
-        ceilings = Ceilings(
+        return Ceilings(
             states=self.states,
             radix=radix,
             whole=np.array([group not in uncounted for group in range(len(model.entry))], dtype=np.int64),
@@ -112,13 +112,8 @@ class CeilingMaker:
             value=np.empty((len(self.states), rows, len(share))),
             raised=raised,
             largest=raised.max(axis=1, initial=0.0),
-            steep=np.zeros((len(self.states), 2)),
-            fall=np.zeros((len(self.states), len(model.price))),
             corner=self.corner,
         )
-        for pair in range(len(self.states)):
-            self._describe(pair, ceilings)
-        return ceilings
 
     def _filled(self, ceilings: Ceilings, chunk: float) -> Iterator[bool]:
         """Fill tables, and stop for a moment after each chunk of work."""
@@ -180,18 +175,3 @@ class CeilingMaker:
         one, other = self.corner[self.states[pair]]
         top: Array = np.maximum(grid.share * one + (1 - grid.share) * other, grid.stop)
         return top
-
-    def _describe(self, pair: int, held: Ceilings) -> None:
-        """What Bhattacharyya's bound needs; regrets lie above min(A x, B y), which touches them at one point."""
-        model, grid = self.model, self.grids[pair]
-        one, other = self.states[pair]
-        roots = np.sqrt(model.likelihood[:, one] * model.likelihood[:, other])
-        if len(model.price):
-            coefficient = np.clip(np.add.reduceat(roots, model.first[:-1]), 1e-100, 1.0)
-            held.fall[pair] = -np.log(coefficient)
-        if self.discount == 1:
-            both = np.stack([grid.share, 1 - grid.share], axis=1)
-            regret = both @ self.corner[[one, other]] - (both @ model.payoff[:, [one, other]].T).max(axis=1)
-            peak = int(regret.argmax())
-            if regret[peak] > 0:
-                held.steep[pair] = regret[peak] / both[peak]
