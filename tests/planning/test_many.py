@@ -276,6 +276,25 @@ def test_names_orders_and_units_change_nothing(seed: int) -> None:
         assert other.first == f"test-{place[int(one.proven.removeprefix('test-'))]}"
 
 
+def test_nothing_hidden_or_nothing_to_run_is_a_commit_at_once() -> None:
+    commits = (rhoplan.Commit("good", np.array([2.0])), rhoplan.Commit("bad", np.array([1.0])))
+    idle = rhoplan.Test("idle", 1.0, ("yes", "no"), np.array([[0.5, 0.5]]), repeatable=False)
+    for tests in ((idle,), ()):
+        known = rhoplan.observe_then_commit("known", ("only",), tests=tests, commits=commits)
+        found = search(known, gap=1e-9)
+        assert (found.stopped_by, found.first, found.proven) == ("gap", "good", "good")
+        assert (found.lower, found.reward, found.tests, found.success) == (2.0, 2.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["tiger", "testbed", "four-diseases", "chest-pain"])
+def test_repeatable_and_worked_problems_close_as_well(name: str) -> None:
+    problem = rhoplan.make(name)
+    found, other = search(problem, gap=1e-3, seconds=PATIENCE), rhoplan.solve(problem, method="reveal")
+    assert found.stopped_by == other.stopped_by == "gap"
+    assert found.lower <= other.upper + CLOSE
+    assert other.lower <= found.upper + CLOSE
+
+
 def test_identical_tests_are_one_kind_and_the_first_is_named() -> None:
     rows = np.array([[0.8, 0.2], [0.3, 0.7]])
     tests = tuple(rhoplan.Test(f"copy-{k}", 1.0, ("yes", "no"), rows, repeatable=False) for k in range(12))

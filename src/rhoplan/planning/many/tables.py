@@ -120,7 +120,8 @@ class CeilingMaker:
         model, kinds = self.model, len(self.model.price)
         counted = [kind for kind in range(kinds) if ceilings.radix[kind] > 0]
         rows = ceilings.value.shape[1]
-        step = max(1, int(min(chunk / (self._work(counted) / rows / max(len(self.states), 1)), rows)))
+        each = max(self._work(counted) / rows / max(len(self.states), 1), 1.0)
+        step = max(1, int(min(chunk / each, rows)))
         left, price, fixed = np.zeros(kinds, dtype=np.int64), np.zeros(kinds), np.zeros(len(ceilings.share))
         for pair, grid in enumerate(self.grids):
             top = self._top(pair, grid)

@@ -34,6 +34,10 @@ from rhoplan.planning.many.graph import (
 )
 from rhoplan.planning.many.machine import Model, compiled, wide
 
+FAINT = 0.01
+"""A walk that has come to something new goes on while what is open there, weighed by the chance of coming there, is more
+than this share of what the root can bear: tests that can be repeated have no end."""
+
 GROWTH, LITTLE = 1.3, 1000
 """All nodes are backed up whenever there are so many times as many, and some more."""
 
@@ -100,6 +104,7 @@ def walk(
     share: of the gap at the root, what may stay open. rival: whether to begin with the best rival of the first action.
     """
     node, depth, room = ROOT, 0, True
+    reach, is_new = 1.0, False
     bears = share * (graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER])
     while depth < len(graph.path):
         if not has_room(graph, settings):
@@ -108,7 +113,9 @@ def walk(
         if graph.arms[node, FIRST] < 0:
             expand(model, ceilings, standing, graph, settings, node)
             refresh_node(graph, node)
-        if depth > 0 and graph.bound[node, UPPER] - graph.bound[node, LOWER] <= bears:
+            is_new = True
+        open_here = graph.bound[node, UPPER] - graph.bound[node, LOWER]
+        if depth > 0 and (open_here <= bears or (is_new and reach * open_here <= FAINT * bears)):
             break
         leader = NONE
         if depth == 0 and rival:
@@ -127,17 +134,18 @@ def walk(
         graph.path[depth, 0], graph.path[depth, 1] = node, arm
         depth += 1
         bears /= settings.discount
-        best, found = 0.0, -1
+        best, found, chance = 0.0, -1, 0.0
         at = graph.child[arm]
         for place in range(at, at + model.first[graph.kind[arm] + 1] - model.first[graph.kind[arm]]):
             other = graph.node[place]
             if other >= 0:
                 opens = graph.chance[place] * (graph.bound[other, UPPER] - graph.bound[other, LOWER] - bears)
                 if opens > best:
-                    best, found = opens, other
+                    best, found, chance = opens, other, graph.chance[place]
         if found < 0:
             break
         node = wide(found)
+        reach *= chance
     refresh_node(graph, node)
     for step in range(depth - 1, -1, -1):
         refresh_arm(model, graph, graph.path[step, 1])
