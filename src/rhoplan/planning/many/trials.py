@@ -35,8 +35,8 @@ from rhoplan.planning.many.graph import (
 from rhoplan.planning.many.machine import Model, compiled, wide
 
 FAINT = 0.01
-"""A walk that has come to something new goes on while what is open there, weighed by the chance of coming there, is more
-than this share of what the root can bear: tests that can be repeated have no end."""
+"""A walk that has come to something new goes on while what is open there, weighed by the chance of coming there, is
+more than this share of what the root can bear: tests that can be repeated have no end."""
 
 GROWTH, LITTLE = 1.3, 1000
 """All nodes are backed up whenever there are so many times as many, and some more."""
