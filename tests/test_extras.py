@@ -25,6 +25,7 @@ USERS = (
     "rhoplan.planning.certified.pointbased",
     "rhoplan.planning.certified.solved",
     "rhoplan.planning.errands",
+    "rhoplan.planning.many",
     "rhoplan.agents.planners",
     "rhoplan.gym",
 )
@@ -33,14 +34,18 @@ USERS = (
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch):
-    """Makes the import of a package fail, also for modules that had imported it."""
+    """Makes the import of a package fail, also for modules that had imported it; afterwards all is as it was."""
+    before = {name: module for name, module in sys.modules.items() if name.startswith(USERS)}
 
     def hide(package: str) -> None:
         for name in [name for name in sys.modules if name.startswith(USERS)]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, package, None)
 
-    return hide
+    yield hide
+    for name in [name for name in sys.modules if name.startswith(USERS)]:
+        del sys.modules[name]
+    sys.modules.update(before)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +53,7 @@ def without(monkeypatch: pytest.MonkeyPatch):
     [
         ("numba", ["decide", "tiger", "--planner", "mcts"]),
         ("numba", ["decide", "tiger", "--planner", "pomcp"]),
+        ("numba", ["decide", "tiger", "--planner", "many"]),
         ("numba", ["decide", "rocksample", "--planner", "anytime"]),
         ("numba", ["solve", "drilling"]),
         ("matplotlib", ["solve", "tiger", "--plot", "value.png"]),

@@ -250,6 +250,7 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
             "--save, --plot and --check are for methods grids and points",
         ),
         (("--method", "reveal", "--check"), "--save, --plot and --check are for methods grids and points"),
+        (("--method", "many", "--check"), "--save, --plot and --check are for methods grids and points"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):
         assert _guarded(["solve", "tiger", *arguments]) == 2

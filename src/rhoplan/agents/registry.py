@@ -48,6 +48,11 @@ PLANNERS: dict[str, Registered] = {
         f"{HERE}.anytime:Anytime",
         ("horizon", "time"),
     ),
+    "many": Registered(
+        "branch and bound over evidence, with no horizon: for dozens of tests that run once",
+        f"{HERE}.many:Many",
+        ("horizon", "time"),
+    ),
     "mcts": Registered(
         "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",
         f"{HERE}.search:Mcts",

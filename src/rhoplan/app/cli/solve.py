@@ -29,9 +29,7 @@ from rhoplan.app.records import solution_record
 
 if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
-    from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solve import Solution
-    from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.scoring.solved import PlanScore
 
 BETWEEN_LINES = 0.5
@@ -62,9 +60,10 @@ EXPORTED = ".policyx"
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
-    type=click.Choice(["reveal", "grids", "points"]),
-    help="How: reveal for observe-then-commit problems, grids for several hidden factors, points for any.  "
-    "[default: reveal where it can be used, else grids, then points]",
+    type=click.Choice(["reveal", "many", "grids", "points"]),
+    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, grids for several "
+    "hidden factors, points for any.  [default: many from ten such tests on, else reveal where it can be used, else "
+    "grids, then points]",
 )
 @click.option(
     "--save",
@@ -78,8 +77,8 @@ EXPORTED = ".policyx"
     help="Draw bounds and first actions over the belief there, .png, .svg or .pdf, for two or three hidden states "
     "(method points).",
 )
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (not for reveal).")
-@click.option("--score", is_flag=True, help="Tell what following the plan earns (reveal always does).")
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (grids and points).")
+@click.option("--score", is_flag=True, help="Tell what following the plan earns (reveal and many always do).")
 @json_option
 def solve_command(
     problem: str,
@@ -107,8 +106,8 @@ def solve_command(
     asked["weight"] = asked["weight"] or 0.0
     asked["discount"] = loaded.discount if asked["discount"] is None else asked["discount"]
     if save or plot or check:
-        if method == "reveal":
-            raise click.UsageError("--save, --plot and --check are for methods grids and points; method is reveal")
+        if method in ("reveal", "many"):
+            raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
         if loaded.is_flat or plot or (save and save.suffix.lower() == EXPORTED):
             method = "points"
     _check_wishes(loaded, save, plot, **asked)
@@ -127,14 +126,15 @@ def solve_command(
         _write(save, lambda: _save(solution.policy, save))
     if plot:
         _write(plot, lambda: _draw(solution.policy, plot))
-    earned = _score(solution.policy) if score and solution.policy is not None else None
+    told_already = solution.method in ("reveal", "many")
+    earned = _score(solution.policy) if score and not told_already else None
     if as_json:
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
         return
     _print_solution(loaded, solution, **asked)
     if earned is not None:
         _print_score(earned, asked["discount"])
-    elif solution.policy is not None:
+    elif not told_already:
         out.print("  what following it earns: --score")
     if save:
         use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
@@ -175,22 +175,26 @@ def _write(path: Path, write: Callable[[], None]) -> None:
         raise click.UsageError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
-def _save(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:
-    assert policy is not None  # every method but reveal gives one
-    if path.suffix.lower() != EXPORTED:
-        policy.save(path)
-        return
+def _save(policy: object, path: Path) -> None:
     from rhoplan.files import write_text
     from rhoplan.io.policy_writer import write_policy
+    from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
 
-    assert isinstance(policy, SolvedPolicy)  # method points gives one
-    write_text(path, write_policy(policy))
+    if path.suffix.lower() == EXPORTED:
+        assert isinstance(policy, SolvedPolicy)  # of method points
+        write_text(path, write_policy(policy))
+    else:
+        assert isinstance(policy, SolvedPolicy | GridPolicy)  # of method grids or points
+        policy.save(path)
 
 
-def _score(policy: SolvedPolicy | GridPolicy) -> PlanScore:
+def _score(policy: object) -> PlanScore:
+    from rhoplan.planning.certified.lattice.policy import GridPolicy
+    from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.scoring.solved import score_solved
 
+    assert isinstance(policy, SolvedPolicy | GridPolicy)
     return score_solved(policy)
 
 
@@ -208,7 +212,7 @@ def _print_score(score: PlanScore, discount: float) -> None:
         console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
 
 
-def _draw(policy: SolvedPolicy | GridPolicy | None, path: Path) -> None:
+def _draw(policy: object, path: Path) -> None:
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.report.policy_plot import plot_policy
 
@@ -228,14 +232,16 @@ def _print_solution(
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
         out.print(f"  the bounds did not meet within {solution.gap:g}: {solution.stopped_by} ran out", style="bold")
-    if solution.method == "reveal":
+    if solution.method in ("reveal", "many"):
         undiscounted = " (not discounted)" if discount != 1 else ""
         out.print(
             f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
             f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
         )
         print_cut_off(problem, {"  that plan": solution.truncated}, None)
-        work = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+        rounds = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
+        trials = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by branch and bound over evidence"
+        work = rounds if solution.method == "reveal" else trials
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
         work = (

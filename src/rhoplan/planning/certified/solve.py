@@ -1,10 +1,11 @@
 """The optimal plan, with no horizon limit or within one, between a lower and an upper bound, both certified.
 
-There are three ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
-growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out. Where there are
-several hidden factors, `lattice` works them out on a grid of beliefs for each. In all others, and where grids do not
-bring the bounds together, `pointbased` carries bounds over from belief to belief; so it does where the number of
-actions is limited, in the problem that ends after the last one (`model.limited`). The bounds reached are the answer.
+There are four ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
+growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out; where many of
+these tests run only once, `planning.many` searches over evidence. Where there are several hidden factors, `lattice`
+works them out on a grid of beliefs for each. In all others, and where grids do not bring the bounds together,
+`pointbased` carries bounds over from belief to belief; so it does where the number of actions is limited, in the
+problem that ends after the last one (`model.limited`). The bounds reached are the answer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +31,12 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.pointbased.check import Certificate
     from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.planning.many import ManyPolicy
 
-METHODS = ("reveal", "grids", "points")
+METHODS = REVEAL, EVIDENCE, GRIDS, POINTS = "reveal", "many", "grids", "points"
+
+MANY = 10
+"""Tests that run once from which on evidence is searched: with fewer, the graph of beliefs is small."""
 
 GRIDS_FIRST = 0.5
 """Share of the time for grids, where points are to follow if the bounds have not met."""
@@ -58,8 +64,8 @@ class Solution:
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
     the gap asked for, else what ran out, or `interrupted`. first: the first action of the plan behind `lower`; reward,
-    tests, success, truncated: its exact score where the method gives it, else NaN. method: `reveal`, `grids`,
-    `points`, or `grids and points` where the bounds come from both.
+    tests, success, truncated: its exact score where the method gives it, else NaN. method: one of METHODS, or
+    `grids and points` where the bounds come from both.
     policy: what to do in any situation, where the method gives it.
     """
 
@@ -77,7 +83,7 @@ class Solution:
     rounds: int
     seconds: float
     method: str = "reveal"
-    policy: SolvedPolicy | GridPolicy | None = field(default=None, repr=False, compare=False)
+    policy: SolvedPolicy | GridPolicy | ManyPolicy | None = field(default=None, repr=False, compare=False)
     certificate: Certificate | None = None
 
     @property
@@ -104,27 +110,28 @@ def solve(
     interrupted from the keyboard. `progress` is told lower, upper and number of nodes as it goes on. discount: the
     problem's own by default. horizon: the most actions before an ending one must be taken or, where there is none, all
     is over; no limit by default. The policy is then one of `with_horizon(problem, horizon)`.
-    method: `reveal` (observe-then-commit problems without a horizon only), `grids` (for several hidden factors) or
-    `points` (for all); by default the first where it can be used, else the second and, if the bounds have not met in
-    half the time, the third. The last two give a policy, and need numba.
-    check: whether other code looks at both bounds afterwards (not for `reveal`); what it finds is `certificate`.
+    method: `reveal` or `many` (observe-then-commit problems without a horizon only), `grids` (for several hidden
+    factors) or `points` (for all). By default `many` where ten tests or more run once, else `reveal` where it can be
+    used, else `grids` where there are several factors and, if the bounds have not met in half the time, `points`. All
+    but `reveal` give a policy, and need numba.
+    check: whether other code looks at both bounds afterwards (`grids` and `points`); what it finds is `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
     """
     discount = problem.discount if discount is None else discount
     if horizon is not None:
-        if method == "reveal":
-            raise AgentError("horizon is for methods grids and points; method is reveal", field=("horizon",))
+        if method in (REVEAL, EVIDENCE):
+            raise AgentError(f"horizon is for methods grids and points; method is {method}", field=("horizon",))
         problem = with_horizon(problem, horizon)
-    chosen = method or ("reveal" if problem.is_flat else "grids" if len(problem.factors) > 1 else "points")
+    chosen = method or usual_method(problem)
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
-    if chosen != "reveal":
+    if chosen in (GRIDS, POINTS):
         how = General(problem, weight, discount, gap, time.monotonic() + seconds, memory, progress, check)
-        return how.by_points() if chosen == "points" else how.on_grids(alone=method is not None)
+        return how.by_points() if chosen == POINTS else how.on_grids(alone=method is not None)
     if check:
-        raise AgentError("check is for methods grids and points; method is reveal", field=("check",))
+        raise AgentError(f"check is for methods grids and points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if not weight >= 0 or not np.isfinite(weight):
         raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
@@ -132,6 +139,8 @@ def solve(
         raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     if not gap > 0:
         raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+    if chosen == EVIDENCE:
+        return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress)
     begin = time.monotonic()
     deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
     bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)
@@ -173,6 +182,47 @@ def solve(
     return Solution(lower, upper, gap, ended, *scored, *work)
 
 
+def usual_method(problem: Problem) -> str:
+    """The method for `problem` where nobody asks for one."""
+    if not problem.is_flat:
+        return GRIDS if len(problem.factors) > 1 else POINTS
+    once = sum(not test.repeatable for test in problem.flat.tests)
+    return EVIDENCE if once >= MANY and find_spec("numba") else REVEAL
+
+
+def _solve_by_evidence(
+    problem: Problem,
+    weight: float,
+    discount: float,
+    gap: float,
+    seconds: float,
+    memory: float,
+    progress: Progress | None,
+) -> Solution:
+    from rhoplan.planning.many import search
+
+    found = search(
+        problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
+    )
+    return Solution(
+        lower=found.lower,
+        upper=found.upper,
+        gap=gap,
+        stopped_by=found.stopped_by,
+        reward=found.reward,
+        tests=found.tests,
+        success=found.success,
+        truncated=found.truncated,
+        first=found.first,
+        nodes=found.nodes,
+        symmetries=1,
+        rounds=found.trials,
+        seconds=found.seconds,
+        method=EVIDENCE,
+        policy=found.policy,
+    )
+
+
 @dataclass(frozen=True)
 class General:
     """What is asked for of any problem, until `deadline`."""
@@ -208,7 +258,7 @@ class General:
             self._solution(found.lower, found.upper, found.stopped_by, found.first),
             nodes=found.nodes,
             rounds=found.trials,
-            method="points",
+            method=POINTS,
             policy=policy_of(self.problem, compiled, found.plan),
             certificate=check_plan(found.plan, np.random.default_rng(0)) if self.check else None,
         )
@@ -248,7 +298,7 @@ class General:
             self._solution(*search.bounds, stopped_by, first),
             nodes=search.size,
             rounds=search.levels,
-            method="grids",
+            method=GRIDS,
             policy=policy,
             certificate=check_grids(policy, np.random.default_rng(0)) if self.check else None,
         )

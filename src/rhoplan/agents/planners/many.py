@@ -1,0 +1,97 @@
+"""Branch and bound over evidence (`planning.many`): no horizon, for dozens of tests that run once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rhoplan.agents.objective import Objective
+from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.errors import AgentError
+from rhoplan.graph.graph import Graph
+from rhoplan.graph.ties import RELATIVE_TOLERANCE
+from rhoplan.model.problem import Array, Ids
+
+if TYPE_CHECKING:
+    from rhoplan.planning.many import ManySolution
+
+USUAL_WORK = 300_000
+"""Beliefs worked out where nobody gives a time: some tenths of a second, and the same on every machine."""
+
+
+class Evidence(Chooser):
+    """A search from each node that is asked for; what it finds is kept.
+
+    Not one search for all: a plan made at the start knows little of what it hardly comes to.
+    """
+
+    def __init__(self, graph: Graph, objective: Objective, planner: Many) -> None:
+        super().__init__(graph, objective, 1)
+        self.seconds = planner.seconds
+        self._found: dict[int, ManySolution] = {}
+
+    def search(self, node: int) -> ManySolution:
+        """What the search finds at `node`."""
+        from rhoplan.planning.many import search
+
+        if node not in self._found:
+            self._found[node] = search(
+                self.graph.problem,
+                self.graph.situation(node),
+                weight=self.objective.weight_per_nat,
+                discount=self.objective.discount,
+                gap=RELATIVE_TOLERANCE * self.graph.problem.reward_scale,
+                seconds=math.inf if self.seconds is None else self.seconds,
+                work=USUAL_WORK if self.seconds is None else math.inf,
+                until_proven=True,
+                memory=1e9,
+            )
+        return self._found[node]
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
+        slots, endings = np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)
+        for place, node in enumerate(nodes.tolist()):
+            menu, name = self.graph.menus[self.graph.visible[node]], self.search(node).first
+            going = [action.name for action in menu.going]
+            slots[place] = going.index(name) if name in going else -1
+            endings[place] = self.graph.stop_action[node]
+        return slots, endings
+
+    def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
+        """The lower bounds are what actions are worth: there is a plan that has them."""
+        nodes = np.array([node])
+        slots, endings = self.choose(nodes)
+        self.graph.expand(nodes)
+        actions, menu = self.search(node).actions, self.graph.menus[self.graph.visible[node]]
+        later = np.zeros(self.graph.known.shape[1])
+        bonus = self.plan.utility.going(self.graph, nodes)[0]
+        for slot, action in enumerate(menu.going):
+            later[slot] = actions[action.name][0] - self.graph.reward[node, slot] - bonus[slot]
+        return later, int(slots[0]), int(endings[0])
+
+
+@dataclass(frozen=True)
+class Many(Planner):
+    """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
+
+    Not covered: problems that are not observe-then-commit; there it is exact look-ahead over `horizon` actions.
+    """
+
+    name: ClassVar[str] = "many"
+
+    seconds: float | None = None
+
+    def check(self, objective: Objective) -> None:
+        if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
+            raise AgentError(
+                "planner many takes reward and weighted information and the best action only; "
+                "a precision, an own utility and epistemic-only need planner exact",
+                field=("planner",),
+            )
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        return Evidence(graph, objective, self) if graph.problem.is_flat else Chooser(graph, objective, self.horizon)

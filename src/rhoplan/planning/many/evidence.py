@@ -1,0 +1,147 @@
+"""Evidence as a key: how often each outcome of each kind of test was seen.
+
+Tests that nobody can tell apart (same likelihood, price, group and waiting) are copies of one kind, so that evidence is
+counts of outcomes per kind. Counts are packed into the bits of a few words; what may be run next, and for what, follows
+from them. `kinds_of` makes the arrays that kernels read of a problem in a situation: its root has no evidence yet, and
+what was done before is in `had`, `paid` and `caps`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.belief.situation import Situation
+from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
+from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.many.machine import ENDLESS, Model
+
+MOST_TICKS = 1 << 61
+"""Budgets are counted in whole numbers of 64 bits: 18 digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The kinds of tests of a problem in a situation. members: for each kind the names of its tests, in order."""
+
+    problem: Problem
+    model: Model
+    words: int
+    belief: Array
+    members: tuple[tuple[str, ...], ...]
+
+    def test(self, kind: int, done: Done) -> str:
+        """The name of the first test of `kind` that may be run when `done` was done."""
+        menu = self.problem.flat
+        tests = {test.name: test for test in menu.tests}
+        return next((name for name in self.members[kind] if menu.allowed(tests[name], done)), self.members[kind][0])
+
+
+def kinds_of(problem: Problem, situation: Situation) -> Kinds:
+    """The kinds of tests of `problem`, from `situation` on."""
+    menu, done = problem.flat, situation.visible
+    assert isinstance(done, Done)
+    groups = [group for group, price in menu.first_prices.items() if price > 0]
+    members = _members(menu)
+    place = {name: kind for kind, names in enumerate(members) for name in names}
+    tests = {test.name: test for test in menu.tests}
+    leaders = [tests[names[0]] for names in members]
+    before, needed = [0], list[int]()
+    copies = []
+    for test, names in zip(leaders, members, strict=True):
+        lost = any(name not in tests and name not in done.run for name in test.after)
+        copies.append(0 if lost else ENDLESS if test.repeatable else len(names))
+        needed += sorted({place[name] for name in test.after if name in tests})
+        before.append(len(needed))
+    had = [min(sum(name in done.run for name in names), most) for names, most in zip(members, copies, strict=True)]
+    outcomes = [len(test.outcomes) for test in leaders]
+    word, shift, mask, words = _packed(outcomes, copies)
+    ticks, entry_ticks, caps = _ticks(menu, leaders, groups, done)
+    payoff = np.ascontiguousarray(menu.payoff)
+    model = Model(
+        first=_ids(np.concatenate([[0], np.cumsum(outcomes)])),
+        likelihood=np.concatenate([test.likelihood.T for test in leaders])
+        if leaders
+        else np.empty((0, payoff.shape[1])),
+        word=_ids(word),
+        shift=_ids(shift),
+        mask=_ids(mask),
+        price=np.array([test.cost for test in leaders], dtype=float),
+        ticks=_ids(ticks),
+        group=_ids([groups.index(test.group) if test.group in groups else -1 for test in leaders]),
+        copies=_ids(copies),
+        before=_ids(before),
+        needed=_ids(needed),
+        entry=np.array([menu.first_prices[group] for group in groups], dtype=float),
+        entry_ticks=_ids(entry_ticks),
+        had=_ids(had),
+        paid=np.array([group in done.paid for group in groups], dtype=bool),
+        caps=_ids(caps),
+        payoff=payoff,
+        best=payoff.max(axis=0),
+    )
+    return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
+
+
+def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """The kinds of tests of which a visible state says whether they were run: run-once, or waited for by others."""
+    waited, once = _waited(menu), {test.name for test in menu.tests if not test.repeatable}
+    return tuple(names for names in members if names[0] in once or names[0] in waited)
+
+
+def _waited(menu: FlatMenu) -> frozenset[str]:
+    """Names of tests that others wait for."""
+    return frozenset[str]().union(*(test.after for test in menu.tests))
+
+
+def _members(menu: FlatMenu) -> list[tuple[str, ...]]:
+    """Names of the tests of each kind; a test that others wait for is a kind of its own."""
+    waited, found = _waited(menu), dict[object, list[str]]()
+    for test in menu.tests:
+        found.setdefault(test.name if test.name in waited else _looks(test, menu), []).append(test.name)
+    return [tuple(names) for names in found.values()]
+
+
+def _looks(test: Test, menu: FlatMenu) -> object:
+    group = test.group if menu.first_prices.get(test.group, 0.0) else ""
+    return test.likelihood.shape, test.likelihood.tobytes(), test.cost, test.repeatable, group, frozenset(test.after)
+
+
+def _packed(outcomes: list[int], copies: list[int]) -> tuple[list[int], list[int], list[int], int]:
+    """For each outcome of each kind the word, the shift and the mask of its count; and how many words there are."""
+    word, shift, mask = list[int](), list[int](), list[int]()
+    at, used = 0, 0
+    for count, most in zip(outcomes, copies, strict=True):
+        width = max(most.bit_length(), 1)
+        for _ in range(count):
+            if used + width > 63:
+                at, used = at + 1, 0
+            word.append(at)
+            shift.append(used)
+            mask.append((1 << width) - 1)
+            used += width
+    return word, shift, mask, at + 1
+
+
+def _ticks(
+    menu: FlatMenu, leaders: list[Test], groups: list[str], done: Done
+) -> tuple[list[int], list[int], list[int]]:
+    """Prices and first prices in ticks of the budget, and the tests and ticks left; no ticks where there is no cap."""
+    tests = -1 if menu.most_tests is None else max(menu.most_tests - done.tests, 0)
+    if menu.budget is None:
+        return [0] * len(leaders), [0] * len(groups), [tests, 0, 0]
+    left = menu.ticks(menu.budget) - done.spent
+    prices = [menu.ticks(test.cost) for test in leaders]
+    entries = [menu.ticks(menu.first_prices[group]) for group in groups]
+    runs = len(menu.tests) + len(groups) + 1
+    coarse = max(abs(left), *prices, *entries, 1) * runs // MOST_TICKS
+    if coarse:  # too many digits: sums that miss the budget by less than the last of those kept count as within it
+        prices, entries = [price // coarse for price in prices], [price // coarse for price in entries]
+        left = left // coarse + 1
+    return prices, entries, [tests, 1, left]
+
+
+def _ids(numbers: list[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(numbers, dtype=np.int64)

@@ -1,0 +1,103 @@
+"""Machine code for the planner of many tests: the decorator, the entropy, and what every kernel reads of a problem.
+
+Kernels make no arrays: all that they write on is handed to them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.errors import MissingExtra
+from rhoplan.model.problem import Array, Ids
+
+try:
+    from numba import njit
+except ModuleNotFoundError:
+    raise MissingExtra("planning with many tests", "numba") from None
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SOURCES = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
+
+
+def compiled(function: Function) -> Function:
+    """`function` in machine code, made on the first call and kept on disk under a name that tells all sources here."""
+    function.__qualname__ += f"_{_SOURCES:08x}"
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
+    return cast(Function, njit(**options)(function))
+
+
+wide: Callable[[Any], int] = cast(Any, np.int64)
+"""A whole number as kernels have them: they are compiled once per type, and a number written down has its own."""
+
+ENDLESS = 1 << 15
+"""Copies of a test that can be repeated: far more runs than any plan has, and their number fits into 16 bits."""
+
+
+class Model(NamedTuple):
+    """A problem as kernels read it. C kinds of tests, Q outcomes of all kinds in a row, S states, E commits, G groups.
+
+    first (C + 1,): where the outcomes of each kind begin. likelihood (Q, S). word, shift, mask (Q,): where a key of
+    evidence counts an outcome. price, ticks (C,): what one run costs, as a number and in ticks of the budget. group
+    (C,): -1 for none. copies (C,): how often a kind can be run. before, needed: kinds that must have run before kind c
+    are needed[before[c] : before[c + 1]]. entry, entry_ticks (G,): first prices. had (C,), paid (G,): runs and groups
+    paid before the root. caps: tests left at the root (-1 for no cap), whether there is a budget, and ticks left of it.
+    payoff (E, S), best (S,): the rewards of commits, and the best of each state.
+    """
+
+    first: Ids
+    likelihood: Array
+    word: Ids
+    shift: Ids
+    mask: Ids
+    price: Array
+    ticks: Ids
+    group: Ids
+    copies: Ids
+    before: Ids
+    needed: Ids
+    entry: Array
+    entry_ticks: Ids
+    had: Ids
+    paid: NDArray[np.bool_]
+    caps: Ids
+    payoff: Array
+    best: Array
+
+
+@compiled
+def entropy(belief: Array) -> float:
+    """Entropy in nats of numbers that sum to 1."""
+    total, rest, largest = 0.0, 0.0, 0.0
+    for s in range(len(belief)):
+        if belief[s] > 0.5:
+            largest = belief[s]
+        elif belief[s] > 0.0:
+            total -= belief[s] * np.log(belief[s])
+            rest += belief[s]
+    return total - largest * np.log1p(-rest) if largest > 0.0 else total
+
+
+@compiled
+def best_commit(payoff: Array, belief: Array) -> float:
+    """The expected reward of the best commit."""
+    best = -np.inf
+    for commit in range(len(payoff)):
+        value = 0.0
+        for s in range(len(belief)):
+            value += payoff[commit, s] * belief[s]
+        best = max(best, value)
+    return best
+
+
+@compiled
+def copy(source: Array, target: Array) -> None:
+    """Write the numbers of `source` (n,) to `target` (n,)."""
+    for place in range(len(source)):
+        target[place] = source[place]

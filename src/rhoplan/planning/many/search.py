@@ -1,0 +1,252 @@
+"""Branch and bound over evidence: certified bounds on the best plan of an observe-then-commit problem with many tests.
+
+    problem, situation  ->  Kinds (what can be run, as counts)        evidence, machine
+                        ->  Ceilings (upper bounds, looked up)        pairs, pricing, ceilings, tables, bounds
+                        ->  Graph of evidence, grown by walks         graph, trials, growing
+                        ->  plan, its score, and a policy             plan, policy
+
+Both bounds hold at every moment. In turns, walks make the graph larger where the bounds are furthest apart, and tables
+are filled that count more of the tests: they hold a row for each set of tests that may be left, and two states with 15
+tests have 32,768 of these, but 14 million sets of results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from rhoplan.belief.situation import Situation, initial
+from rhoplan.errors import AgentError
+from rhoplan.graph.ties import choose
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import Problem
+from rhoplan.planning.many.evidence import kinds_of, remembered
+from rhoplan.planning.many.graph import (
+    ABOVE,
+    BELOW,
+    COUNT,
+    FIRST,
+    LOWER,
+    NODES,
+    ROOT,
+    TRIALS,
+    UPPER,
+    WORK,
+    Settings,
+    add_node,
+    expand,
+    refresh_node,
+)
+from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph, make_standing, size_in_bytes
+from rhoplan.planning.many.machine import best_commit
+from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
+from rhoplan.planning.many.solution import ManyPolicy, ManySolution, Step, Trace, trace_of
+from rhoplan.planning.many.tables import CeilingMaker
+from rhoplan.planning.many.trials import DONE, FULL, PROVEN, first_arm, run_trials
+
+SLICE = 20_000
+"""Beliefs worked out between two looks at the clock: some hundredths of a second."""
+
+HAIR = 1e-12
+"""Rounding of bounds, relative to the largest reward or price."""
+
+SHARE_OF_TABLES = 0.3
+"""Of the memory allowed, what tables may take."""
+
+WORK_ANEW = 200_000
+"""Beliefs worked out by a policy where its plan does not come: some tenths of a second, the same on every machine."""
+
+Progress = Callable[[float, float, int], None]
+
+
+def search(
+    problem: Problem,
+    situation: Situation | None = None,
+    *,
+    weight: float = 0.0,
+    discount: float | None = None,
+    gap: float = 1e-3,
+    seconds: float = 600.0,
+    memory: float = 4e9,
+    work: float = np.inf,
+    until_proven: bool = False,
+    progress: Progress | None = None,
+) -> ManySolution:
+    """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
+
+    From `situation` on, the start by default. Stops early, with the bounds it has, after `seconds`, when arrays would
+    take more than `memory` bytes, after `work` beliefs (the same on every machine), when interrupted from the keyboard,
+    or with until_proven once no other first action can be better. `progress` is told lower, upper and number of nodes.
+    Not covered: weights below 0, and problems that are not observe-then-commit.
+    """
+    discount = problem.discount if discount is None else discount
+    _check(weight, discount, gap)
+    found = Search(problem, situation or initial(problem), weight=weight, discount=discount, memory=memory)
+    return found.solution(gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress))
+
+
+def _check(weight: float, discount: float, gap: float) -> None:
+    if not weight >= 0 or not np.isfinite(weight):
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+    if not gap > 0:
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+
+
+class Search:
+    """A search under way: both bounds hold after every call."""
+
+    def __init__(
+        self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
+    ) -> None:
+        self.begin, self.memory = time.monotonic(), memory
+        self.problem, self.situation = problem, situation
+        self.kinds = kinds_of(problem, situation)
+        weight, discount = float(weight), float(discount)  # kernels are compiled once per type
+        model = self.model = self.kinds.model
+        self.maker = CeilingMaker(
+            model, self.kinds.belief, weight=weight, discount=discount, memory=SHARE_OF_TABLES * memory
+        )
+        self.standing = make_standing(self.kinds, len(self.maker.states))
+        hair = HAIR * self.maker.scale
+        self.settings = Settings(weight, discount, hair, len(model.price) + 1, len(model.likelihood) + 2)
+        self.graph = make_graph(self.kinds, self.settings)
+        stop = best_commit(model.payoff, self.kinds.belief)
+        add_node(self.graph, np.zeros(self.kinds.words, dtype=np.int64), self.kinds.belief, np.inf, stop)
+        expand(model, self.maker.ceilings, self.standing, self.graph, self.settings, ROOT)
+        refresh_node(self.graph, ROOT)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound on the value of the situation."""
+        return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+
+    def run(self, gap: float, *, seconds: float, work: float, until_proven: bool, progress: Progress | None) -> str:
+        """Walks and better ceilings in turns until something stops them; what did."""
+        ended = {DONE: "gap", PROVEN: "proven"}
+        try:
+            while True:
+                code = run_trials(
+                    self.model, self.maker.ceilings, self.standing, self.graph, self.settings, float(gap), until_proven,
+                    SLICE,
+                )  # fmt: skip
+                if progress:
+                    progress(*self.bounds, int(self.graph.used[NODES]))
+                if code in ended:
+                    return ended[code]
+                if time.monotonic() - self.begin > seconds:
+                    return "time"
+                if self.graph.used[WORK] >= work:
+                    return "work"
+                if code == FULL and not self._make_room():
+                    return "memory"
+                self.maker.improve()
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def solution(self, gap: float, stopped_by: str) -> ManySolution:
+        """What has been found so far."""
+        policy, score = self._plan()
+        lower, upper = self.bounds
+        actions = self._actions()
+        named = leading_arm(self.graph, ROOT, self.settings.hair)
+        proven = first_arm(self.model, self.graph, self.settings.hair)
+        return ManySolution(
+            lower,
+            upper,
+            gap,
+            "gap" if upper - lower <= gap else stopped_by,
+            self._name(named),
+            actions,
+            self._name(proven) if proven >= -1 else None,
+            *score,
+            int(self.graph.used[NODES]),
+            int(self.graph.used[TRIALS]),
+            time.monotonic() - self.begin,
+            policy,
+        )
+
+    def _make_room(self) -> bool:
+        """Enlarge what is full; whether the memory allows it."""
+        bigger = enlarged(self.graph, self.settings)
+        if size_in_bytes(bigger) > SHARE_OF_MEMORY * self.memory:
+            return False
+        self.graph = bigger
+        return True
+
+    def _name(self, arm: int) -> str:
+        """The action of an arm of the root, or the best commit for -1."""
+        done = self.situation.visible
+        assert isinstance(done, Done)
+        if arm >= 0:
+            return self.kinds.test(int(self.graph.kind[arm]), done)
+        return self._commits(self.kinds.belief[None, :])[1][0]
+
+    def _commits(self, beliefs: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """Reward and success (n, 2) of the best commit at `beliefs` (n, S), and its name; ties by the one rule."""
+        menu = self.problem.flat
+        rewards = beliefs @ menu.payoff.T
+        best = choose(rewards, beliefs @ menu.gains)
+        ends = np.stack([rewards.max(axis=1), (beliefs * menu.right[best]).sum(axis=1)], axis=1)
+        return ends, [menu.commits[commit].name for commit in best.tolist()]
+
+    def _actions(self) -> dict[str, tuple[float, float]]:
+        """Bounds on every action of the situation, in the order of its menu."""
+        menu, graph, done = self.problem.flat, self.graph, self.situation.visible
+        assert isinstance(done, Done)
+        first, count = graph.arms[ROOT, FIRST], graph.arms[ROOT, COUNT]
+        arms = {int(graph.kind[arm]): arm for arm in range(first, first + count)}
+        kind_of = {name: kind for kind, names in enumerate(self.kinds.members) for name in names}
+        found = {}
+        for test in menu.tests:
+            if menu.allowed(test, done):
+                low, high = graph.worth[arms[kind_of[test.name]], [BELOW, ABOVE]].tolist()
+                found[test.name] = low, max(low, min(high, self.bounds[1]))
+        values = menu.payoff @ self.kinds.belief
+        return found | {
+            commit.name: (value, value) for commit, value in zip(menu.commits, values.tolist(), strict=True)
+        }
+
+    def _plan(self) -> tuple[ManyPolicy, tuple[float, float, float, float]]:
+        """The plan behind the lower bound as a policy, and its score."""
+        while True:
+            graph, room = self.graph, len(self.graph.key)
+            followed = Followed(
+                order=np.empty(room, dtype=np.int64), arm=np.empty(room, dtype=np.int64),
+                depth=np.zeros(room, dtype=np.int64), place=np.full(room, -1), price=np.zeros(room),
+                score=np.zeros((room, 4)), reached=np.zeros(1, dtype=np.int64),
+            )  # fmt: skip
+            if follow_plan(self.model, self.maker.ceilings, self.standing, graph, self.settings, followed):
+                break
+            self.graph = enlarged(self.graph, self.settings)
+        count = int(followed.reached[0])
+        order = followed.order[:count]
+        ends, commits = self._commits(graph.belief[order])
+        score_plan(self.model, graph, self.settings, followed, ends, self.problem.cap)
+        steps: dict[Trace, list[Step]] = {}
+        done = self.situation.visible
+        assert isinstance(done, Done)
+        traces = remembered(self.problem.flat, self.kinds.members)
+        dones = {ROOT: done}
+        menu, tests = self.problem.flat, {test.name: test for test in self.problem.flat.tests}
+        for place, node in enumerate(order.tolist()):
+            arm, here = int(followed.arm[place]), dones[node]
+            name = commits[place]
+            if arm >= 0:
+                name = self.kinds.test(int(graph.kind[arm]), here)
+                first, kind = int(graph.child[arm]), int(graph.kind[arm])
+                for other in graph.node[first : first + int(np.diff(self.model.first)[kind])].tolist():
+                    if other >= 0 and other not in dones:
+                        dones[other] = menu.after(tests[name], here)
+            step = Step(graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist())
+            steps.setdefault(trace_of(here, traces), []).append(step)
+        score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
+        return ManyPolicy(self.problem, self._anew(), traces, steps), tuple(score)
+
+    def _anew(self) -> Callable[[Situation], ManySolution]:
+        """A search for the same from another situation; it holds nothing of this one."""
+        problem, weight, discount = self.problem, self.settings.weight, self.settings.discount
+        return lambda situation: search(problem, situation, weight=weight, discount=discount, work=WORK_ANEW)

@@ -1,0 +1,127 @@
+"""What a search over evidence leaves behind: bounds, the score of a plan, and what to do in any situation.
+
+The plan behind the lower bound is kept as rows: what was run, the belief, the action, and both bounds. In a situation
+that the plan comes to, the policy does what the plan does, so following it from the start is worth at least the lower
+bound. Anywhere else it searches anew from there, with a fixed amount of work: the same situation always gives the same
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from rhoplan.belief.situation import Situation
+from rhoplan.errors import EvidenceError
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import END, Array, Problem
+
+Trace: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
+"""Runs of each kind of test that leave a trace, groups paid for, tests and ticks: what a visible state says."""
+
+SAME_BELIEF = 1e-9
+"""How far apart beliefs may be that stem from the same evidence in another order."""
+
+
+@dataclass(frozen=True, eq=False)
+class ManySolution:
+    """Certified bounds on the best value, and the plan that reaches the lower one.
+
+    stopped_by: `gap` where they are within the gap asked for, `proven` where the first action is and that was asked
+    for, else what ran out (`time`, `memory`, `work`), or `interrupted`. first: the first action of the plan; actions:
+    lower and upper bound on each, the best plan followed afterwards; proven: the one that no other can beat. reward,
+    tests, success, truncated: the exact score of the plan, not discounted.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    stopped_by: str
+    first: str
+    actions: dict[str, tuple[float, float]]
+    proven: str | None
+    reward: float
+    tests: float
+    success: float
+    truncated: float
+    nodes: int
+    trials: int
+    seconds: float
+    policy: ManyPolicy = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        return self.upper - self.lower <= self.gap
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A situation of the plan: the belief (S,), what is done there, and bounds on the best value from there on."""
+
+    belief: Array
+    action: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class ManyPolicy:
+    """What to do in any situation of an observe-then-commit problem, and bounds on what that is worth.
+
+    search: a search from any situation. kinds: for each kind of test the names of its tests, where having run one
+    leaves a trace. steps: the plan.
+    """
+
+    problem: Problem
+    search: Callable[[Situation], ManySolution] = field(repr=False)
+    kinds: tuple[tuple[str, ...], ...]
+    steps: dict[Trace, list[Step]] = field(repr=False)
+    _anew: dict[object, ManySolution] = field(default_factory=dict, repr=False)
+
+    def action(self, situation: Situation) -> str:
+        """The name of what to do in `situation`."""
+        step = self._step(situation)
+        return self._search(situation).first if step is None else step.action
+
+    def value(self, situation: Situation) -> tuple[float, float]:
+        """Lower and upper bound on the best value from `situation` on."""
+        step = self._step(situation)
+        if step is not None:
+            return step.lower, step.upper
+        found = self._search(situation)
+        return found.lower, found.upper
+
+    def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
+        """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
+        return dict(self._search(situation).actions)
+
+    def proven(self, situation: Situation) -> str | None:
+        """The action that no other can beat in `situation`, where the bounds prove it."""
+        return self._search(situation).proven
+
+    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
+        """As a rule of a problem."""
+        return self.action(situation)
+
+    def _step(self, situation: Situation) -> Step | None:
+        if situation.visible is END:
+            raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to do")
+        assert isinstance(situation.visible, Done)
+        near = self.steps.get(trace_of(situation.visible, self.kinds), [])
+        apart = [float(np.abs(step.belief - situation.belief).max()) for step in near]
+        closest = int(np.argmin(apart)) if apart else -1
+        return near[closest] if apart and apart[closest] <= SAME_BELIEF else None
+
+    def _search(self, situation: Situation) -> ManySolution:
+        key = situation.visible, situation.belief.tobytes()
+        if key not in self._anew:
+            self._anew[key] = self.search(situation)
+        return self._anew[key]
+
+
+def trace_of(done: Done, kinds: tuple[tuple[str, ...], ...]) -> Trace:
+    """What tells situations apart besides the belief, whichever copy of a test was run."""
+    return tuple(sum(name in done.run for name in names) for names in kinds), done.paid, done.tests, done.spent
