@@ -20,7 +20,9 @@ from rhoplan.model.problem import Array
 try:
     from numba import njit
 except ModuleNotFoundError:
-    raise MissingExtra("solving general problems, and tree search (planners mcts and pomcp),", "numba") from None
+    raise MissingExtra(
+        "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
+    ) from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

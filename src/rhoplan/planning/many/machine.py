@@ -1,37 +1,20 @@
-"""Machine code for the planner of many tests: the decorator, the entropy, and what every kernel reads of a problem.
+"""Machine code for the planner of many tests: what every kernel reads of a problem, and the few loops they share.
 
 Kernels make no arrays: all that they write on is handed to them.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.errors import MissingExtra
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.machine import compiled, entropy
 
-try:
-    from numba import njit
-except ModuleNotFoundError:
-    raise MissingExtra("planning with many tests", "numba") from None
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_SOURCES = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
-
-
-def compiled(function: Function) -> Function:
-    """`function` in machine code, made on the first call and kept on disk under a name that tells all sources here."""
-    function.__qualname__ += f"_{_SOURCES:08x}"
-    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
-    return cast(Function, njit(**options)(function))
-
+__all__ = ["ENDLESS", "Model", "best_commit", "compiled", "copy", "entropy", "wide"]
 
 wide: Callable[[Any], int] = cast(Any, np.int64)
 """A whole number as kernels have them: they are compiled once per type, and a number written down has its own."""
@@ -69,19 +52,6 @@ class Model(NamedTuple):
     caps: Ids
     payoff: Array
     best: Array
-
-
-@compiled
-def entropy(belief: Array) -> float:
-    """Entropy in nats of numbers that sum to 1."""
-    total, rest, largest = 0.0, 0.0, 0.0
-    for s in range(len(belief)):
-        if belief[s] > 0.5:
-            largest = belief[s]
-        elif belief[s] > 0.0:
-            total -= belief[s] * np.log(belief[s])
-            rest += belief[s]
-    return total - largest * np.log1p(-rest) if largest > 0.0 else total
 
 
 @compiled
