@@ -6,7 +6,7 @@ Everything here takes finished results and returns maps, lists, text and numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +38,20 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
 
 
 def decision_record(
-    problem: Problem, agent: Agent, decision: Decision, given: Iterable[tuple[str, str]]
+    problem: Problem,
+    agent: Agent,
+    decision: Decision,
+    given: Iterable[tuple[str, str]],
+    bounds: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """One decision, with whose it is and what had been seen."""
+    """One decision, with whose it is and what had been seen. bounds: of every action, where they are what is known."""
+    from rhoplan.advice.margin import lead_of, proven_lead
+
     kind = "estimated" if agent.planner.samples else "exact"
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
+    record |= asdict(
+        proven_lead(problem, agent, decision.choice, bounds) if bounds else lead_of(problem, agent, decision)
+    )
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)
     for action in record["actions"]:
         action["behind"] = chosen - action["value"]
@@ -186,7 +195,14 @@ def catalogue_record() -> dict[str, Any]:
         "planners": {name: row.about for name, row in PLANNERS.items()},
         "utilities": {name: row.about for name, row in UTILITIES.items()},
         "settings": [
-            {"name": one.name, "about": one.help, "of": one.of, "used_by": list(one.users), "kept": one.is_kept}
+            {
+                "name": one.name,
+                "about": one.help,
+                "of": one.of,
+                "used_by": list(one.users),
+                "default": one.default,
+                "kept": one.is_kept,
+            }
             for one in SETTINGS.values()
         ],
     }

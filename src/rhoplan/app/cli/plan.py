@@ -26,6 +26,7 @@ from rhoplan.app.cli.common import (
     show_rows,
     signed,
     weight_of,
+    with_adviser,
     with_agents,
 )
 from rhoplan.app.records import decision_record, one_or_more, score_record
@@ -45,7 +46,7 @@ MOST_ROWS, MOST_NAMED = 10, 3
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
-@with_agents
+@with_adviser
 @json_option
 def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
@@ -56,12 +57,13 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     situation = observe_all(problem, evidence)
     decision = decide(problem, agent, situation, seed=seed)
     bounds = certified_bounds(agent, situation)
+    record = decision_record(problem, agent, decision, evidence, bounds.get("bounds"))
     if as_json:
-        print_json({**decision_record(problem, agent, decision, evidence), **bounds})
+        print_json({**record, **bounds})
     elif bounds:
-        print_certified(problem, agent, decision, evidence, bounds)
+        print_certified(problem, agent, decision, evidence, {**bounds, "beside": record["beside"]})
     else:
-        print_decision(problem, agent, decision, evidence)
+        print_decision(problem, agent, decision, evidence, record["beside"])
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
@@ -89,7 +91,8 @@ def print_certified(
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
     sure = "proven best" if found["proven"] == decision.choice else "not proven best: the bounds leave others open"
-    console().print(f"Do next: {decision.choice} ({sure})\n")
+    console().print(f"Do next: {decision.choice} ({sure})")
+    console().print(f"{found['beside']}\n")
     order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
     rows = [[name, *map(signed, bounds[name])] for name in order]
     show_rows(["action", "at least", "at most"], rows, numbers=1, most=MOST_ROWS, bold=0)
@@ -97,11 +100,13 @@ def print_certified(
     console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
 
 
-def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
+def print_decision(
+    problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], beside: str
+) -> None:
     out = console()
     print_belief(problem, agent, decision, evidence)
-    margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
-    out.print(f"Do next: {decision.choice}{margin}\n")
+    out.print(f"Do next: {decision.choice}")
+    out.print(f"{beside}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
     by_chance = not math.isinf(agent.precision)
     rows = []
@@ -235,7 +240,7 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
     default=20.0,
     help="Seconds for the search of what would change the first action.",
 )
-@with_agents
+@with_adviser
 def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
@@ -249,7 +254,7 @@ def report_command(problem: Problem, agents: list[Agent], out: Path, budget: flo
         written = write_report(report, out)
     except OSError as error:
         raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
-    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+    console().print(f"First: {report.advice.do} ({report.advice.beside}). Written: {', '.join(map(str, written))}")
 
 
 def _check_place(out: Path) -> None:
