@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import ActionValue, Decision, Policy, action_values, in_order, preferred
 from rhoplan.agents.turnover import turnover
+from rhoplan.belief.situation import Situation
 from rhoplan.graph.ties import tolerance
 from rhoplan.model.problem import Problem
 
@@ -57,12 +59,21 @@ def first_lead(agent: Agent, policy: Policy, node: int) -> Lead:
     """What stands beside what `agent` does at `node`; `policy` is its own, or that of an agent that decides alike."""
     values = action_values(policy, node)
     chosen = preferred(policy, node, values)
+    bounds = certified(agent, policy.graph.situation(node))
+    if bounds:
+        known = bounds["bounds"]
+        offered = {value.name: known[value.name] for value in values if value.name in known}
+        return proven_lead(policy.graph.problem, agent, chosen.name, offered)
     ranking = [chosen, *(value for value in in_order(policy, node, values) if value is not chosen)]
     return lead(policy.graph.problem, agent, ranking, turnover(policy, node, chosen))
 
 
-def lead_of(problem: Problem, agent: Agent, decision: Decision) -> Lead:
-    """What stands beside the choice of `decision`."""
+def lead_of(
+    problem: Problem, agent: Agent, decision: Decision, bounds: Mapping[str, Sequence[float]] | None = None
+) -> Lead:
+    """What stands beside the choice of `decision`. bounds: of every action, where they are what is known."""
+    if bounds:
+        return proven_lead(problem, agent, decision.choice, bounds)
     ranking = sorted(decision.ranking, key=lambda one: (one.name != decision.choice, one.name != decision.runner_up))
     return lead(problem, agent, ranking, decision.turnover)
 
@@ -70,7 +81,8 @@ def lead_of(problem: Problem, agent: Agent, decision: Decision) -> Lead:
 def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str, Sequence[float]]) -> Lead:
     """What stands beside `choice` where only bounds on what actions are worth are known, lower and upper.
 
-    The margin is the least that they prove, 0 where another may be better. It is measured by the size of the value.
+    The margin is the least that they prove, 0 where another may be better. It is measured by the size of the value. A
+    plan solved with a wide gap may do what its bounds prove to be worse; then the words say so.
     """
     others = [name for name in bounds if name != choice]
     if not others:
@@ -82,11 +94,23 @@ def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str
     if margin > within:
         share = _share(margin, size, "the value")
         return Lead(second, margin, False, f"next best: {second}, at least {money(margin, unit)} behind{share}")
+    better = max(others, key=lambda name: bounds[name][0])
+    if bounds[better][0] - high > within:
+        worth = money(bounds[better][0] - high, unit)
+        return Lead(better, 0.0, False, f"by these bounds {better} is worth at least {worth} more")
     told = f"no more than {money(margin, unit)} between them is proven"
     if margin < 0:
         told = f"the bounds leave open which is better, by at most {money(max(high - least, most - low), unit)}"
     close = sum(low - bounds[name][1] <= within for name in others)
     return Lead(second, max(margin, 0.0), True, _alike(choice, second, told, close))
+
+
+def certified(agent: Agent, situation: Situation) -> dict[str, Any]:
+    """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
+    policy: Any = getattr(agent.planner, "rule", None)
+    if not hasattr(policy, "proven"):
+        return {}
+    return {"bounds": {k: list(v) for k, v in policy.actions(situation).items()}, "proven": policy.proven(situation)}
 
 
 ALONE = Lead(None, math.inf, False, "there is nothing else to do")

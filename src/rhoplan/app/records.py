@@ -6,7 +6,7 @@ Everything here takes finished results and returns maps, lists, text and numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.compare import Frontier, Row
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
+    from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.evaluate import Score
@@ -42,20 +43,18 @@ def decision_record(
     agent: Agent,
     decision: Decision,
     given: Iterable[tuple[str, str]],
-    bounds: Mapping[str, Sequence[float]] | None = None,
+    situation: Situation,
 ) -> dict[str, Any]:
-    """One decision, with whose it is and what had been seen. bounds: of every action, where they are what is known."""
-    from rhoplan.advice.margin import lead_of, proven_lead
+    """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
+    from rhoplan.advice.margin import certified, lead_of
 
-    kind = "estimated" if agent.planner.samples else "exact"
+    kind, found = "estimated" if agent.planner.samples else "exact", certified(agent, situation)
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
-    record |= asdict(
-        proven_lead(problem, agent, decision.choice, bounds) if bounds else lead_of(problem, agent, decision)
-    )
+    record |= asdict(lead_of(problem, agent, decision, found.get("bounds")))
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)
     for action in record["actions"]:
         action["behind"] = chosen - action["value"]
-    return record
+    return {**record, **found}
 
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:

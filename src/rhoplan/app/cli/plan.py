@@ -34,7 +34,6 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import ActionValue, Decision
-    from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.evaluate import Score
 
@@ -56,12 +55,11 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
     situation = observe_all(problem, evidence)
     decision = decide(problem, agent, situation, seed=seed)
-    bounds = certified_bounds(agent, situation)
-    record = decision_record(problem, agent, decision, evidence, bounds.get("bounds"))
+    record = decision_record(problem, agent, decision, evidence, situation)
     if as_json:
-        print_json({**record, **bounds})
-    elif bounds:
-        print_certified(problem, agent, decision, evidence, {**bounds, "beside": record["beside"]})
+        print_json(record)
+    elif "bounds" in record:
+        print_certified(problem, agent, decision, evidence, record)
     else:
         print_decision(problem, agent, decision, evidence, record["beside"])
 
@@ -75,14 +73,6 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
             raise click.UsageError(f"evidence must read test=outcome; it reads '{item}'")
         pairs.append((test, outcome))
     return pairs
-
-
-def certified_bounds(agent: Agent, situation: Situation) -> dict[str, Any]:
-    """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
-    policy: Any = getattr(agent.planner, "rule", None)
-    if not hasattr(policy, "proven"):
-        return {}
-    return {"bounds": {k: list(v) for k, v in policy.actions(situation).items()}, "proven": policy.proven(situation)}
 
 
 def print_certified(
