@@ -308,6 +308,16 @@ def test_the_price_of_information_changes_the_table(page: Any) -> None:
     playwright.expect(page.locator("tr.chosen td").nth(3)).not_to_have_text(before, timeout=PATIENCE)
 
 
+def test_what_is_about_as_good_stands_beside_the_advice(page: Any) -> None:
+    words = page.locator(".next .beside")
+    assert re.match(r"Next best: \S+, ", words.inner_text())
+    page.fill("#near", "2")
+    page.keyboard.press("Tab")
+    playwright.expect(words).to_have_text(re.compile(f"^About as good: {do(page)} and "), timeout=PATIENCE)
+    page.click("[data-tab='Pathway']")
+    playwright.expect(page.locator(".pathway .beside")).to_have_text(re.compile("^About as good: "), timeout=PATIENCE)
+
+
 def test_an_edited_model_shows_its_error_and_then_runs(page: Any) -> None:
     page.click("[data-tab='Model']")
     area = page.locator("#model-text")

@@ -297,6 +297,25 @@ def test_compare_has_rows_and_a_frontier(post: Any) -> None:
     assert all(point["stake"] == -point["reward"] for point in points)
 
 
+def test_every_first_action_has_its_runner_up_beside_it(client: Any) -> None:
+    asked = {"problem": "chest-pain", "agent": "planning-ig", "near": 0.02}
+    advice, pathway, what_if, decided = (
+        client.post(path, json=asked | more).json()
+        for path, more in (("advise", {}), ("pathway", {}), ("what-if", {"flips": False}), ("decide", {}))
+    )
+    for found in (advice, pathway, what_if["advice"], decided):
+        assert found["about_as_good"] is True
+        assert found["beside"].startswith(f"about as good: {advice['do']} and {found['runner_up']}, ")
+    assert not client.post("advise", json=asked | {"near": 0}).json()["about_as_good"]
+    assert client.post("advise", json=asked | {"near": 1.5}).json()["error"]["field"] == "near"
+    line = client.post("journal", json=asked | {"entries": [{"test": advice["do"], "outcome": "typical"}]}).json()
+    assert line["agent"]["near"] == 0.02
+    assert line["entries"][0]["advised"]["beside"] == advice["beside"]
+    words = advice["beside"].replace("about", "About", 1)
+    assert words in client.get("report/chest-pain", params={"near": 0.02}).text
+    assert words not in client.get("report/chest-pain", params={"near": 0}).text
+
+
 def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None:
     reply = client.get("report/screening-cascade", params={"weight": 2})
     assert reply.status_code == 200, reply.text

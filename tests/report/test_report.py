@@ -347,7 +347,7 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
 def test_the_command_writes_the_page_and_three_figures_beside_it(tmp_path, capsys):
     code, out, err = run(capsys, "screening-cascade", "-o", tmp_path / "new" / "report.html", "--budget", 0.1)
     assert (code, err) == (0, "")
-    assert out.startswith("First: strip.")
+    assert out.startswith("First: strip (next best: leave, ")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
         "report.html", "report.mmd", "report.svg", "report.txt"
     ]  # fmt: skip

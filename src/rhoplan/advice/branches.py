@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from rhoplan.advice.margin import Lead
 from rhoplan.advice.outlay import Ahead
 
 
@@ -72,7 +73,7 @@ Node: TypeAlias = Step | Leaf
 
 @dataclass(frozen=True)
 class Pathway:
-    """The recommended pathway as a tree, and what following it brings (`ahead`).
+    """The recommended pathway as a tree, what following it brings (`ahead`), and what stands beside its first action.
 
     looked_for: the state of a two-state model that it is about: the one its file calls positive, else the second.
     """
@@ -89,6 +90,7 @@ class Pathway:
     smallest: float
     root: Node
     ahead: Ahead
+    lead: Lead
     looked_for: str = ""
 
     @property
@@ -102,14 +104,14 @@ class Pathway:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain objects, lists, text and numbers, ready for JSON."""
-        record = {name: value for name, value in self.__dict__.items() if name not in ("root", "ahead")}
+        record = {name: value for name, value in self.__dict__.items() if name not in ("root", "ahead", "lead")}
         record["given"] = [list(pair) for pair in self.given]
         record["unavailable"] = list(self.unavailable)
         tests, cost = self.ahead.bad_case()
         expected = {**asdict(self.ahead), "tests_90": tests, "cost_90": cost}
         expected["by_tests"] = [list(pair) for pair in self.ahead.by_tests]
         expected["by_cost"] = [list(pair) for pair in self.ahead.by_cost]
-        return {**record, "expected": expected, "root": _plain(self.root)}
+        return {**record, **asdict(self.lead), "expected": expected, "root": _plain(self.root)}
 
 
 def _walk(node: Node) -> Iterator[Node]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import Ahead, look_ahead
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent, make_agent
@@ -61,8 +62,9 @@ class Stop:
 class Advice:
     """Everything a person must see within five seconds, and the table behind it.
 
-    commits: what stopping now with each commit means, the best first. behind: how much less than the advice each
-    action is worth. chances: of each test on offer, how likely its outcomes are.
+    runner_up, margin, about_as_good, beside: the next best, how far behind it is, whether the two are about as good,
+    and that in words (see `margin`). commits: what stopping now with each commit means, the best first. behind: how
+    much less than the advice each action is worth. chances: of each test on offer, how likely its outcomes are.
     """
 
     given: tuple[tuple[str, str], ...]
@@ -75,6 +77,8 @@ class Advice:
     reason: str
     runner_up: str | None
     margin: float
+    about_as_good: bool
+    beside: str
     stop: Stop
     options: tuple[Option, ...]
     results: tuple[Result, ...]
@@ -161,8 +165,7 @@ def advise(
         do=chosen.name,
         is_test=chosen.kind != "commit",
         reason=_reason(model, agent, chosen.name, options, stop, results),
-        runner_up=others[0].name if others else None,
-        margin=max(chosen.value - others[0].value, 0.0) if others else math.inf,
+        **asdict(first_lead(agent, policy, node)),
         stop=stop,
         options=tuple(options),
         results=results,

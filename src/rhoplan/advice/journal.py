@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
+from rhoplan.advice.margin import Lead
 from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.agents.settings import KEPT
@@ -28,6 +30,9 @@ from rhoplan.version import __version__
 
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
 """What an entry may say: a result, a test that cannot be had, or the commit that ends the case."""
+
+BESIDE = tuple(field.name for field in fields(Lead))
+"""What the log keeps of what stands beside the advice; logs of earlier versions lack it."""
 
 GraphOf = Callable[[tuple[str, ...]], Graph]
 
@@ -125,7 +130,8 @@ class Case:
         """What would follow from a result, in a sentence."""
         later = advise(self.problem, self.agent, [*self.given, (test, outcome)], unavailable=self.unavailable)
         top = likeliest(later.belief)[0]
-        return f"after {test}={outcome}: {top[0]} {100 * top[1]:.1f}%; next {later.do}, because {later.reason}"
+        next_one = f"next {later.do}, because {later.reason}; {later.beside}"
+        return f"after {test}={outcome}: {top[0]} {100 * top[1]:.1f}%; {next_one}"
 
     def _add(self, entry: dict[str, Any], did: str | None, why: str) -> None:
         if self.ended:
@@ -176,9 +182,11 @@ def digest_of(text: str) -> str:
 
 
 def told(advice: Advice) -> dict[str, Any]:
-    """The advice as the log keeps it: what, why, and the parts that add up."""
+    """The advice as the log keeps it: what, why, what stands beside it, and the parts that add up."""
     parts = {"stop": asdict(advice.stop), "options": [asdict(option) for option in advice.options]}
-    return {"do": advice.do, "reason": advice.reason, "belief": advice.belief, **parts}
+    beside = {name: getattr(advice, name) for name in BESIDE}
+    beside["margin"] = advice.margin if math.isfinite(advice.margin) else None
+    return {"do": advice.do, "reason": advice.reason, **beside, "belief": advice.belief, **parts}
 
 
 def settings_of(agent: Agent) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
+from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
@@ -71,6 +72,7 @@ def pathway(
         smallest=smallest,
         root=builder.record(root),
         ahead=look_ahead(plans.follow(agent, node)),
+        lead=first_lead(agent, builder.policy, node),
         looked_for=looked_for(problem),
     )
 

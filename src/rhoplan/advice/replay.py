@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.journal import Case, agent_of, digest_of, read_cases, read_log, told
+from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, read_cases, read_log, told
 from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
@@ -67,6 +67,7 @@ def check_case(record: dict[str, Any], place: str, case_of: CaseOf) -> Differenc
     for step, entry in enumerate(record["entries"], 1):
         case.ask(agent_of(entry.get("agent", record["agent"]), case.problem))
         now = told(case.advice())
+        now = {name: value for name, value in now.items() if name in entry["advised"] or name not in BESIDE}
         if not alike(entry["advised"], now):
             return {"step": step, "what": "the advice differs", "then": entry["advised"], "now": now}
         try:

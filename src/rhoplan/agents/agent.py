@@ -15,7 +15,7 @@ from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
-from rhoplan.agents.settings import SETTINGS, unused
+from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unused
 from rhoplan.errors import AgentError
 from rhoplan.model.problem import Problem
 from rhoplan.planning.utility import Utility
@@ -65,11 +65,13 @@ class Agent:
 
     Made of an objective and a planner, or of their settings: Agent("mine", horizon=3, weight=2.0, discount=0.9,
     utility=NegativeEntropy(), planner="mcts", simulations=500). The weight is the utility's own where nobody says.
+    near: what the words about its decisions call about as good (see `settings`); it changes no decision.
     """
 
     name: str
     objective: Objective
     planner: Planner
+    near: float = field(default=DEFAULT_NEAR, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __init__(
@@ -80,6 +82,7 @@ class Agent:
         *,
         objective: Objective | None = None,
         planner: Planner | str = DEFAULT_PLANNER,
+        near: float = DEFAULT_NEAR,
         notes: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
@@ -92,12 +95,15 @@ class Agent:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "objective", replace(objective or Objective(), **wants))
         object.__setattr__(self, "planner", how)
+        object.__setattr__(self, "near", near)
         object.__setattr__(self, "notes", notes)
+        SETTINGS["near"].check(near)
         self.planner.check(self.objective)
 
     def changed(self, **settings: Any) -> Agent:
         """This agent with other settings, by their Python names."""
-        return Agent(self.name, objective=self.objective, planner=self.planner, notes=self.notes, **settings)
+        kept = {name: getattr(self, name) for name in ("objective", "planner", "near", "notes")}
+        return Agent(self.name, **(kept | settings))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -142,6 +148,7 @@ def make_agent(
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
+    near: float = DEFAULT_NEAR,
 ) -> Agent:
     """The agent `name` of the paper's table with these settings.
 
@@ -155,9 +162,9 @@ def make_agent(
         SETTINGS["weight"].check(weight)
     if name in problem.rules:
         chosen = 1.0 if weight is None else weight
-        return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]))
+        return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
     if name.startswith(SOLVED):
-        return _solved(name, problem)
+        return _solved(name, problem, near)
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
@@ -178,20 +185,20 @@ def make_agent(
     objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
     objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how
-    return Agent(name, objective=objective, planner=how, notes=tuple(notes))
+    return Agent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
 
 
 SOLVED = "solved:"
 """How the name of an agent begins that follows the policy in a file."""
 
 
-def _solved(name: str, problem: Problem) -> Agent:
+def _solved(name: str, problem: Problem, near: float) -> Agent:
     """The agent that follows the policy in the file named after `solved:`."""
     from rhoplan.planning.certified.solved import load_policy
 
     policy = load_policy(name.removeprefix(SOLVED), problem)
     objective = Objective(policy.settings.weight, "nats", policy.settings.discount)
-    return Agent("solved", objective=objective, planner=FollowRule(rule=policy))
+    return Agent("solved", objective=objective, planner=FollowRule(rule=policy), near=near)
 
 
 DEFAULT_UTILITY = "information"

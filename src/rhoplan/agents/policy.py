@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.turnover import turnover
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import Situation, initial, named_beliefs
 from rhoplan.errors import EvidenceError
@@ -135,7 +136,8 @@ class ActionValue:
 class Decision:
     """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
 
-    beliefs: for each hidden factor the probability of its states; belief: that of the first.
+    beliefs: for each hidden factor the probability of its states; belief: that of the first. turnover: the losses and
+    gains that the choice comes to, each counted as positive: what the margin is to be measured by.
     """
 
     belief: dict[str, float]
@@ -144,6 +146,7 @@ class Decision:
     choice: str
     margin: float
     runner_up: str | None
+    turnover: float
     actions: tuple[ActionValue, ...]
 
     @property
@@ -174,6 +177,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
         choice=chosen.name,
         margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
         runner_up=runner_up.name if runner_up else None,
+        turnover=turnover(policy, node, chosen),
         actions=actions,
     )
 

@@ -16,6 +16,9 @@ from rhoplan.model.limits import LARGEST_HORIZON
 
 DEFAULT_SIMULATIONS = 1000
 
+DEFAULT_NEAR = 0.01
+"""Models are seldom known to within a hundredth: a smaller difference is no reason to prefer one action."""
+
 UNITS = ("nats", "bits")
 
 LARGEST_NUMBER = 1e300
@@ -29,8 +32,9 @@ class Setting:
     name: as options, fields, records and logs call it; keyword: as Python calls it where that is another word. kind:
     int, float, str, or tuple for numbers in a row. about: what it does; `{planners}` stands for those that take it.
     otherwise: what holds where nobody says, in words; None where `default` tells. low, high: the range, without low
-    itself where is_above; most_served: the most that a server takes. rule: the range in words. choices: the names that
-    it may be. of: what it is a setting of. is_kept: whether a case log keeps it; may_lack: whether a log may lack it.
+    itself where is_above; most_served: the most that a server takes. rule: the range in words. is_share: whether it may
+    be written as a percentage. choices: the names that it may be. of: what it is a setting of. is_kept: whether a case
+    log keeps it; may_lack: whether a log may lack it.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Setting:
     most_served: float | None = None
     is_above: bool = False
     rule: str = ""
+    is_share: bool = False
     is_kept: bool = True
     may_lack: bool = False
 
@@ -133,6 +138,11 @@ _TABLE = (
     Setting(
         "target", tuple, "Belief that target-belief aims at: a probability per state, in order.", "objective",
         may_lack=True,
+    ),
+    Setting(
+        "near", float, "Share of the expected loss within which two actions are told to be about as good.", "words",
+        default=DEFAULT_NEAR, otherwise=f"{DEFAULT_NEAR:.0%}", low=0, high=1, rule="a share from 0 to 1",
+        is_share=True, may_lack=True,
     ),
 )  # fmt: skip
 

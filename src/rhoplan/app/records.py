@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.compare import Frontier, Row
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
+    from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.evaluate import Score
@@ -38,15 +39,22 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
 
 
 def decision_record(
-    problem: Problem, agent: Agent, decision: Decision, given: Iterable[tuple[str, str]]
+    problem: Problem,
+    agent: Agent,
+    decision: Decision,
+    given: Iterable[tuple[str, str]],
+    situation: Situation,
 ) -> dict[str, Any]:
-    """One decision, with whose it is and what had been seen."""
-    kind = "estimated" if agent.planner.samples else "exact"
+    """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
+    from rhoplan.advice.margin import certified, lead_of
+
+    kind, found = "estimated" if agent.planner.samples else "exact", certified(agent, situation)
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
+    record |= asdict(lead_of(problem, agent, decision, found.get("bounds")))
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)
     for action in record["actions"]:
         action["behind"] = chosen - action["value"]
-    return record
+    return {**record, **found}
 
 
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
@@ -186,7 +194,14 @@ def catalogue_record() -> dict[str, Any]:
         "planners": {name: row.about for name, row in PLANNERS.items()},
         "utilities": {name: row.about for name, row in UTILITIES.items()},
         "settings": [
-            {"name": one.name, "about": one.help, "of": one.of, "used_by": list(one.users), "kept": one.is_kept}
+            {
+                "name": one.name,
+                "about": one.help,
+                "of": one.of,
+                "used_by": list(one.users),
+                "default": one.default,
+                "kept": one.is_kept,
+            }
             for one in SETTINGS.values()
         ],
     }

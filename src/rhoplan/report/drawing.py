@@ -158,7 +158,17 @@ class Drawing:
         return middle
 
     def _words(self, node: Node) -> tuple[str, tuple[str, ...], str]:
-        """The title of a box, the facts that stand below it, and what kind of box it is."""
+        """The title of a box, the facts that stand below it, and what kind of box it is.
+
+        In the first box stands also what is about as good.
+        """
+        title, facts, kind = self._told(node)
+        lead = self.pathway.lead
+        if node is not self.pathway.root or not lead.about_as_good or kind == "other":
+            return title, facts, kind
+        return title, (*facts, f"about as good: {lead.runner_up}"), kind
+
+    def _told(self, node: Node) -> tuple[str, tuple[str, ...], str]:
         cases = f"{in_thousand(node.share)}/1,000"
         believed = belief_words(node.belief, self.pathway.looked_for, most=1, others=False)
         title = f"{node.number}. {node.action}"

@@ -16,7 +16,7 @@ def as_text(pathway: Pathway) -> str:
         lines.append(f"Seen so far: {seen}; spent {money(pathway.spent, pathway.unit)}.")
     if pathway.unavailable:
         lines.append(f"Not available: {', '.join(pathway.unavailable)}.")
-    lines += [expectation(pathway), ""]
+    lines += [expectation(pathway), f"First: {pathway.root.action}; {pathway.lead.beside}.", ""]
     _tell(pathway.root, "", 0, pathway, lines)
     return "\n".join(lines) + "\n"
 

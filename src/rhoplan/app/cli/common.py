@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 AGENT_OPTIONS = tuple(setting.word for setting in SETTINGS.values())
+DECIDING = tuple(setting.word for setting in SETTINGS.values() if setting.of != "words")
+"""Those that change what an agent does."""
 
 option = partial(click.option, show_default=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -36,23 +38,24 @@ def weight_options(command: Command) -> Command:
     return _with_settings(command, ("weight", "unit", "discount"))
 
 
-def agent_options(command: Command) -> Command:
-    """The options that describe an agent: its name, and every setting of the table."""
+def agent_options(command: Command, words: Iterable[str] = DECIDING) -> Command:
+    """The options that describe an agent: its name, and the settings of the table."""
     return click.option(
         "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
-    )(_with_settings(command, SETTINGS))
+    )(_with_settings(command, [name for name, one in SETTINGS.items() if one.word in words]))
 
 
 def _with_settings(command: Command, names: Iterable[str]) -> Command:
     for name in reversed(list(names)):
         setting = SETTINGS[name]
         in_a_row = setting.kind is tuple
+        read = _numbers if in_a_row else _share if setting.is_share else None
         command = click.option(
             f"--{name}",
             setting.word,
-            type=click.Choice(setting.choices) if setting.choices else str if in_a_row else setting.kind,
-            callback=_numbers if in_a_row else None,
-            metavar="NUMBERS" if in_a_row else None,
+            type=click.Choice(setting.choices) if setting.choices else str if read else setting.kind,
+            callback=read,
+            metavar="NUMBERS" if in_a_row else "SHARE" if setting.is_share else None,
             default=setting.default,
             show_default=setting.otherwise is None and setting.default is not None,
             help=setting.help + (f"  [default: {setting.otherwise}]" if setting.otherwise else ""),
@@ -68,13 +71,22 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
         raise click.BadParameter(f"numbers must have commas between them; they read '{value}'") from None
 
 
+def _share(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """A share, written 0.01 or 1%."""
+    text = str(value).strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise click.BadParameter(f"a share reads 0.01 or 1%; it reads '{value}'") from None
+
+
 def load_problem(spec: str) -> Problem:
     from rhoplan.problems.registry import make
 
     return make(spec)
 
 
-def with_agents(command: Command) -> Command:
+def with_agents(command: Command, words: Iterable[str] = DECIDING) -> Command:
     """The options that describe agents; the command, which has PROBLEM, is told `problem` and `agents`, both made."""
 
     @wraps(command)
@@ -84,7 +96,12 @@ def with_agents(command: Command) -> Command:
         agents = load_agents(agent, loaded, agent_settings(options))
         return command(problem=loaded, agents=agents, **options)
 
-    return agent_options(told)  # type: ignore[return-value]
+    return agent_options(told, words)  # type: ignore[return-value]
+
+
+def with_adviser(command: Command) -> Command:
+    """As `with_agents`, with the settings of the words in which a decision is told."""
+    return with_agents(command, AGENT_OPTIONS)
 
 
 def _within_horizon(problem: Problem, names: str) -> Problem:
@@ -129,7 +146,7 @@ def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[
 
 def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of `agent_options` but the name out of a command's `options`."""
-    return {name: options.pop(name) for name in AGENT_OPTIONS}
+    return {name: options.pop(name) for name in AGENT_OPTIONS if name in options}
 
 
 def settings_line(agent: Agent) -> str:

@@ -26,6 +26,7 @@ from rhoplan.app.cli.common import (
     show_rows,
     signed,
     weight_of,
+    with_adviser,
     with_agents,
 )
 from rhoplan.app.records import decision_record, one_or_more, score_record
@@ -33,7 +34,6 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import ActionValue, Decision
-    from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.evaluate import Score
 
@@ -45,7 +45,7 @@ MOST_ROWS, MOST_NAMED = 10, 3
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
-@with_agents
+@with_adviser
 @json_option
 def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
@@ -55,13 +55,13 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
     situation = observe_all(problem, evidence)
     decision = decide(problem, agent, situation, seed=seed)
-    bounds = certified_bounds(agent, situation)
+    record = decision_record(problem, agent, decision, evidence, situation)
     if as_json:
-        print_json({**decision_record(problem, agent, decision, evidence), **bounds})
-    elif bounds:
-        print_certified(problem, agent, decision, evidence, bounds)
+        print_json(record)
+    elif "bounds" in record:
+        print_certified(problem, agent, decision, evidence, record)
     else:
-        print_decision(problem, agent, decision, evidence)
+        print_decision(problem, agent, decision, evidence, record["beside"])
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
@@ -75,21 +75,14 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def certified_bounds(agent: Agent, situation: Situation) -> dict[str, Any]:
-    """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
-    policy: Any = getattr(agent.planner, "rule", None)
-    if not hasattr(policy, "proven"):
-        return {}
-    return {"bounds": {k: list(v) for k, v in policy.actions(situation).items()}, "proven": policy.proven(situation)}
-
-
 def print_certified(
     problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], found: dict[str, Any]
 ) -> None:
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
     sure = "proven best" if found["proven"] == decision.choice else "not proven best: the bounds leave others open"
-    console().print(f"Do next: {decision.choice} ({sure})\n")
+    console().print(f"Do next: {decision.choice} ({sure})")
+    console().print(f"{found['beside']}\n")
     order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
     rows = [[name, *map(signed, bounds[name])] for name in order]
     show_rows(["action", "at least", "at most"], rows, numbers=1, most=MOST_ROWS, bold=0)
@@ -97,11 +90,13 @@ def print_certified(
     console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
 
 
-def print_decision(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
+def print_decision(
+    problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], beside: str
+) -> None:
     out = console()
     print_belief(problem, agent, decision, evidence)
-    margin = f", by {number(decision.margin)} {problem.unit} over {decision.runner_up}" if decision.runner_up else ""
-    out.print(f"Do next: {decision.choice}{margin}\n")
+    out.print(f"Do next: {decision.choice}")
+    out.print(f"{beside}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
     by_chance = not math.isinf(agent.precision)
     rows = []
@@ -235,7 +230,7 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
     default=20.0,
     help="Seconds for the search of what would change the first action.",
 )
-@with_agents
+@with_adviser
 def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
@@ -249,7 +244,7 @@ def report_command(problem: Problem, agents: list[Agent], out: Path, budget: flo
         written = write_report(report, out)
     except OSError as error:
         raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
-    console().print(f"First: {report.advice.do}. Written: {', '.join(map(str, written))}")
+    console().print(f"First: {report.advice.do} ({report.advice.beside}). Written: {', '.join(map(str, written))}")
 
 
 def _check_place(out: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rhoplan.app.cli.common import (
-    AGENT_OPTIONS,
+    DECIDING,
     bar,
     console,
     load_problem,
@@ -20,7 +20,7 @@ from rhoplan.app.cli.common import (
     problem_argument,
     show_rows,
     signed,
-    with_agents,
+    with_adviser,
 )
 from rhoplan.errors import EvidenceError
 
@@ -54,7 +54,7 @@ quit                            leave; the case is kept where --case says
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
-@with_agents
+@with_adviser
 def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None, log: Path | None) -> None:
     """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
 
@@ -64,7 +64,9 @@ def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None
 
     adviser = one_agent(agents)
     if case_file and case_file.exists():
-        case = load_case(case_file, problem, adviser if _asked_for_an_agent() else None)
+        case = load_case(case_file, problem, adviser if _typed("agent", *DECIDING) else None)
+        if _typed("near"):
+            case.ask(case.agent.changed(near=adviser.near))
     else:
         case = Case(problem, adviser)
     out, over = console(), case.ended
@@ -83,11 +85,11 @@ def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None
         out.print(f"\nThe case is kept in {case_file}")
 
 
-def _asked_for_an_agent() -> bool:
-    """Whether the command line says who advises; if not, a case goes on with the agent it had."""
+def _typed(*names: str) -> bool:
+    """Whether the command line says any of these; if it does not say who advises, a case goes on with whom it had."""
     context = click.get_current_context()
     typed = click.core.ParameterSource.COMMANDLINE
-    return any(context.get_parameter_source(name) is typed for name in ("agent", *AGENT_OPTIONS))
+    return any(context.get_parameter_source(name) is typed for name in names)
 
 
 def _converse(case: Case, case_file: Path | None) -> None:
@@ -216,6 +218,7 @@ def show_advice(problem: Problem, advice: Advice) -> None:
     verb = "DO NEXT" if advice.is_test else "COMMIT"
     out.print(f"\n{verb}: {advice.do}", style="bold")
     out.print(f"because {advice.reason}")
+    out.print(advice.beside)
     if advice.is_test:
         for place, result in enumerate(advice.results, 1):
             out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")

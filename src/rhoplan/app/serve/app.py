@@ -286,9 +286,10 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         name: ModelName,
         weight: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 1.0,
         horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+        near: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
     ) -> Response:
         """The printable report on a model, as a page."""
-        asked = {"problem": name, "agent": "planning-ig", "weight": weight, "horizon": horizon}
+        asked = {"problem": name, "agent": "planning-ig", "weight": weight, "horizon": horizon, "near": near}
         body = schema.AgentRequest.model_validate(asked)
         found = await desk.answer("report", body, client)
         if found.status_code != 200:

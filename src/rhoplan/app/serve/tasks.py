@@ -162,8 +162,9 @@ def check(asked: Asked) -> Record:
 def decision(asked: Asked) -> Record:
     """`rhoplan decide --json`."""
     problem, agent, given = asked.problem, asked.agent, asked.given
-    found = decide(problem, agent, observe_all(problem, given), seed=asked.request.get("seed", 0))
-    return records.decision_record(problem, agent, found, given)
+    here = observe_all(problem, given)
+    found = decide(problem, agent, here, seed=asked.request.get("seed", 0))
+    return records.decision_record(problem, agent, found, given, here)
 
 
 def situation(asked: Asked) -> Record:

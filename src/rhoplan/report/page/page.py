@@ -114,7 +114,8 @@ def _first(report: Report) -> str:
     items = "".join(f"<li><span>{name}</span><b>{value}</b><span>{more}</span></li>" for name, value, more in facts)
     return (
         f"<div class='first'><p class='do'>First: {'run' if advice.is_test else 'stop and commit to'} "
-        f"<strong>{safe(advice.do)}</strong></p><p>because {safe(advice.reason)}.</p><ul class='facts'>{items}</ul>"
+        f"<strong>{safe(advice.do)}</strong></p><p>because {safe(advice.reason)}.</p>"
+        f"<p class='beside'>{safe(_whole(advice.beside))}</p><ul class='facts'>{items}</ul>"
         f"<p class='soft'>{_plan(report)}</p></div>"
     )
 

@@ -225,6 +225,8 @@ function drawSettings() {
   at("weight-unit").textContent = `${unit} per nat`;
   at("weight").setAttribute("aria-valuetext", `${number(weight())} ${unit} per nat`);
   at("horizon").value = state.agent.horizon ?? state.model.horizon;
+  const share = state.agent.near ?? state.catalogue.settings.find(({ name }) => name === "near").default;
+  at("near").value = Number((100 * share).toPrecision(4));
 }
 
 function setAgent(change) {
@@ -263,6 +265,10 @@ function listen() {
   at("horizon").addEventListener("change", (event) => {
     const value = Math.round(Number(event.target.value));
     setAgent({ horizon: value >= 1 ? value : undefined });
+  });
+  at("near").addEventListener("change", ({ target }) => {
+    const share = Number(target.value) / 100;
+    setAgent({ near: target.value !== "" && share >= 0 && share <= 1 ? share : undefined });
   });
   at("notice").lastElementChild.addEventListener("click", () => tell(null));
   document.addEventListener("keydown", press);

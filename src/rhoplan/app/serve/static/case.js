@@ -1,6 +1,6 @@
 // The Case screen: what to do next and why, what was seen, what stopping means, what is still to come.
 
-import { amount, ask, beliefBars, counted, decimals, el, few, fixed, latest, number, percent, plus, thousand } from "./dom.js";
+import { amount, ask, beliefBars, beside, counted, decimals, el, few, fixed, latest, number, percent, plus, thousand } from "./dom.js";
 import { ending, entryOf, given, question, stake, state, unavailable } from "./state.js";
 import { enter, predict, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
@@ -20,7 +20,7 @@ export async function showCase() {
       hidden ? null : optionsBox(advice, act)),
     el("div", { class: "column belief-column" }, beliefBox(advice), hidden || ending() ? null : stopBox(advice, act)),
     el("div", { class: "column log-column" }, log, hidden || ending() ? null : aheadBox(advice)));
-  const spoken = ending() ? `Case closed with ${ending().commit}` : hidden ? "What would you do next?" : `Do next: ${advice.is_test ? "" : "stop with "}${advice.do}`;
+  const spoken = ending() ? `Case closed with ${ending().commit}` : hidden ? "What would you do next?" : `Do next: ${advice.is_test ? "" : "stop with "}${advice.do}; ${advice.beside}`;
   return { content, spoken, keys: keys(advice, act, hidden) };
 }
 
@@ -69,7 +69,7 @@ function nextBox(advice, act) {
     el("div", { class: "headline" },
       el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`),
       el("span", { class: "cost" }, advice.is_test ? `costs ${amount(chosen.cost, unit)}` : "no further cost")),
-    el("p", { class: "reason" }, `because ${advice.reason}.`)];
+    el("p", { class: "reason" }, `because ${advice.reason}.`), beside(advice)];
   if (advice.is_test) {
     body.push(el("p", { class: "label", id: "results-label" }, "What was the result?"),
       el("div", { class: "results", role: "group", "aria-labelledby": "results-label" },

@@ -24,6 +24,10 @@ function fill(node, props, children) {
   return node;
 }
 
+// What stands beside a first action: the next best and how far behind it is, in the server's words.
+export const beside = ({ beside: words, about_as_good: near }) =>
+  el("p", { class: near ? "beside near" : "beside quiet", "data-near": near }, `${words[0].toUpperCase()}${words.slice(1)}.`);
+
 export class Refusal extends Error {
   constructor(error, status) {
     super(error.message);

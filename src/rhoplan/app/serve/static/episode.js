@@ -1,6 +1,6 @@
 // An episode of a problem of the paper, step by step: where one is, what is believed, what every action is worth.
 
-import { ask, beliefBars, decimals, el, fixed, latest, number, percent, plus, signed, svg } from "./dom.js";
+import { ask, beliefBars, beside, decimals, el, fixed, latest, number, percent, plus, signed, svg } from "./dom.js";
 import { ending, entryOf, given, question, state } from "./state.js";
 import { enter, predict, reset, undo } from "./app.js";
 import { logBox } from "./journal.js";
@@ -74,15 +74,13 @@ function nextBox(here, decision, act) {
   const unit = state.model.reward_unit;
   const value = decision.actions.find((row) => row.name === decision.choice);
   const chosen = here.actions.find((row) => row.name === decision.choice);
-  const over = !decision.runner_up ? "There is nothing else to do." : decision.margin < 1e-9 ? `${decision.runner_up} is worth as much.`
-    : `The next best, ${decision.runner_up}, is worth ${number(decision.margin)} less.`;
   const what = { commit: "ends the episode", move: "moves on" }[value.kind] ?? "tells what comes of it";
   return el("section", { class: "box next", "aria-label": "Do next", tabindex: -1 }, el("h2", {}, "Do next"),
     state.prediction ? el("p", { class: state.prediction === decision.choice ? "verdict good" : "verdict" }, verdict(decision)) : null,
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": decision.choice }, decision.choice),
       el("span", { class: "cost" }, `${signed(value.reward)} ${unit} now`)),
     el("p", { class: "reason" }, value.information > 1e-12 ? `It tells ${number(value.information, 3)} nats` : `It ${what}`,
-      ` and is worth ${signed(value.value)} ${unit} in all. ${over}`),
+      ` and is worth ${signed(value.value)} ${unit} in all.`), beside(decision),
     outcomeButtons(chosen, act, true));
 }
 

@@ -96,6 +96,6 @@ export function fromRecord({ entries, agent, price }) {
     ...Object.fromEntries(SAID.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]])),
     agent: entry.agent ?? agent, advised: entry.advised.do, before: entry.advised.belief, after: entries[i + 1]?.advised.belief,
     cost: entry.advised.options.find((option) => option.test === entry.test)?.cost ?? 0 }));
-  const { horizon, discount, utility, target } = agent;
-  return { entries: kept, agent: { weight: price, horizon, discount, utility, target } };
+  const { horizon, discount, utility, target, near } = agent;
+  return { entries: kept, agent: { weight: price, horizon, discount, utility, target, near } };
 }

@@ -1,6 +1,6 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
-import { amount, ask, counted, el, few, latest, percent, thousand } from "./dom.js";
+import { amount, ask, beside, counted, el, few, latest, percent, thousand } from "./dom.js";
 import { given, question, state, unavailable } from "./state.js";
 import { redraw } from "./app.js";
 
@@ -26,7 +26,7 @@ export async function showPathway() {
     el("p", {}, found.root.kind === "test"
       ? `To expect: ${counted(expected.tests, "test")} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, "test")} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
       : `Nothing more to test: commit now. Right in ${percent(expected.right)} of cases.`),
-    el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
+    beside(found), el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
     el("div", { class: "tree" }, branch(found.root, null, 0)),
     el("p", { class: "quiet legend" }, el("span", { class: "key" }), "share of cases at a test ", el("span", { class: "key ends" }), "at a commit ",
       el("span", { class: "key on" }), "goes on as at an earlier step. Spent: tests from here on."));

@@ -1,6 +1,6 @@
 // What can be printed: the report on the model, and a sheet on this case.
 
-import { amount, ask, beliefBars, counted, el, latest, number, percent } from "./dom.js";
+import { amount, ask, beliefBars, beside, counted, el, latest, number, percent } from "./dom.js";
 import { did, ending, given, overrides, question, state, unavailable, weight } from "./state.js";
 import { run } from "./app.js";
 import { moved, saveCase } from "./journal.js";
@@ -13,7 +13,7 @@ export async function showReport() {
   const { model, agent } = state;
   const unit = model.reward_unit;
   const end = ending();
-  const address = `/api/v1/report/${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}`;
+  const address = `/api/v1/report/${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}${agent.near === undefined ? "" : `&near=${agent.near}`}`;
   const report = el("section", { class: "box noprint" }, el("h2", {}, "The model"),
     el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, "Open the printable report on this model"),
       ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."));
@@ -28,7 +28,7 @@ export async function showReport() {
     el("h3", {}, "Belief"), beliefBars(advice.belief),
     el("h3", {}, end ? "How it ended" : "Advice"),
     end ? el("p", {}, el("b", {}, end.commit), overrides(end) ? `, where the advice was ${end.advised}.` : ", as advised.")
-      : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`),
+      : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`), beside(advice),
         el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `, advice.is_test
           ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 cases at most ${counted(advice.ahead.tests_90, "test")} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
     el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}, price of information ${number(advice.weight)} ${unit} per nat; rhoplan ${advice.version}. With cost alone the plan would do ${advice.cost_only}.`));

@@ -1,6 +1,6 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
-import { amount, ask, beliefBars, counted, el, later, latest, number, percent } from "./dom.js";
+import { amount, ask, beliefBars, beside, counted, el, later, latest, number, percent } from "./dom.js";
 import { given, question, stake, state, unavailable, weight, weightLimit } from "./state.js";
 
 let owner = null;
@@ -73,7 +73,7 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
       advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
-    advice.runner_up ? el("p", { class: "quiet" }, `Runner-up: ${advice.runner_up}, ${advice.margin < 1e-9 ? "a tie" : `${amount(advice.margin, unit)} behind`}.`) : "");
+    beside(advice));
 }
 
 function drawFlips(place, sliders, flips, done) {
