@@ -40,7 +40,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.trials import ROOT
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-15
 """Probabilities up to this are paid for as rounding where a mixture is looked for, not made up."""
 
 
