@@ -120,7 +120,7 @@ def on_grid(problem: Small, weight: float, discount: float, cells: int) -> float
 
 
 def solved(problem: Small, weight: float, discount: float, gap: float = 1e-3) -> GeneralSolution:
-    return solve_general(problem.compiled, weight=weight, discount=discount, gap=gap, seconds=60)
+    return solve_general(problem.compiled, weight=weight, discount=discount, gap=gap, seconds=600)
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.95, 1.0])
@@ -173,7 +173,7 @@ def tiger(discount: float = 0.95) -> Compiled:
 
 @pytest.mark.parametrize(("weight", "value"), [(0.0, 19.371368), (1.0, 22.484883)])
 def test_tiger_has_its_known_value(weight: float, value: float) -> None:
-    found = solve_general(tiger(), weight=weight, discount=0.95, gap=1e-4, seconds=60)
+    found = solve_general(tiger(), weight=weight, discount=0.95, gap=1e-4, seconds=600)
     assert found.lower <= value + 1e-6
     assert found.upper >= value - 1e-6
     assert found.upper - found.lower <= 1e-4
@@ -182,7 +182,7 @@ def test_tiger_has_its_known_value(weight: float, value: float) -> None:
 
 def test_certificates_hold_and_notice_a_claim_too_high() -> None:
     for weight in (0.0, 1.0):
-        search = Search(tiger(), weight=weight, discount=0.95, gap=1e-3, seconds=60, memory=1e9)
+        search = Search(tiger(), weight=weight, discount=0.95, gap=1e-3, seconds=600, memory=1e9)
         plan = search.solution(search.run()).plan
         assert check_plan(plan, np.random.default_rng(0)).holds
         at = plan.graph.vector[plan.root_vector, VECTOR_AT]
@@ -201,7 +201,7 @@ def test_certificates_hold_on_random_problems(weight: float) -> None:
 
 
 def test_plan_gives_both_bounds_anywhere() -> None:
-    found = solve_general(tiger(), discount=0.95, gap=1e-4, seconds=60)
+    found = solve_general(tiger(), discount=0.95, gap=1e-4, seconds=600)
     for p in np.linspace(0, 1, 21):
         belief = np.array([p, 1 - p])
         lower, vector = found.plan.lower(0, belief)
@@ -248,8 +248,8 @@ def test_states_that_cannot_be_reached_are_dropped() -> None:
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_agrees_with_the_solver_of_observe_then_commit(spec: str, weight: float) -> None:
     problem = rhoplan.make(spec)
-    here = solve_general(compile_problem(problem), weight=weight, discount=1.0, gap=1e-2, seconds=60)
-    there = solve(problem, weight=weight, gap=1e-2, seconds=60)
+    here = solve_general(compile_problem(problem), weight=weight, discount=1.0, gap=1e-2, seconds=600)
+    there = solve(problem, weight=weight, gap=1e-2, seconds=600)
     assert here.stopped_by == "gap"
     assert here.lower <= there.upper + 1e-9
     assert there.lower <= here.upper + 1e-9
@@ -259,7 +259,7 @@ def test_agrees_with_the_solver_of_observe_then_commit(spec: str, weight: float)
 def test_rocksample_is_split_by_cell_and_spent_rocks() -> None:
     problem = compile_problem(rhoplan.make("rocksample:n=3,k=2"))
     assert set(problem.sizes.tolist()) == {1, 2, 4}
-    found = solve_general(problem, discount=1.0, gap=1e-2, seconds=60)
+    found = solve_general(problem, discount=1.0, gap=1e-2, seconds=600)
     assert found.stopped_by == "gap"
     assert check_plan(found.plan, np.random.default_rng(0), most=40).holds
 
@@ -271,7 +271,7 @@ def test_information_about_what_is_visible_is_no_news() -> None:
     walk = replace(listen, reward=np.full(2, -0.1))
     factor = rhoplan.Factor("bit", ("no", "yes"), np.array([0.5, 0.5]))
     problem = rhoplan.Problem("walk", (factor,), "left", lambda _: (walk, stop))
-    found = solve_general(compile_problem(problem), weight=3.0, discount=1.0, gap=1e-4, seconds=60)
+    found = solve_general(compile_problem(problem), weight=3.0, discount=1.0, gap=1e-4, seconds=600)
     assert found.lower <= 0.5 <= found.upper <= 0.5001
 
 
@@ -303,7 +303,7 @@ def test_reward_for_ever_without_discount_is_refused() -> None:
 def test_information_for_ever_without_discount_is_refused() -> None:
     with pytest.raises(ProblemError, match="information can be made for ever"):
         solve_general(shake_and_look(0.1), weight=1.0, discount=1.0)
-    dear = solve_general(shake_and_look(0.8), weight=1.0, discount=1.0, gap=1e-3, seconds=60)
+    dear = solve_general(shake_and_look(0.8), weight=1.0, discount=1.0, gap=1e-3, seconds=600)
     assert dear.lower <= 0.0 <= dear.upper  # a look gives ln 2 = 0.69: not worth it
 
 
@@ -324,10 +324,10 @@ def test_stops_when_interrupted_or_short_of_memory() -> None:
         raise KeyboardInterrupt
 
     problem = draw(3, 3)
-    found = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=60, progress=interrupt)
+    found = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=600, progress=interrupt)
     assert found.stopped_by == "interrupted"
     assert found.lower <= found.upper
-    short = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=60, memory=2e5)
+    short = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=600, memory=2e5)
     assert short.stopped_by == "memory"
     late = solve_general(problem.compiled, discount=0.95, gap=1e-9, seconds=0.0)
     assert late.stopped_by == "time"
@@ -336,7 +336,7 @@ def test_stops_when_interrupted_or_short_of_memory() -> None:
 
 
 def test_forgetting_changes_no_bound_for_the_worse() -> None:
-    search = Search(draw(11, 3).compiled, weight=1.0, discount=0.95, gap=1e-3, seconds=60, memory=1e9)
+    search = Search(draw(11, 3).compiled, weight=1.0, discount=0.95, gap=1e-3, seconds=600, memory=1e9)
     search.run()
     before = search.bounds
     search.forget()

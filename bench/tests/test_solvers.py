@@ -112,7 +112,7 @@ def test_storm_is_told_the_same_problem():
     problem = parse_pomdp(SEARCH)
     written = parse_drn("\n".join(drn_lines(compile_problem(problem), problem.discount)))
     assert written.discount == 1
-    before, after = (solve(one, gap=0.05, seconds=60) for one in (problem, written))
+    before, after = (solve(one, gap=0.05, seconds=600) for one in (problem, written))
     assert after.lower <= before.upper
     assert before.lower <= after.upper
     assert before.converged

@@ -86,7 +86,7 @@ def read_back(text: str) -> tuple[Array, list[int]]:
 
 
 def solved(problem: rhoplan.Problem, gap: float = 1e-3) -> SolvedPolicy:
-    policy = rhoplan.solve(problem, gap=gap, seconds=60, method="points").policy
+    policy = rhoplan.solve(problem, gap=gap, seconds=600, method="points").policy
     assert policy is not None
     return policy
 
@@ -118,7 +118,7 @@ def test_no_vector_is_above_the_optimum_at_any_belief() -> None:
         belief = rng.dirichlet(np.full(5, 0.4))
         start = f"start: {' '.join(map(repr, belief.tolist()))}"
         other = parse_pomdp(SEEN.replace("start: 0 0.25 0.25 0.25 0.25", start), file="own.pomdp")
-        assert (vectors @ belief).max() <= rhoplan.solve(other, gap=1e-4, seconds=60).upper + 1e-9
+        assert (vectors @ belief).max() <= rhoplan.solve(other, gap=1e-4, seconds=600).upper + 1e-9
 
 
 def test_where_the_episode_is_over_nothing_is_worth_anything() -> None:

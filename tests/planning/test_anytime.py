@@ -903,7 +903,7 @@ def test_exact_score_of_sampling_or_timed_planners_is_refused(spec, settings, wh
         ("planning", {"planner": "anytime", "seconds": math.nan}, "time must be above 0 seconds and finite; it is nan"),
         ("planning", {"planner": "mcts", "seconds": math.inf}, "time must be above 0 seconds and finite; it is inf"),
         ("planning", {"planner": "mcts", "exploration": -1.0}, "exploration must be at least 0 and finite; it is -1"),
-        ("planning", {"planner": "dfs"}, "there is no planner 'dfs'; there are exact, anytime, mcts, pomcp"),
+        ("planning", {"planner": "dfs"}, "there is no planner 'dfs'; there are exact, anytime, many, mcts, pomcp"),
         ("planning", {"planner": "pomcp", "precision": 2.0}, "planner pomcp takes .* need planner exact or anytime"),
         ("epistemic-only", {"planner": "mcts"}, "planner mcts takes .* need planner exact or anytime"),
     ],

@@ -37,7 +37,7 @@ R: open-right : right : * : * -100
 
 
 def solved(spec: str, **settings: Any) -> SolvedPolicy:
-    policy = rhoplan.solve(rhoplan.make(spec), method="points", seconds=60, **settings).policy
+    policy = rhoplan.solve(rhoplan.make(spec), method="points", seconds=600, **settings).policy
     assert policy is not None
     return policy
 

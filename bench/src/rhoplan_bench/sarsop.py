@@ -59,18 +59,18 @@ def run_sarsop(program: str, file: Path, seconds: float) -> Reached:
         told = Path(folder) / "told"
         command = [program, "-p", str(PRECISION), "--timeout", str(seconds), "-o", f"{folder}/policy", str(file)]
         with told.open("wb") as out:
-            process = subprocess.Popen(
-                command, stdout=out, stderr=subprocess.STDOUT, preexec_fn=lambda: allow(seconds + 5)
-            )
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+            allow(process.pid, seconds + 5)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         return reached(told.read_text(errors="replace"), usage.ru_utime + usage.ru_stime, process.returncode)
 
 
-def allow(seconds: float) -> None:
-    """Let this process take `seconds` of CPU and 4 GB at most: the system ends it after that."""
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+def allow(process: int, seconds: float) -> None:
+    """Let a process take `seconds` of CPU and 4 GB at most: the system ends it after that, where it can be told so."""
+    if hasattr(resource, "prlimit"):
+        resource.prlimit(process, resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
+        resource.prlimit(process, resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 
 
 def reached(text: str, used: float, code: int) -> Reached:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -98,7 +99,7 @@ def main(file: str, seconds: float) -> None:
     import stormpy.io
     import stormpy.pomdp
 
-    allow(seconds + 5)
+    allow(os.getpid(), seconds + 5)
     begin = time.process_time()
     options = stormpy.io.DirectEncodingParserOptions()
     options.build_choice_labeling = True

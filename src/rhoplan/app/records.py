@@ -79,7 +79,7 @@ def solution_record(
     asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "horizon": horizon}
     found = {"kind": "bounded", **asdict(replace(solution, policy=None)), "converged": solution.converged}
     del found["policy"]
-    return {**asked, **found, "reward_unit": problem.unit, "version": __version__}
+    return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
 
 
 def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, Any]:

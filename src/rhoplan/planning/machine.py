@@ -31,9 +31,10 @@ def compiled(function: Function) -> Function:
     """`function` in machine code, made on the first call and kept on disk.
 
     Numba's cache notices a change in the file of a function, but not in what it calls elsewhere; so the name under
-    which it is kept tells the sources of its whole package, and of this module.
+    which it is kept tells the sources of its whole package, and of this module. What a kernel does not say of itself it
+    takes from the kernel that calls it first; so it says in which order sums are taken.
     """
-    return _made(function)
+    return _made(function, fastmath=False)
 
 
 def compiled_in_any_order(function: Function) -> Function:
@@ -41,9 +42,9 @@ def compiled_in_any_order(function: Function) -> Function:
     return _made(function, fastmath={"reassoc", "contract", "nsz"})
 
 
-def _made(function: Function, **more: Any) -> Function:
+def _made(function: Function, *, fastmath: bool | set[str]) -> Function:
     function.__qualname__ += f"_{_sources(Path(function.__code__.co_filename).parent):08x}"
-    return cast(Function, njit(cache=True, error_model="numpy", _nrt=False, **more)(function))
+    return cast(Function, njit(cache=True, error_model="numpy", _nrt=False, fastmath=fastmath)(function))
 
 
 @cache

@@ -42,6 +42,9 @@ ROUNDS = {
 }
 """What rounds are called, and how each method works."""
 
+SCORED = "reveal", "many"
+"""The methods for observe-then-commit problems, which score their plan."""
+
 EXPORTED = ".policyx"
 """How the name of a file ends that holds a policy in SARSOP's format."""
 
@@ -106,7 +109,7 @@ def solve_command(
     asked["weight"] = asked["weight"] or 0.0
     asked["discount"] = loaded.discount if asked["discount"] is None else asked["discount"]
     if save or plot or check:
-        if method in ("reveal", "many"):
+        if method in SCORED:
             raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
         if loaded.is_flat or plot or (save and save.suffix.lower() == EXPORTED):
             method = "points"
@@ -126,7 +129,7 @@ def solve_command(
         _write(save, lambda: _save(solution.policy, save))
     if plot:
         _write(plot, lambda: _draw(solution.policy, plot))
-    told_already = solution.method in ("reveal", "many")
+    told_already = solution.method in SCORED
     earned = _score(solution.policy) if score and not told_already else None
     if as_json:
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
@@ -232,7 +235,7 @@ def _print_solution(
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
         out.print(f"  the bounds did not meet within {solution.gap:g}: {solution.stopped_by} ran out", style="bold")
-    if solution.method in ("reveal", "many"):
+    if solution.method in SCORED:
         undiscounted = " (not discounted)" if discount != 1 else ""
         out.print(
             f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
@@ -241,7 +244,7 @@ def _print_solution(
         print_cut_off(problem, {"  that plan": solution.truncated}, None)
         rounds = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
         trials = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by branch and bound over evidence"
-        work = rounds if solution.method == "reveal" else trials
+        work = rounds if solution.method == SCORED[0] else trials
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
         work = (
