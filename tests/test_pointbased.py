@@ -350,7 +350,7 @@ def test_settling_tightens_both_bounds_and_keeps_certificates(weight: float) -> 
         if search.graph.used[TRIALS] >= 20:
             raise KeyboardInterrupt
 
-    search = Search(tiger(), weight=weight, discount=0.95, gap=1e-9, seconds=60, memory=1e9)
+    search = Search(tiger(), weight=weight, discount=0.95, gap=1e-9, seconds=600, memory=1e9)
     search.next_prune = np.inf
     assert search.run(stop) == "interrupted"
     before = search.bounds
