@@ -8,7 +8,7 @@ import pytest
 
 import rhoplan
 from rhoplan.belief.information import information, update
-from rhoplan.errors import ProblemError
+from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
@@ -144,8 +144,27 @@ def test_what_goes_on_for_ever_for_nothing_is_refused():
     half = np.array([0.5, 0.5])
     factors = (Factor("one", ("a", "b"), half), Factor("two", ("a", "b"), half))
     problem = Problem(name="mill", factors=factors, start="here", menu=FixedMenu((tell, other, stop)))
-    with pytest.raises(ProblemError, match="for ever"):
+    with pytest.raises(LimitError, match="for ever"):
         search(problem)
+    with pytest.raises(ProblemError, match="for ever"):
+        rhoplan.solve(problem)
+
+
+def test_a_rest_that_costs_nothing_is_not_taken_for_ruin():
+    """After the bet one waits for ever, for nothing: the bet is worth what it pays, and no bound may say less."""
+    sure = np.ones((2, 1))
+    bet = Action("bet", np.array([1.0, -1.0]), sure, ("done",), ("rest",))
+    look = Action("look", np.full(2, -0.1), np.eye(2), ("x", "y"), ("here", "here"), 1)
+    leave = Action("leave", np.full(2, -5.0), sure, ("done",), (END,))
+    wait, turn = (Action("wait", np.zeros(2), sure, ("done",), (there,)) for there in ("nap", "rest"))
+    menus = {"here": (bet, look, leave), "rest": (wait,), "nap": (turn,)}
+    factors = (Factor("one", ("a", "b"), np.array([0.8, 0.2])), Factor("two", ("a", "b"), np.array([0.5, 0.5])))
+    problem = Problem(name="bet", factors=factors, start="here", menu=menus.__getitem__)
+    with pytest.raises(LimitError, match="circle is free"):
+        search(problem)
+    found = rhoplan.solve(problem, gap=1e-4)
+    assert found.method == "points"
+    assert found.lower - 1e-9 <= 0.6 <= found.upper + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import LimitError, ProblemError
+from rhoplan.errors import LimitError
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
 from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
@@ -33,7 +33,12 @@ largest reward, at first), and at least that share of the largest reward. Values
 ROUNDING = 1e-12
 """Outward rounding, as a share of the largest value."""
 
-MOST_ROUNDS = 100_000
+MOST_ROUNDS, MOST_CREEPS, CREEP = 100_000, 300, 2000
+"""Rounds over a room at most; and rounds in a row in which values only creep: rise by no more than what so many steps
+are raised by. A round goes through the walks of a tuple that often at most."""
+
+DEEP = -1e4
+"""Where values of the upper bound begin with discount 1, in largest rewards."""
 
 SLICE = 3_000_000
 """Work between two looks at the clock, in backups of one action."""
@@ -201,8 +206,7 @@ class LatticeSearch:
         lattice = self._lattice(side, side.grids, self.most)
         if lattice is None:
             return False
-        low = -np.inf if self.discount == 1 else min(float(lattice.row_paid[np.isfinite(lattice.row_paid)].min()), 0.0)
-        values = np.full(int(lattice.room_at[-1]), low if self.discount == 1 else low / (1 - self.discount))
+        values = np.full(int(lattice.room_at[-1]), self._least(side, lattice))
         try:
             rise = max(self._settle_room(side, lattice, values, room) for room in range(self.structure.rooms))
         except OutOfTime:
@@ -224,6 +228,13 @@ class LatticeSearch:
         side.spent = (time.monotonic() - begin) / len(values)
         return True
 
+    def _least(self, side: Side, lattice: Lattice) -> float:
+        """Where values begin to rise. With discount 1 those of the upper bound begin low, but not without limit: where
+        one can go on for ever for nothing they must be seen to rise, however slowly."""
+        if self.discount == 1:
+            return DEEP * self.scale if side.upper else -np.inf
+        return min(float(lattice.row_paid[np.isfinite(lattice.row_paid)].min()), 0.0) / (1 - self.discount)
+
     def _settle_room(self, side: Side, lattice: Lattice, values: Array, room: int) -> float:
         """Raise the values of a room until they have settled; what is left to rise at most."""
         factors, tuples = lattice.size.shape[1], int(np.prod(lattice.size[room]))
@@ -234,6 +245,7 @@ class LatticeSearch:
         held, base = np.zeros(factors, dtype=np.int64), np.zeros(len(lattice.room_at), dtype=np.int64)
         tolerance = 0.2 * self.hair * (1.0 if self.discount == 1 else 1 - self.discount)
         block = slice(int(lattice.room_at[room]), int(lattice.room_at[room + 1]))
+        creeps = 0
         for turn in range(MOST_ROUNDS):
             rise = 0.0
             for first in range(0, tuples, step):
@@ -242,11 +254,12 @@ class LatticeSearch:
                 rise = max(rise, settle(lattice, values, *args))
                 if time.monotonic() > self.deadline:
                     raise OutOfTime
-            if values[block].max() > 1e7 * self.scale / (1 - self.discount if self.discount < 1 else 1.0):
-                raise ProblemError(
-                    "with discount 1 going on for ever must cost something; here it pays: take a discount below 1, or "
-                    "let each step cost something",
-                    field=("discount",),
+            endless = values[block].max() > 1e7 * self.scale / (1 - self.discount if self.discount < 1 else 1.0)
+            creeps = creeps + 1 if side.upper and self.discount == 1 and rise <= CREEP * side.hair else 0
+            if endless or creeps > MOST_CREEPS:
+                raise LimitError(
+                    "on grids and with discount 1 going on for ever must cost something; here it pays, or a circle is "
+                    "free: take method points, or a discount below 1"
                 )
             if rise <= tolerance:
                 left = 0.0
