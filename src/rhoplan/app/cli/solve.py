@@ -101,7 +101,7 @@ def solve_command(
     Ctrl-C stops with the bounds reached.
     """
     from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve
+    from rhoplan.planning.certified.solve import solve, usual_method
 
     loaded = load_problem(problem)
     if not (time_limit > 0 and 0 < memory < math.inf):
@@ -111,6 +111,11 @@ def solve_command(
     if save or plot or check:
         if method in SCORED:
             raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
+        if method is None and usual_method(loaded) in SCORED[1:]:
+            raise click.UsageError(
+                "--save, --plot and --check are for methods grids and points; with so many tests that run once method "
+                "is many (--method points tries all the same)"
+            )
         if loaded.is_flat or plot or (save and save.suffix.lower() == EXPORTED):
             method = "points"
     _check_wishes(loaded, save, plot, **asked)
