@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.advice.case import advise
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import branch, initial
@@ -231,6 +232,21 @@ def test_score_of_the_plan_is_what_following_it_gives(seed: int) -> None:
     score = rhoplan.evaluate(problem, rhoplan.Agent("rule", planner=FollowRule(rule=found.policy)))
     told = found.reward, found.tests, found.success
     assert told == pytest.approx((score.reward, score.tests, score.success), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_agent_that_plans_so_is_scored_and_told_what_it_does(seed: int) -> None:
+    problem = two_states(7, seed=seed)
+    agent = rhoplan.make_agent("planning", problem, planner="many")
+    best, score, ahead = solved_value(problem), rhoplan.evaluate(problem, agent), advise(problem, agent).ahead
+    assert score.reward == pytest.approx(best, abs=1e-6)
+    assert (ahead.reward, ahead.tests, ahead.right) == pytest.approx((score.reward, score.tests, score.success))
+
+
+def solved_value(problem: rhoplan.Problem) -> float:
+    """The best value by exact look-ahead over all tests."""
+    graph = Graph(problem)
+    return float(Plan(graph, Information(0.0)).values(np.array([graph.root]), len(problem.flat.tests))[0])
 
 
 @pytest.mark.parametrize("method", ["reveal", "many"])

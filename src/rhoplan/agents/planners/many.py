@@ -53,6 +53,7 @@ class Evidence(Chooser):
         return self._found[node]
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
+        self.graph.expand(nodes)  # what ending is worth is known only then
         slots, endings = np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)
         for place, node in enumerate(nodes.tolist()):
             menu, name = self.graph.menus[self.graph.visible[node]], self.search(node).first
@@ -65,7 +66,6 @@ class Evidence(Chooser):
         """The lower bounds are what actions are worth: there is a plan that has them."""
         nodes = np.array([node])
         slots, endings = self.choose(nodes)
-        self.graph.expand(nodes)
         actions, menu = self.search(node).actions, self.graph.menus[self.graph.visible[node]]
         later = np.zeros(self.graph.known.shape[1])
         bonus = self.plan.utility.going(self.graph, nodes)[0]
