@@ -24,6 +24,7 @@ from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import Problem
+from rhoplan.planning.asked import check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
 
@@ -127,18 +128,13 @@ def solve(
     chosen = method or usual_method(problem)
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
+    check_asked(weight, discount, gap)
     if chosen in (GRIDS, POINTS):
         how = General(problem, weight, discount, gap, time.monotonic() + seconds, memory, progress, check)
         return how.by_points() if chosen == POINTS else how.on_grids(alone=method is not None)
     if check:
         raise AgentError(f"check is for methods grids and points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
-    if not weight >= 0 or not np.isfinite(weight):
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
-    if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
-    if not gap > 0:
-        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
     if chosen == EVIDENCE:
         return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress)
     begin = time.monotonic()
@@ -240,10 +236,9 @@ class General:
     def by_points(self) -> Solution:
         from rhoplan.planning.certified.pointbased.check import check_plan
         from rhoplan.planning.certified.pointbased.records import compile_problem
-        from rhoplan.planning.certified.pointbased.solve import check_settings, solve_general
+        from rhoplan.planning.certified.pointbased.solve import solve_general
         from rhoplan.planning.certified.solved import policy_of
 
-        check_settings(self.weight, self.discount, self.gap)
         compiled = compile_problem(self.problem, memory=self.memory)
         found = solve_general(
             compiled,
@@ -267,9 +262,7 @@ class General:
         """Bounds on grids and, unless `alone`, points afterwards where the bounds have not met and there is room."""
         from rhoplan.planning.certified.lattice.check import check_grids
         from rhoplan.planning.certified.lattice.solve import LatticeSearch
-        from rhoplan.planning.certified.pointbased.solve import check_settings
 
-        check_settings(self.weight, self.discount, self.gap)
         pause = self.deadline if alone else self.begin + GRIDS_FIRST * (self.deadline - self.begin)
         search = LatticeSearch(
             self.problem,

@@ -22,6 +22,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.lattice.solve import grid_policy
@@ -37,16 +38,8 @@ MOST_SWEEPS, SETTLED = 500, 1e-6
 """Backups of a bound at most, and the change, as a share of it, after which it has settled."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What was solved for: the weight per nat, and the discount."""
-
-    weight: float
-    discount: float
-
-
 @dataclass(frozen=True, eq=False)
-class SolvedPolicy:
+class SolvedPolicy(BoundedPolicy):
     """Bounds and actions of a solved problem in any situation that can be reached in it.
 
     vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes.
@@ -55,7 +48,7 @@ class SolvedPolicy:
 
     origin: Problem
     problem: Compiled
-    settings: Settings
+    settings: Asked
     vectors: dict[int, tuple[Array, Array, Ids]]
     points: dict[int, tuple[Array, Array]]
     corner: Array
@@ -77,14 +70,6 @@ class SolvedPolicy:
         model = self.problem.model
         pairs = range(model.class_pair[home], model.class_pair[home + 1])
         return {self._action_name(pair): self._ahead(pair, belief) for pair in pairs}
-
-    def proven(self, situation: Situation) -> str | None:
-        """The action that no other can beat in `situation`, where the bounds prove it."""
-        bounds = self.actions(situation)
-        for name, (low, _) in bounds.items():
-            if all(low >= high for other, (_, high) in bounds.items() if other != name):
-                return name
-        return None
 
     @property
     def start_states(self) -> tuple[str, ...]:
@@ -133,20 +118,9 @@ class SolvedPolicy:
         """The pair that is taken at `belief`, over the states of class `home`."""
         return self._best(home, belief)[1]
 
-    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
-        """As a rule of a problem."""
-        return self.action(situation)
-
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load` reads it for the same problem."""
-        told = {
-            "format": FORMAT,
-            "problem": self.origin.spec or self.origin.name,
-            "digest": digest(self.problem),
-            "weight": self.settings.weight,
-            "discount": self.settings.discount,
-            "horizon": horizon_of(self.origin),
-        }
+        told = self.heading(FORMAT, digest(self.problem))
         arrays: dict[str, Array | Ids] = {"corner": self.corner, "informed": self.informed}
         for home, (alpha, share, pair) in self.vectors.items():
             arrays |= {f"alpha-{home}": alpha, f"share-{home}": share, f"pair-{home}": pair}
@@ -245,7 +219,7 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
         rows = np.stack([plan.numbers(int(vector)) for vector in ids])
         vectors[home] = rows, plan.graph.share[ids], np.array([plan.pair(int(vector)) for vector in ids])
     points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
-    settings = Settings(plan.settings.weight, plan.settings.discount)
+    settings = Asked(plan.settings.weight, plan.settings.discount)
     found = {home: held for home, held in points.items() if len(held[1])}
     return SolvedPolicy(
         problem, compiled, settings, vectors, found, plan.graph.corner.copy(), np.asarray(plan.first.action)
@@ -268,7 +242,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     homes = _numbers_after(arrays, "alpha-")
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
     points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
-    settings = Settings(float(told["weight"]), float(told["discount"]))
+    settings = Asked(float(told["weight"]), float(told["discount"]))
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
 
 

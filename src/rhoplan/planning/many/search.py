@@ -18,10 +18,10 @@ from collections.abc import Callable
 import numpy as np
 
 from rhoplan.belief.situation import Situation, initial
-from rhoplan.errors import AgentError
 from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
+from rhoplan.planning.asked import check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
 from rhoplan.planning.many.graph import (
     ABOVE,
@@ -82,18 +82,9 @@ def search(
     Not covered: weights below 0, and problems that are not observe-then-commit.
     """
     discount = problem.discount if discount is None else discount
-    _check(weight, discount, gap)
+    check_asked(weight, discount, gap)
     found = Search(problem, situation or initial(problem), weight=weight, discount=discount, memory=memory)
     return found.solution(gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress))
-
-
-def _check(weight: float, discount: float, gap: float) -> None:
-    if not weight >= 0 or not np.isfinite(weight):
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}", field=("weight",))
-    if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
-    if not gap > 0:
-        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
 
 
 class Search:

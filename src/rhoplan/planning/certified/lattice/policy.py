@@ -19,8 +19,8 @@ import numpy as np
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError
-from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.lattice.grid import Grid, find_point, mixture_of
 from rhoplan.planning.certified.lattice.rooms import Structure
 from rhoplan.planning.certified.lattice.sweeps import Lattice
@@ -28,14 +28,6 @@ from rhoplan.planning.certified.lattice.sweeps import Lattice
 FORMAT = "rhoplan-grid-policy-1"
 
 Beliefs = Sequence[Array]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What was solved for: the weight per nat, and the discount."""
-
-    weight: float
-    discount: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +52,12 @@ class Half:
 
 
 @dataclass(frozen=True, eq=False)
-class GridPolicy:
+class GridPolicy(BoundedPolicy):
     """Bounds and actions in any situation that can be reached, from a lattice above and one below."""
 
     origin: Problem
     structure: Structure
-    settings: Settings
+    settings: Asked
     above: Half
     below: Half
 
@@ -86,28 +78,9 @@ class GridPolicy:
         self.place_of(situation.visible)
         return {a.name: self.bounds_of(a, situation.beliefs) for a in self.origin.menu(situation.visible)}
 
-    def proven(self, situation: Situation) -> str | None:
-        """The action that no other can beat in `situation`, where the bounds prove it."""
-        bounds = self.actions(situation)
-        for name, (low, _) in bounds.items():
-            if all(low >= high for other, (_, high) in bounds.items() if other != name):
-                return name
-        return None
-
-    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
-        """As a rule of a problem."""
-        return self.action(situation)
-
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load_policy` reads it for the same problem."""
-        told = {
-            "format": FORMAT,
-            "problem": self.origin.spec or self.origin.name,
-            "horizon": horizon_of(self.origin),
-            "digest": self.structure.digest,
-            "weight": self.settings.weight,
-            "discount": self.settings.discount,
-        }
+        told = self.heading(FORMAT, self.structure.digest)
         arrays: dict[str, Any] = {}
         for name, half in (("above", self.above), ("below", self.below)):
             arrays[f"{name}-values"] = half.values

@@ -18,11 +18,11 @@ import numpy as np
 
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.asked import Asked
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
 from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
 from rhoplan.planning.certified.lattice.grow import Use, merged, offers, tests_below, uses_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
-from rhoplan.planning.certified.lattice.policy import Settings as SettledFor
 from rhoplan.planning.certified.lattice.rooms import Structure, structure_of
 from rhoplan.planning.certified.lattice.sweeps import Lattice, rise_left, settle
 
@@ -279,7 +279,7 @@ class LatticeSearch:
         for side in self.sides:
             assert side.lattice is not None, "the first level has settled"
             halves.append(Half(side.lattice, tuple(side.settled), side.values))
-        settings = SettledFor(self.weight, self.discount)
+        settings = Asked(self.weight, self.discount)
         return GridPolicy(self.problem, self.structure, settings, *halves)
 
 
@@ -298,4 +298,4 @@ def grid_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) 
         lattice = lattice_of(structure, grids, numbers, most=np.inf)
         assert lattice is not None
         halves.append(Half(lattice, tuple(grids), arrays[f"{name}-values"]))
-    return GridPolicy(problem, structure, SettledFor(told["weight"], told["discount"]), *halves)
+    return GridPolicy(problem, structure, Asked(told["weight"], told["discount"]), *halves)

@@ -328,6 +328,19 @@ def share_of(graph: Graph, point: int, dense: Array, least: float) -> float:
 
 
 @compiled
+def fall_anew(model: Model, graph: Graph, home: int) -> None:
+    """Work out once more how far the points of class `home` lie below its corners, which have moved."""
+    graph.chain[home, MOVES] += 1
+    entry = graph.chain[home, FIRST_ENTRY]
+    while entry >= 0:
+        other = graph.entry[entry, 1]
+        if graph.node[other, ENTRY] == entry:
+            base = weigh(graph, graph.corner, model.class_state[home], other)
+            graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
+        entry = graph.entry[entry, NEXT]
+
+
+@compiled
 def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
     """Let the upper bound of `node` count for others: as a point, or as a corner where the state is known."""
     row, bound = graph.node[node], graph.bound[node]
@@ -336,14 +349,7 @@ def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
     if row[COUNT] == 1 and (row[INDEX] >= 0 or graph.value[row[AT]] == 1.0):
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
         graph.corner[model.class_state[home] + state] = bound[OWN]
-        graph.chain[home, MOVES] += 1
-        entry = graph.chain[home, FIRST_ENTRY]
-        while entry >= 0:
-            other = graph.entry[entry, 1]
-            if graph.node[other, ENTRY] == entry:
-                base = weigh(graph, graph.corner, model.class_state[home], other)
-                graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
-            entry = graph.entry[entry, NEXT]
+        fall_anew(model, graph, home)
         return
     entry = graph.used[ENTRIES]
     graph.used[ENTRIES] += 1

@@ -21,13 +21,10 @@ from rhoplan.planning.certified.pointbased.graph import (
     COUNT,
     ENTROPY,
     ENTRY,
-    FIRST_ENTRY,
     FOLLOW,
     HOME,
     HULL_READ,
     INDEX,
-    MOVES,
-    NEXT,
     NUMBERS,
     ORIGIN,
     OWN,
@@ -42,8 +39,8 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORK,
     Graph,
     Settings,
+    fall_anew,
     link_vector,
-    weigh,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import look_down
@@ -147,14 +144,7 @@ def settle_above(
         if most <= change:
             break
     for home in range(len(graph.chain)):
-        graph.chain[home, MOVES] += 1
-        entry = graph.chain[home, FIRST_ENTRY]
-        while entry >= 0:
-            other = graph.entry[entry, 1]
-            if graph.node[other, ENTRY] == entry:
-                base = weigh(graph, graph.corner, model.class_state[home], other)
-                graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
-            entry = graph.entry[entry, NEXT]
+        fall_anew(model, graph, home)
 
 
 @compiled

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rhoplan.errors import AgentError
 from rhoplan.model.problem import Array
+from rhoplan.planning.asked import check_asked
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
@@ -91,22 +91,9 @@ def solve_general(
     interrupted from the keyboard. `progress` is told lower, upper and number of nodes every few milliseconds.
     Not covered: weights below 0, and with discount 1 problems where one can go on for ever without losing.
     """
-    check_settings(weight, discount, gap)
+    check_asked(weight, discount, gap)
     search = Search(problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory)
     return search.solution(search.run(progress))
-
-
-def check_settings(weight: float, discount: float, gap: float) -> None:
-    """Refuse what no bound can be certified for."""
-    if not weight >= 0 or not np.isfinite(weight):
-        raise AgentError(
-            f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
-            field=("weight",),
-        )
-    if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
-    if not gap > 0:
-        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
 
 
 class Search:

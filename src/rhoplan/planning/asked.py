@@ -1,0 +1,71 @@
+"""What is asked of a solver, and what all policies that come with bounds have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rhoplan.belief.situation import Situation
+from rhoplan.errors import AgentError
+from rhoplan.model.limited import horizon_of
+from rhoplan.model.problem import Problem
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was solved for: the weight per nat, and the discount."""
+
+    weight: float
+    discount: float
+
+
+def check_asked(weight: float, discount: float, gap: float) -> None:
+    """Refuse what no bound can be certified for."""
+    if not weight >= 0 or not math.isfinite(weight):
+        raise AgentError(
+            f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
+            field=("weight",),
+        )
+    if not 0 < discount <= 1:
+        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+    if not gap > 0:
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+
+
+class BoundedPolicy:
+    """A policy for `origin` that bounds what every action is worth; a rule that agents can follow."""
+
+    origin: Problem
+    settings: Asked
+
+    def action(self, situation: Situation) -> str:
+        """The name of what to do in `situation`."""
+        raise NotImplementedError
+
+    def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
+        """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
+        raise NotImplementedError
+
+    def proven(self, situation: Situation) -> str | None:
+        """The action that no other can beat in `situation`, where the bounds prove it."""
+        bounds = self.actions(situation)
+        for name, (low, _) in bounds.items():
+            if all(low >= high for other, (_, high) in bounds.items() if other != name):
+                return name
+        return None
+
+    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
+        """As a rule of a problem."""
+        return self.action(situation)
+
+    def heading(self, form: str, digest: str) -> dict[str, Any]:
+        """What a file says of the policy in it: its form, and the problem by name and by the digest of its numbers."""
+        return {
+            "format": form,
+            "problem": self.origin.spec or self.origin.name,
+            "digest": digest,
+            "weight": self.settings.weight,
+            "discount": self.settings.discount,
+            "horizon": horizon_of(self.origin),
+        }
