@@ -20,6 +20,7 @@ LAYERS = (
     ("model",),
     ("belief",),
     ("graph",),
+    ("following",),
     ("planning",),
     ("agents",),
     ("scoring",),

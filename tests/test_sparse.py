@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import rhoplan
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs
+from rhoplan.following.worlds import in_names_of
 from rhoplan.model import sparse
 from rhoplan.model.joint import Ways
 from rhoplan.model.payments import mean_payment, payments
-from rhoplan.scoring.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
 CLOSE = 1e-12

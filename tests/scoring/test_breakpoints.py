@@ -12,6 +12,7 @@ import rhoplan
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Problem
 from rhoplan.planning.exact import Plan
@@ -19,7 +20,6 @@ from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
 from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.steps import Step, policy_steps
-from rhoplan.scoring.worlds import World
 from strategies import Case, Limits, dice, random_case, symmetric_case
 
 CLOSE = 1e-9

@@ -21,9 +21,9 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.situation import named_beliefs
+from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
-from rhoplan.scoring.flow import Flow
 from rhoplan.scoring.followed import NEGLIGIBLE, Plans
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]

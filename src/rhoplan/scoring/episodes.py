@@ -19,13 +19,13 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.draws import draw_state, outcome_order
 from rhoplan.belief.situation import impossible
+from rhoplan.following.worlds import check_menu
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
-from rhoplan.scoring.worlds import check_menu
 
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""

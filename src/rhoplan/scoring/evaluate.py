@@ -10,12 +10,12 @@ import numpy as np
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.errors import AgentError, LimitError
+from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
+from rhoplan.following.spread import Paid
+from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import cut_off_worth, has_commits
-from rhoplan.scoring.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
-from rhoplan.scoring.spread import Paid
-from rhoplan.scoring.worlds import World
 
 MOST_NODES = 3_000_000
 """Size of a graph with places beyond which simulation is the better tool."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
+from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import DEFAULT_NODE_LIMIT, Graph
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.scoring.flow import Flow
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed for people."""

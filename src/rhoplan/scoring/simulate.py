@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
+from rhoplan.following.worlds import check_world
 from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
@@ -41,7 +42,6 @@ from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
-from rhoplan.scoring.worlds import check_world
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 

@@ -17,6 +17,7 @@ from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
+from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
@@ -25,7 +26,6 @@ from rhoplan.planning.certified.pointbased.check import branch_matrix
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.simulate import simulate
-from rhoplan.scoring.worlds import World
 
 MOST_NODES = 3_000
 """Situations up to which the plan is followed exactly: a few seconds, and little memory."""

@@ -24,11 +24,11 @@ from rhoplan.agents.planners.planner import Chooser, Planner
 from rhoplan.agents.policy import UNDECIDED, Policy
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.weights import Chart, ChartedPlan
 from rhoplan.scoring.evaluate import Score, score_policy
-from rhoplan.scoring.worlds import World
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: mirror images change together up to rounding."""

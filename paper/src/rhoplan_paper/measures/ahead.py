@@ -9,11 +9,11 @@ import numpy as np
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import Policy
 from rhoplan.errors import LimitError
+from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
-from rhoplan.scoring.flow import Flow
 from rhoplan_paper.registry import measure
 
 ALIKE = 1e-9

@@ -11,10 +11,10 @@ from rhoplan.agents.policy import Policy, action_values
 from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
+from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import shared_graph
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring.flow import Flow
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.registry import measure
 

@@ -12,8 +12,8 @@ import rhoplan
 from rhoplan import Action, Agent, Problem, ProblemError
 from rhoplan.app.cli import main
 from rhoplan.belief.situation import Situation, observe
+from rhoplan.following.worlds import check_menu, check_world
 from rhoplan.scoring.simulate import simulate
-from rhoplan.scoring.worlds import check_menu, check_world
 
 SEEDS = (42, 123)
 

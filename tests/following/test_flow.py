@@ -13,10 +13,10 @@ import pytest
 import rhoplan
 from rhoplan import END, Action, Agent, Factor, Problem, Situation
 from rhoplan.agents.policy import Policy
+from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
 from rhoplan.report.content import make_report
 from rhoplan.scoring import followed
-from rhoplan.scoring.worlds import in_names_of
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import impossible
+from rhoplan.following.spread import Paid
+from rhoplan.following.worlds import Ending, World
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import distinct, numbered
 from rhoplan.model.problem import END, Action, Array, Ids
-from rhoplan.scoring.spread import Paid
-from rhoplan.scoring.worlds import Ending, World
 
 NEGLIGIBLE = 1e-17
 """Mass at one place at one step below which it is no longer followed, unless so much is at stake there that it

@@ -22,9 +22,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan.following.worlds import Ending, World
 from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import moved_each
-from rhoplan.scoring.worlds import Ending, World
 
 
 class Paid:
