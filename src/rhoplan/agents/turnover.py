@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.graph.merging import distinct
+from rhoplan.following.flow import Chosen, Flow
 from rhoplan.model.problem import Array, Ids
 
 if TYPE_CHECKING:
@@ -26,40 +26,47 @@ def turnover(policy: Policy, node: int, chosen: ActionValue) -> float:
     planner, plan, graph = policy.agent.planner, policy.plan, policy.graph
     if not planner.plans or not planner.is_fixed:
         return abs(chosen.reward) + (abs(chosen.continuation) if np.isfinite(chosen.continuation) else 0.0)
-    menu = graph.menus[int(graph.visible[node])]
-    names = [action.name for action in menu.going]
-    nodes: Ids = np.array([node])
-    mass: Array = np.ones(1)
     total = 0.0
-    slots, ending = np.array([names.index(chosen.name) if chosen.name in names else -1]), None
-    if slots[0] < 0:
-        ending = np.array([[action.name for action in menu.ending].index(chosen.name)])
-    for level in range(policy.chooser.depth, 0, -1):
-        stops = np.flatnonzero(slots < 0)
-        total += float(mass[stops] @ _ending(policy, nodes[stops], ending))
-        goes = np.flatnonzero(slots >= 0)
-        nodes, mass, slots = nodes[goes], mass[goes], slots[goes]
-        if not goes.size:
-            return total
-        rows = np.arange(len(nodes))
-        total += float(mass @ (2 * graph.going_gains(nodes) - graph.reward[nodes])[rows, slots])
-        arcs, chances = graph.next[nodes, slots], graph.probability[nodes, slots] * mass[:, None]
-        there = arcs >= 0
-        nodes, ending = distinct(arcs[there], graph.size), None
-        mass = np.zeros(len(nodes))
-        np.add.at(mass, np.searchsorted(nodes, arcs[there]), plan.discount * chances[there])
-        slots = plan.choices(nodes, level - 1) if level > 1 else np.full(len(nodes), -1)
-    leaf = _ending(policy, nodes, None) if plan.leaf is None else np.abs(plan.values(nodes, 0))
-    return total + float(mass @ leaf)
+    for layer in Flow(_Ahead(policy, node, chosen.name), nodes=[node], cap=policy.chooser.depth, least=0.0):
+        acts, fade = layer.acts, plan.discount**layer.step
+        if layer.is_cut:
+            leaf = np.abs(plan.values(layer.node, 0))
+            if plan.leaf is None:
+                leaf = _ending(policy, layer.node, plan.best_ending(layer.node)[1])
+            return total + fade * float(layer.mass @ leaf)
+        goes, stops = (layer.node[acts.row[part]] for part in (acts.going, acts.stops))
+        sizes = (2 * graph.going_gains(goes) - graph.reward[goes])[np.arange(len(goes)), acts.slot[acts.going]]
+        ends = _ending(policy, stops, acts.ending[acts.stops])
+        total += fade * float(acts.mass[acts.going] @ sizes + acts.mass[acts.stops] @ ends)
+    return total
 
 
-def _ending(policy: Policy, nodes: Ids, ending: Ids | None) -> Array:
-    """Losses and gains (n,) of ending at `nodes`, by `ending` (n,) or as the plan does; 0 where nothing ends."""
+class _Ahead(Chosen):
+    """The action called `first` at `node`, then the plan, with one action less ahead in each layer."""
+
+    def __init__(self, policy: Policy, node: int, first: str) -> None:
+        graph, self.plan, self.left = policy.graph, policy.plan, policy.chooser.depth
+        menu = graph.menus[int(graph.visible[node])]
+        going, ending = ([action.name for action in part] for part in (menu.going, menu.ending))
+        slot, end = (going.index(first), -1) if first in going else (-1, ending.index(first))
+        super().__init__(graph, np.full(graph.size, slot), np.full(graph.size, end))
+        self._begun = False
+
+    def settle(self, nodes: Ids) -> None:
+        if self._begun:
+            self.left -= 1
+            slots, ends = self.plan.choices(nodes, self.left), self.plan.best_ending(nodes)[1]
+            self.choice, self.ending = (np.empty(self.graph.size, dtype=np.int64) for _ in range(2))
+            self.choice[nodes], self.ending[nodes] = slots, ends
+        self._begun = True
+
+
+def _ending(policy: Policy, nodes: Ids, taken: Ids) -> Array:
+    """Losses and gains (n,) of ending at `nodes` by `taken` (n,); 0 where nothing ends."""
     plan, graph = policy.plan, policy.graph
     result = np.zeros(len(nodes))
     if not nodes.size or not plan.commits_count:
         return result
-    taken = plan.best_ending(nodes)[1] if ending is None else ending
     for visible, places in graph.by_endings(nodes):
         if graph.menus[visible].ending:
             here = nodes[places]

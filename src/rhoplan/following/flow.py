@@ -46,9 +46,25 @@ class Follows(Protocol):
     @property
     def is_deterministic(self) -> bool: ...
 
-    def settle(self, nodes: Ids) -> None: ...
+    def settle(self, nodes: Ids) -> None:
+        """Decide at the `nodes` of the layer that comes now."""
 
     def probabilities(self, nodes: Ids) -> tuple[Array, Array]: ...
+
+
+class Chosen:
+    """Choices (N,) on `graph` that are known already: the slot taken at a node, or -1 to end with ending (N,)."""
+
+    is_deterministic = True
+
+    def __init__(self, graph: Graph, choice: Ids, ending: Ids) -> None:
+        self.graph, self.choice, self.ending = graph, choice, ending
+
+    def settle(self, nodes: Ids) -> None:
+        """Nothing is left to decide."""
+
+    def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
+        raise NotImplementedError("nothing is left to chance")
 
 
 @dataclass(frozen=True, eq=False)

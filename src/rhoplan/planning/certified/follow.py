@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan.following.flow import Chosen, Flow
 from rhoplan.graph.ties import choose
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 TRUE = 2
 """The last stage of a test in `bounds`: the test itself."""
+
+NEGLIGIBLE = 1e-18
+"""Share of cases at one node at one step below which the plan is no longer followed."""
 
 
 def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:
@@ -47,31 +51,22 @@ def first_actions(bounds: Bounds, nodes: Ids) -> Ids:
 def score_plan(bounds: Bounds, cap: int) -> tuple[float, float, float, float, str]:
     """Reward, tests, success and truncated share of the plan behind the lower bound, and its first action."""
     graph = bounds.graph
-    choice = plan_choices(bounds, np.arange(bounds.size))
-    nodes: Ids = np.array([graph.root])
-    mass: Array = np.ones(1)
-    reward = tests = success = 0.0
-    for step in range(cap):
-        stops = choice[nodes] < 0
-        going, slots = nodes[~stops], choice[nodes[~stops]]
-        ended = _endings(bounds, nodes[stops]) * mass[stops][:, None]
-        reward += float(ended[:, REWARD].sum())
-        success += float(ended[:, SUCCESS].sum())
-        tests += step * float(mass[stops].sum()) + float(ended[:, TESTS].sum())
-        if not going.size:
-            nodes, mass = going, mass[~stops]
-            break
-        reward += float(mass[~stops] @ graph.reward[going, slots])
-        flow = mass[~stops][:, None] * bounds.chance[going, slots] / bounds.discount
-        targets = bounds.next[going, slots].ravel()
-        total = np.bincount(targets, weights=flow.ravel(), minlength=bounds.size).astype(float)
-        nodes = np.flatnonzero(total > 1e-18)
-        mass = total[nodes]
-    tests += cap * float(mass.sum())
+    plan = Chosen(graph, plan_choices(bounds, np.arange(bounds.size)), graph.stop_action)
+    reward = tests = success = truncated = 0.0
+    for layer in Flow(plan, cap=cap, least=NEGLIGIBLE):
+        if layer.is_cut:
+            truncated = float(layer.mass.sum())
+            tests += cap * truncated
+            continue
+        acts, stops = layer.acts, layer.acts.stops
+        ended = acts.mass[stops] @ _endings(bounds, layer.node[acts.row[stops]])
+        reward += float(acts.mass[acts.going] @ acts.reward[acts.going]) + float(ended[REWARD])
+        success += float(ended[SUCCESS])
+        tests += layer.step * float(acts.mass[stops].sum()) + float(ended[TESTS])
     menu = graph.menus[graph.visible[graph.root]]
     slot = int(first_actions(bounds, np.array([graph.root]))[0])
     first = menu.going[slot] if slot >= 0 else menu.ending[-1 - slot]
-    return reward, tests, success, float(mass.sum()), first.name
+    return reward, tests, success, truncated, first.name
 
 
 def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
