@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,7 +34,6 @@ from numpy.typing import NDArray
 
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.errors import MissingExtra
-from rhoplan.model.observe_then_commit import FlatMenu
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.model.sparse import row
@@ -109,7 +107,9 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
             else spaces.Discrete(len(self.visible_states))
         )
         self.observation_space: spaces.Space[Any] = (
-            outcome_space if self.problem.is_flat else spaces.Dict({"outcome": outcome_space, "visible": visible_space})
+            outcome_space
+            if self.problem.listed is not None
+            else spaces.Dict({"outcome": outcome_space, "visible": visible_space})
         )
         self._menus: dict[Visible, dict[str, Action]] = {}
         self._visible: Visible = END
@@ -217,7 +217,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
 
     def _observation(self, outcome: str | None) -> Observation:
         number = np.int64(NOTHING if outcome is None else self._outcome_numbers[outcome])
-        if self.problem.is_flat:
+        if not isinstance(self.observation_space, spaces.Dict):
             return number
         if self.visible_states is not None:
             return {"outcome": number, "visible": np.int64(self._visible_numbers[self._visible])}
@@ -271,11 +271,10 @@ def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Vi
 
     None for the visible states where there are too many; the names are then those of the nearest, and of a dive.
     """
-    if problem.is_flat:
+    if problem.listed is not None:
         # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
         visibles: list[Visible] = [problem.start]
-        every = FlatMenu(tuple(replace(test, after=()) for test in problem.flat.tests), problem.flat.commits)
-        actions, listed = list(every.everything), True
+        actions, listed = list(problem.listed.everything), True
     else:
         visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
     if not listed:

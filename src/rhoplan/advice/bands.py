@@ -47,7 +47,7 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layo
     one tests, or in seventy-five where there is no time for more. layout: of the problem before any test, where there
     is one. Not covered: agents whose choices are not fixed.
     """
-    if not problem.is_flat or len(problem.states) != 2:
+    if not problem.observes_then_commits or len(problem.states) != 2:
         return ()
     begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
     answer = _together(problem, agent, layout) if plans_versions(problem, agent) else _one_by_one(problem, agent)

@@ -129,5 +129,5 @@ def _share(margin: float, size: float, what: str) -> str:
 
 def _measure(problem: Problem) -> str:
     """What the turnover is called in `problem`."""
-    loses = problem.is_flat and all((commit.reward <= 0).all() for commit in problem.flat.commits)
+    loses = problem.observes_then_commits and all((commit.reward <= 0).all() for commit in problem.commits)
     return "the expected loss" if loses else "what is won and lost"

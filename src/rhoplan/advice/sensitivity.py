@@ -161,7 +161,8 @@ def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> 
 
 def plans_versions(problem: Problem, agent: Agent) -> bool:
     """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
-    return agent.planner.is_exact and agent.objective.is_information and problem.leaf is None
+    same = agent.planner.is_exact and agent.objective.is_information
+    return same and problem.listed is not None and problem.leaf is None
 
 
 class _Asker:

@@ -155,13 +155,13 @@ def at_stake(problem: Problem, reward: float) -> float:
 
 
 def ceiling_record(problem: Problem) -> dict[str, Any]:
-    """What no agent can beat in a factored problem, under `ceiling`; nothing for flat ones.
+    """What no agent can beat under `ceiling`; nothing where one observes, then commits: there `solve` tells the best.
 
     Where an extra is missing for it, `ceiling_missing` says which.
     """
     from rhoplan.errors import LimitError, MissingExtra
 
-    if problem.is_flat:
+    if problem.observes_then_commits:
         return {}
     try:
         from rhoplan.planning.errands.clairvoyant import ceiling
@@ -208,8 +208,8 @@ def catalogue_record() -> dict[str, Any]:
 
 
 def problem_record(problem: Problem) -> dict[str, Any]:
-    """A problem as plain data; a flat one in the shape of a model file."""
-    if not problem.is_flat:
+    """A problem as plain data; where tests and commits are listed, in the shape of a model file."""
+    if problem.listed is None:
         return {
             **{name: getattr(problem, name) for name in ("name", "unit", "horizon", "cap", "discount", "start")},
             **({"note": problem.note} if problem.note else {}),

@@ -100,7 +100,7 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
     """The situation after `test` came out as `outcome`."""
     actions = {action.name: action for action in available(problem, situation)}
     if test not in actions:
-        if problem.is_flat and any(known.name == test for known in problem.flat.tests):
+        if problem.listed is not None and any(known.name == test for known in problem.listed.tests):
             raise EvidenceError(_why_not(problem, situation, test), field=("test",))
         tests = [name for name, action in actions.items() if action.kind == "test"]
         raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {_some(tests) or 'none'}", field=("test",))

@@ -147,13 +147,14 @@ def check_world(problem: Problem, world: Problem) -> None:
 
     `check_menu` checks what is met later.
     """
-    if problem.is_flat != world.is_flat:
+    mine, theirs = problem.listed, world.listed
+    if (mine is None) != (theirs is None):
         kinds = ("an observe-then-commit problem", "a problem with visible states of its own")
-        wanted, found = kinds if problem.is_flat else kinds[::-1]
+        wanted, found = kinds if theirs is None else kinds[::-1]
         raise _fault(f"world '{world.name}' must be {wanted} like '{problem.name}'; it is {found}")
     _check_factors(problem, world)
-    if problem.is_flat:
-        _check_actions(world, problem.flat.everything, world.flat.everything)
+    if mine is not None and theirs is not None:
+        _check_actions(world, mine.everything, theirs.everything)
         _check_rules(problem, world)
         return
     if problem.start != world.start:
@@ -167,9 +168,9 @@ def check_world(problem: Problem, world: Problem) -> None:
 def check_menu(problem: Problem, world: Problem, visible: Visible) -> None:
     """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places.
 
-    Of an observe-then-commit problem `check_world` has looked at everything that any menu can offer.
+    Where tests and commits are listed, `check_world` has looked at everything that any menu can offer.
     """
-    if problem.is_flat:
+    if problem.listed is not None:
         return
     where = f" in visible state {visible!r}"
     theirs = {action.name: action for action in world.menu(visible)}

@@ -4,8 +4,9 @@ Nodes are situations (visible state and one merged belief per hidden factor). An
 the episode: its reward, its information, and for each outcome a probability and the node it leads to. The graph knows
 nothing of weights, horizons or discounts, so one graph serves every agent. It grows on demand.
 
-Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Flat problems have
-their M and O from the start; those of others can grow with the graph, so arrays are read after expanding, not before.
+Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Problems
+that observe, then commit have their M and O from the start (`menu.known_width`); those of others can grow with the
+graph, so arrays are read after expanding, not before.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
 from rhoplan.graph.actions import ActionTable
-from rhoplan.graph.menu import VisibleMenu, most_at_once, most_nodes
+from rhoplan.graph.menu import VisibleMenu, known_width, most_nodes
 from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
@@ -72,10 +73,8 @@ class Graph:
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
         self.gains: Array = np.empty(0)
         self._allocate(0, 0)
-        if problem.is_flat:
-            # All that can ever be offered is known here, so the width stays: what is read before growing fits after.
-            tests = problem.flat.tests
-            self._widen(most_at_once(tests), max([len(test.outcomes) for test in tests], default=0))
+        # Where all that can ever be offered is known, the width stays: what is read before growing fits after.
+        self._widen(*known_width(problem))
         self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
 
     # -- situations -----------------------------------------------------------------------------------------------
@@ -186,8 +185,6 @@ class Graph:
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) what actions taken at `nodes` (m,) pay depends on the hidden state, or on chance."""
-        if self.problem.is_flat:
-            return np.zeros(len(nodes), dtype=bool)
         result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.visible[nodes], slots]]
         return result
 

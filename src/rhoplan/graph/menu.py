@@ -49,6 +49,17 @@ def most_nodes(problem: Problem) -> int:
     return sys.maxsize if states <= MANY_STATES else LARGEST_TABLE // states
 
 
+def known_width(problem: Problem) -> tuple[int, int]:
+    """At least as many actions that go on, and outcomes of one, as a menu can have; zeros where nobody knows ahead."""
+    if problem.listed is not None:
+        tests = problem.listed.tests
+        return most_at_once(tests), max([len(test.outcomes) for test in tests], default=0)
+    if not problem.observes_then_commits:
+        return 0, 0
+    menus = [[action for action in actions if not action.ends_episode] for _, actions in problem.menus()]
+    return max(map(len, menus)), max([len(action.outcomes) for menu in menus for action in menu], default=0)
+
+
 def most_at_once(tests: Sequence[Test]) -> int:
     """At least as many as there can ever be of `tests` on one menu.
 

@@ -28,7 +28,7 @@ def write_model(problem: Problem) -> str:
         lines.insert(0, "# Without the problem's own leaf and agents that follow a rule: they are no numbers.")
     text = "\n".join(lines) + "\n"
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LARGEST_FILE and not problem.is_flat:
+    if size > LARGEST_FILE and problem.listed is None:
         raise LimitError(
             f"'{problem.name}' as a model file would have {size:,} bytes; {LARGEST_FILE:,} is the most "
             "(`--format pomdp` may hold it)"
@@ -38,7 +38,7 @@ def write_model(problem: Problem) -> str:
 
 def model_record(problem: Problem) -> dict[str, Any]:
     """`problem` as maps, lists and numbers, with the fields of a model file."""
-    return _flat_record(problem) if problem.is_flat else general_record(problem)
+    return general_record(problem) if problem.listed is None else _flat_record(problem)
 
 
 def _flat_record(problem: Problem) -> dict[str, Any]:

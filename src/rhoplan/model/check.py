@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError
-from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
 from rhoplan.model.payments import mean_payment
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
-from rhoplan.model.reach import MOST_MENUS, menus
 from rhoplan.model.sparse import Change, numbers, row_sums
 
 
@@ -17,18 +16,27 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
 
     Menus are looked at outwards from the start, `most` of them: where there are more, a fault far away is not found.
     """
+    try:
+        _check(problem, most)
+    except ProblemError as error:
+        if problem.listed is not None and error.field:
+            error.field = _in_lists(error.field, {commit.name for commit in problem.listed.commits})
+        raise
+
+
+def _check(problem: Problem, most: int) -> None:
     if not problem.factors:
         raise ProblemError(f"'{problem.name}' must have at least one hidden factor", field=("factors",))
     for factor in problem.factors:
-        place: Field = () if problem.is_flat else ("factors", factor.name)
+        place: Field = ("factors", factor.name)
         _check_names(f"states of '{problem.name}'", factor.states, (*place, "states"))
         if not factor.states:
             raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
         _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
-    for visible, actions in menus(problem, most):
+    for visible, actions in problem.menus(most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
         names = tuple(action.name for action in actions)
-        _check_names(f"actions of '{problem.name}'{where}", names, ("tests",) if problem.is_flat else ("actions",))
+        _check_names(f"actions of '{problem.name}'{where}", names, ("actions",))
         for action in actions:
             _check_action(problem, action, where)
 
@@ -40,7 +48,7 @@ def checked(problem: Problem) -> Problem:
 
 
 def _check_action(problem: Problem, action: Action, where: str) -> None:
-    place = _place(problem, action)
+    place: Field = ("actions", action.name)
     if not 0 <= action.factor < len(problem.factors):
         count = len(problem.factors)
         raise ProblemError(
@@ -56,7 +64,7 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
         )
     states = problem.factors[action.factor].states
     label = f"{action.kind} '{action.name}'{where}"
-    _check_reward(problem, action, states, label, place)
+    _check_reward(action, states, label, (*place, "reward"))
     _check_names(f"outcomes of {label}", action.outcomes, (*place, "outcomes"))
     if action.likelihood.shape != (len(states), len(action.outcomes)) or not action.outcomes:
         raise ProblemError(
@@ -74,16 +82,12 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
         _check_pays(action, action.pays, states, label, (*place, "pays"))
 
 
-def _check_reward(problem: Problem, action: Action, states: tuple[str, ...], label: str, place: Field) -> None:
-    is_cost = problem.is_flat and action.kind != "commit"
-    own = (*place, "cost") if is_cost else place if problem.is_flat else (*place, "reward")
+def _check_reward(action: Action, states: tuple[str, ...], label: str, field: Field) -> None:
     rule = f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
     if action.reward.shape != (len(states),):
-        raise ProblemError(rule, field=own)
+        raise ProblemError(rule, field=field)
     for wrong in np.flatnonzero(~(np.abs(action.reward) <= LARGEST_REWARD))[:1]:
-        raise ProblemError(rule, field=own if is_cost else (*own, states[wrong]))
-    if is_cost and action.reward[0] > 0:
-        raise ProblemError(f"cost of {label} must not be negative; it is {-action.reward[0]:g}", field=own)
+        raise ProblemError(rule, field=(*field, states[wrong]))
 
 
 def _check_transition(action: Action, change: Change, states: tuple[str, ...], label: str, field: Field) -> None:
@@ -131,11 +135,18 @@ def _check_pays(action: Action, pays: Change, states: tuple[str, ...], label: st
         )
 
 
-def _place(problem: Problem, action: Action) -> Field:
-    """Where an action stands in a model: among tests or commits as in a file, or among actions."""
-    if not problem.is_flat:
-        return ("actions", action.name)
-    return ("commits" if action.kind == "commit" else "tests", action.name)
+def _in_lists(field: Field, commits: set[str]) -> Field:
+    """Where `field` of a problem in general form stands where tests and commits are listed."""
+    match field:
+        case ("factors", _, *rest):
+            return tuple(rest)
+        case ("actions",):
+            return ("tests",)
+        case ("actions", name, "reward", *rest):
+            return ("commits", name, *rest) if name in commits else ("tests", name, "cost")
+        case ("actions", name, *rest):
+            return ("commits" if name in commits else "tests", name, *rest)
+    return field
 
 
 def _check_names(what: str, names: tuple[str, ...], field: Field) -> None:

@@ -6,3 +6,6 @@ LARGEST_REWARD = 1e100
 """Size of a reward whose square and sums are still numbers."""
 
 LARGEST_HORIZON = 10_000
+
+MOST_MENUS = 300
+"""Menus that are looked at to learn about a problem, the nearest to the start first."""

@@ -227,6 +227,11 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
                 f"cost of test '{test.name}' must be a number of at most {LARGEST_REWARD:g}; it is {test.cost:g}",
                 field=("tests", test.name, "cost"),
             )
+        if test.cost < 0:
+            raise ProblemError(
+                f"cost of test '{test.name}' must not be negative; it is {test.cost:g}",
+                field=("tests", test.name, "cost"),
+            )
         for other in test.after:
             if other not in tests or other == test.name:
                 raise ProblemError(

@@ -12,7 +12,8 @@ Shapes: S hidden states of the action's factor, O outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
+from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.payments import Payments, payments
 from rhoplan.model.sparse import Change, is_identity, numbers
 
@@ -130,6 +132,12 @@ class Action:
         return self.transition is None or is_identity(self.transition)
 
     @property
+    def is_test_at_a_price(self) -> bool:
+        """Whether it shows something, leaves all as it is, always goes on, and pays nothing but one price."""
+        goes_on = len(self.outcomes) > 1 and END not in self.leads_to and self.preserves_hidden_state
+        return goes_on and self.pays is None and self.same_reward is not None and self.same_reward <= 0
+
+    @property
     def kind(self) -> str:
         """`commit` ends the episode, `test` has outcomes, `sample` changes the hidden state, `move` does neither."""
         if self.ends_episode:
@@ -228,17 +236,62 @@ class Problem:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def observes_then_commits(self) -> bool:
+        """Whether one hidden factor stays as it is, tests at a price go on, and the same commits end it everywhere.
+
+        Then evidence counts in any order, so that few beliefs come up; each step is a test or the commit; the best
+        commit will do for a leaf; and there is a final belief to score. So it is by construction where tests and
+        commits are `listed`. Of other problems menus are looked at: where MOST_MENUS are not all, nobody can tell.
+        """
+        if self.listed is not None or len(self.factors) > 1:
+            return self.listed is not None
+        always = [(one.name, one.reward.tolist()) for one in self.commits]
+        for seen, (_, actions) in enumerate(self.menus(MOST_MENUS + 1)):
+            commits = [(one.name, one.reward.tolist()) for one in actions if one.ends_episode]
+            tests = all(one.ends_episode or one.is_test_at_a_price for one in actions)
+            if not commits or commits != always or not tests or seen == MOST_MENUS:
+                return False
+        return True
+
     @property
-    def is_flat(self) -> bool:
-        """Whether this is an observe-then-commit problem: one hidden factor that stays as it is, tests, one commit."""
-        return hasattr(self.menu, "commits")
+    def commits(self) -> tuple[Action, ...]:
+        """What ends the episode at the start; where it `observes_then_commits`, anywhere."""
+        return tuple(action for action in self.menu(self.start) if action.ends_episode)
+
+    @property
+    def listed(self) -> FlatMenu | None:
+        """Tests, commits and rules, where these are what was written down: what files, forms and reports show."""
+        return cast("FlatMenu", self.menu) if hasattr(self.menu, "commits") else None
 
     @property
     def flat(self) -> FlatMenu:
-        """Tests, commits and rules of an observe-then-commit problem."""
-        if not self.is_flat:
-            raise ProblemError(f"'{self.name}' is not an observe-then-commit problem with one hidden factor")
-        return cast("FlatMenu", self.menu)
+        """What is `listed`; ProblemError where nothing is."""
+        if self.listed is None:
+            raise ProblemError(
+                f"'{self.name}' is written in general form: this takes lists of tests and commits"
+                if self.observes_then_commits
+                else f"'{self.name}' is not an observe-then-commit problem with one hidden factor"
+            )
+        return self.listed
+
+    def menus(self, most: int = MOST_MENUS) -> Iterator[tuple[Visible, tuple[Action, ...]]]:
+        """Visible states with their menus, the nearest to the start first. Those of lists are all made of one."""
+        if self.listed is not None:
+            yield self.start, self.listed.everything
+            return
+        seen: set[Visible] = {self.start}
+        waiting = deque(seen)
+        for _ in range(most):
+            if not waiting:
+                return
+            visible = waiting.popleft()
+            actions = self.menu(visible)
+            yield visible, actions
+            for following in (after for action in actions for after in action.leads_to):
+                if following is not END and following not in seen:
+                    seen.add(following)
+                    waiting.append(following)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -249,13 +302,16 @@ class Problem:
     def prior(self) -> Array:
         return self.factors[0].prior
 
-    @property
+    @cached_property
     def gains(self) -> Array | None:
-        """The most (S,) that an episode can gain in each state of the one hidden factor, where the menu can tell.
+        """The most (S,) that an episode can gain in each state of the one hidden factor, or the menu says; else None.
 
-        It can where the hidden state stays as it is and only commits gain; None elsewhere.
+        What commits gain, where it `observes_then_commits`; what is lost counts as nothing.
         """
-        return getattr(self.menu, "gains", None)
+        if hasattr(self.menu, "gains") or not self.observes_then_commits:
+            return getattr(self.menu, "gains", None)
+        best: Array = np.maximum(np.max([commit.reward for commit in self.commits], axis=0), 0.0)
+        return best
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: everything but what planners keep on the problem."""

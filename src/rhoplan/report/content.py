@@ -75,8 +75,10 @@ def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget:
 
 def check_reportable(problem: Problem) -> None:
     """Raise ProblemError unless a report can be made: one hidden state, tests that leave it alone, then one commit."""
-    if problem.is_flat:
+    if problem.listed is not None:
         return
+    if problem.observes_then_commits:
+        problem.flat  # noqa: B018  (says that it must be listed)
     changing = [a.name for a in problem.menu(problem.start) if not a.ends_episode and not a.preserves_hidden_state]
     why = f": {changing[0]} changes what it measures" if changing else ""
     raise ProblemError(

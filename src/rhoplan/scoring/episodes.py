@@ -200,7 +200,7 @@ class Walk:
             log.fear(walkers[chosen], rewards[chosen, : len(places)], beliefs * chance[chosen, : len(places)])
 
     def _log_scores(self, nodes: Ids, states: Ids) -> Array:
-        if not self.problem.is_flat:
+        if not self.problem.observes_then_commits:
             return np.full(len(nodes), np.nan)
         with np.errstate(divide="ignore"):
             held = self.graph.beliefs(nodes)[np.arange(len(nodes)), self.state_places[0][states[:, 0]]]

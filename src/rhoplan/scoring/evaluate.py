@@ -68,12 +68,12 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
             field=("planner",) if agent.planner.samples else ("time",),
         )
     other = world if world is not problem else None
-    graph = shared_graph(problem) if problem.is_flat else Graph(problem, node_limit=MOST_NODES)
+    graph = shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
     truth = World(graph, other)
     try:
         return score_policy(Policy(graph, agent), truth, cap=steps)
     except LimitError:
-        if problem.is_flat:
+        if problem.observes_then_commits:
             raise
         raise LimitError(
             f"'{problem.name}' has more than {graph.node_limit:,} situations within reach: score it by "
@@ -84,25 +84,26 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
 def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
     """The score of following `policy` in `world` for at most `cap` steps."""
     graph, paid = policy.graph, Paid(world)
-    flat = graph.problem.is_flat
-    relabel, least = (None, NEGLIGIBLE) if flat else (_count_tests(graph), NEGLIGIBLE_PLACES)
+    tests_only = graph.problem.observes_then_commits  # then the step tells how many
+    relabel, least = (None, NEGLIGIBLE) if tests_only else (_count_tests(graph), NEGLIGIBLE_PLACES)
     flow = Flow(policy, cap=cap, world=world, paid=paid, relabel=relabel, least=least)
     counts, totals = _Counts(), _Totals(graph, world)
     truncated = 0.0
     for layer in flow:
         if layer.is_cut:
             truncated = float(layer.mass.sum())
-            counts.add(layer.label + layer.step * flat, layer.mass, layer.step)
+            counts.add(layer.label + layer.step * tests_only, layer.mass, layer.step)
             totals.believe(layer.node, layer.truth, layer.mass)
             continue
         totals.act(layer)
         acts = layer.acts
-        tests, stops = layer.label[acts.row] + layer.step * flat, acts.stops
+        tests, stops = layer.label[acts.row] + layer.step * tests_only, acts.stops
         if stops.size:
             counts.add(tests[stops], acts.mass[stops], layer.step + 1)
         if layer.over is not None:
-            after = tests if flat or flow.relabel is None else flow.relabel(tests, layer.node[acts.row], acts.slot)
-            counts.add(after, layer.over.sum(axis=1), layer.step + 1)
+            if flow.relabel is not None:
+                tests = flow.relabel(tests, layer.node[acts.row], acts.slot)
+            counts.add(tests, layer.over.sum(axis=1), layer.step + 1)
     reward, variance = paid.result
     distribution = counts.distribution
     return Score(
@@ -146,7 +147,7 @@ class _Totals:
         self.discounted = 0.0
         # With several hidden factors no ending action is about all of them: a problem tallies what it calls success.
         self._right = 0.0 if len(problem.factors) == 1 and has_commits(problem) else math.nan
-        self._scored = 0.0 if graph.problem.is_flat else math.nan
+        self._scored = 0.0 if graph.problem.observes_then_commits else math.nan
 
     @property
     def success(self) -> float:

@@ -130,7 +130,7 @@ def simulate(
 
 def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
     """The exact score where a small graph holds it; None elsewhere."""
-    if not problem.is_flat or not agent.planner.is_fixed:
+    if not problem.observes_then_commits or not agent.planner.is_fixed:
         return None
     apart = replace(problem)  # with a graph of its own: the shared one keeps its limit
     shared_graph(apart).node_limit = EXACT_NODES
@@ -218,7 +218,7 @@ def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = N
     success, success_se = share(rows.success, exact.success if exact else None)
     truncated, truncated_se = share(rows.truncated, exact.truncated if exact else None)
     log_score, log_score_se = mean(rows.log_score)
-    # In a flat problem an episode has a step more than tests, unless the cap ends it.
+    # Where one observes, then commits, an episode has a step more than tests, unless the cap ends it.
     steps, steps_se = mean(rows.steps, _spread(exact, more=1, most=cap) if exact else None)
     bounds = (math.nan, math.nan)
     if not math.isnan(success):

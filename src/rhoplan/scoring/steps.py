@@ -65,7 +65,9 @@ def policy_steps(
     limit: int = 1000,
     graph: Graph | None = None,
 ) -> tuple[Step, ...]:
-    """All steps of planning `horizon` actions ahead on a flat problem, for weights from `low` to `high` per `unit`.
+    """All steps of planning `horizon` actions ahead, for weights from `low` to `high` per `unit`.
+
+    For problems where one observes, then commits.
 
     The first step holds at `low` itself, however narrow it is (a free test may be taken at every weight but 0); at any
     other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
@@ -73,9 +75,9 @@ def policy_steps(
     ends; the last step then ends below `high`, and a search from there goes on.
     graph: of the problem, to use again; the shared one by default.
     Time grows with the number of beliefs that are reached, times the number of steps.
-    Not covered: discounts below 1, finite precision, problems that are not flat, horizons of several hundred.
+    Not covered: discounts below 1, finite precision, other problems, leaves of their own, horizons of several hundred.
     """
-    if not problem.is_flat:
+    if not problem.observes_then_commits or problem.leaf is not None:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
     if not 0 <= low < high < np.inf:
         raise AgentError(

@@ -180,7 +180,7 @@ def near_knee(context: Context) -> Finding:
 @claim("coverage")
 def coverage(context: Context) -> Finding:
     problems = list(dict.fromkeys(str(cell.row["problem"]) for cell in select("environments states")))
-    flat = [problem for problem in problems if make(problem).is_flat]
+    flat = [problem for problem in problems if make(problem).observes_then_commits]
     other = [problem for problem in problems if problem not in flat]
     rocks = {str(cell.row["problem"]) for cell in select("rocksample reward")}
     kinds = {kind for problem in other for kind in (action.kind for action in make(problem).menu(make(problem).start))}
@@ -295,7 +295,7 @@ def _printed_pairs(id: str) -> dict[tuple[str, int | None], str]:
     for reference in published().claims[id].rests_on:
         for cell in select(reference):
             problem, horizon = str(cell.row["problem"]), cell.row.get("horizon")
-            if horizon is not None or not make(problem).is_flat:
+            if horizon is not None or not make(problem).observes_then_commits:
                 pairs.setdefault((problem, None if horizon is None else int(horizon)), reference.split()[0])
     return pairs
 

@@ -58,7 +58,7 @@ def build_table(context: Context, table: Table) -> Outcome:
     beyond = {line.problem: _beyond(line.problem) for line in lines}
     wanted = [one for line in lines for one in (*line.exact.values(), line.simulated, line.as_run) if one]
     context.results([*wanted, *(one for jobs in beyond.values() for one in jobs.values())])
-    reached = {problem: horizon_job(problem, context) for problem in beyond if make(problem).is_flat}
+    reached = {problem: horizon_job(problem, context) for problem in beyond if make(problem).observes_then_commits}
     context.results([one for one in reached.values() if one])
     findings, shown = [], []
     for place, (cells, line) in enumerate(zip(rows, lines, strict=True)):
@@ -89,7 +89,7 @@ def plan_row(table: Table, row: Row, context: Context) -> Line:
     if agent == "pomcp":
         agent, common = "planning", {**common, "planner": "pomcp", "simulations": int(row.get("simulations", 1000))}
     informed = common.get("weight") or (agent == "epistemic-only")
-    units = ("bits", "nats") if make(problem).is_flat and informed else ("nats",)
+    units = ("bits", "nats") if make(problem).observes_then_commits and informed else ("nats",)
     sampled = common.get("planner") == "pomcp" or problem in BEYOND_REACH
     simulated = simulate_job(model, agent, episodes=context.episodes(per_seed), seeds=seeds, unit=units[0], **common)
     as_run = AS_RUN.get(problem) if table.id == "rocksample" else None
@@ -223,7 +223,7 @@ def _text(value: Number | None, column: str) -> str:
 
 def _beyond(problem: str) -> dict[str, Job]:
     """Jobs for the rows of our own: the certified optimum, or the anytime planner and the ceiling."""
-    if make(problem).is_flat:
+    if make(problem).observes_then_commits:
         return {"optimum": job("optimum", problem=problem)}
     jobs = {"ceiling": job("ceiling", problem=problem)}
     if not problem.startswith("navigation"):

@@ -116,7 +116,7 @@ def _weights() -> list[tuple[float, str]]:
 def _sizes() -> list[tuple[float, str]]:
     specs = dict.fromkeys(str(row["problem"]) for _, row in _rows() if "problem" in row)
     flat = [(spec, make(spec)) for spec in specs if ":" in spec or spec in ("tiger", "testbed", "diagnosis", "bandit")]
-    return [(float(len(model.states)), f"states of {spec}") for spec, model in flat if model.is_flat]
+    return [(float(len(model.states)), f"states of {spec}") for spec, model in flat if model.observes_then_commits]
 
 
 IN_USE: dict[str, Callable[[], list[tuple[float, str]]]] = {

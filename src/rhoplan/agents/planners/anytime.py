@@ -87,4 +87,5 @@ class Anytime(Planner):
 
     @classmethod
     def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
-        return super().for_problem(problem, **({} if problem.is_flat else {"horizon": SHORT_HORIZON}) | settings)
+        usual = {} if problem.observes_then_commits else {"horizon": SHORT_HORIZON}
+        return super().for_problem(problem, **usual | settings)

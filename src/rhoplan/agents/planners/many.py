@@ -78,7 +78,7 @@ class Evidence(Chooser):
 class Many(Planner):
     """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
 
-    Not covered: problems that are not observe-then-commit; there it is exact look-ahead over `horizon` actions.
+    Not covered: problems without lists of tests and commits; there it is exact look-ahead over `horizon` actions.
     """
 
     name: ClassVar[str] = "many"
@@ -94,4 +94,5 @@ class Many(Planner):
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
-        return Evidence(graph, objective, self) if graph.problem.is_flat else Chooser(graph, objective, self.horizon)
+        listed = graph.problem.listed is not None
+        return Evidence(graph, objective, self) if listed else Chooser(graph, objective, self.horizon)

@@ -80,7 +80,7 @@ def show_command(problem: str, as_yaml: bool, written: str | None, as_json: bool
         click.echo(write_model(loaded), nl=False)
     elif as_json:
         print_json(problem_record(loaded))
-    elif loaded.is_flat:
+    elif loaded.listed is not None:
         print_problem(loaded)
     else:
         print_factored(loaded)

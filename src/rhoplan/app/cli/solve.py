@@ -116,7 +116,7 @@ def solve_command(
                 "--save, --plot and --check are for methods grids and points; with so many tests that run once method "
                 "is many (--method points tries all the same)"
             )
-        if loaded.is_flat or plot or (save and save.suffix.lower() == EXPORTED):
+        if usual_method(loaded) in SCORED or plot or (save and save.suffix.lower() == EXPORTED):
             method = "points"
     _check_wishes(loaded, save, plot, **asked)
     out, told = console(), [0.0]

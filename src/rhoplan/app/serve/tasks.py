@@ -122,7 +122,7 @@ class Asked:
 def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem, source = asked.problem, asked.source
-    flat = problem.is_flat
+    flat = problem.listed is not None
     text = source.text
     if text is None and flat:
         shipped = WORKED_MODELS.get(source.name)
@@ -151,11 +151,11 @@ def check(asked: Asked) -> Record:
     """What an uploaded model consists of, if it is sound."""
     problem = asked.shelf.problem(asked.source)
     counts = {"states": math.prod(len(factor.states) for factor in problem.factors)}
-    if problem.is_flat:
-        counts |= {"tests": len(problem.flat.tests), "commits": len(problem.flat.commits)}
+    if problem.listed is not None:
+        counts |= {"tests": len(problem.listed.tests), "commits": len(problem.listed.commits)}
     else:
         counts |= {"actions": len(problem.menu(problem.start))}
-    told = {"name": asked.source.name, "title": problem.name, "flat": problem.is_flat}
+    told = {"name": asked.source.name, "title": problem.name, "flat": problem.listed is not None}
     return {**told, **counts, "horizon": problem.horizon}
 
 

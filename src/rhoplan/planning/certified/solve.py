@@ -180,9 +180,9 @@ def solve(
 
 def usual_method(problem: Problem) -> str:
     """The method for `problem` where nobody asks for one."""
-    if not problem.is_flat:
+    if problem.listed is None:
         return GRIDS if len(problem.factors) > 1 else POINTS
-    once = sum(not test.repeatable for test in problem.flat.tests)
+    once = sum(not test.repeatable for test in problem.listed.tests)
     return EVIDENCE if once >= MANY and find_spec("numba") else REVEAL
 
 

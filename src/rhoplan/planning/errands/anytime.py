@@ -2,7 +2,8 @@
 
 It is the planner of `exact` with another leaf, so agents, tie rule and graph are the same. The leaf is what errands and
 walks are worth (`outlook`); where a problem does not come apart like that, what a place is worth to someone who knows
-the hidden state (small problems with one factor); and for flat problems the best commit, as ever.
+the hidden state (small problems with one factor); and where one observes,
+then commits, the best commit, as ever.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ GROWTH = 4.0
 
 def derived_leaf(problem: Problem, *, weight: float, discount: float) -> Leaf | None:
     """The leaf for `problem`, kept with it; None for the problem's own."""
-    if problem.is_flat:
+    if problem.observes_then_commits:
         return None
     kept = problem.__dict__.setdefault("_leaves", {})
     if (weight, discount) not in kept:

@@ -24,6 +24,9 @@ from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE
 MOST_STATES = 1 << 16
 """Joint hidden states over which a ceiling is averaged one by one."""
 
+MOST_KNOWN = 1_000_000
+"""Places times states of a problem that is solved with nothing hidden."""
+
 MOST_SWEEPS = 10_000
 
 
@@ -39,10 +42,14 @@ class Ceiling:
 
 
 def ceiling(problem: Problem) -> Ceiling:
-    """The ceiling over `problem`. LimitError where it is neither flat, nor of errands, nor small with one factor."""
-    if problem.is_flat:
-        best = np.max([commit.reward for commit in problem.flat.commits], axis=0)
-        return Ceiling(float(problem.prior @ best), True, None)
+    """The ceiling over `problem`.
+
+    LimitError where it neither observes, then commits, nor is of errands, nor small with one factor.
+    """
+    if problem.observes_then_commits:
+        best = np.max([commit.reward for commit in problem.commits], axis=0)
+        at_once = problem.discount == 1 or bool((best >= 0).all())  # else it may pay to put off a loss
+        return Ceiling(float(problem.prior @ best) if at_once else _by_state(problem), True, None)
     outlook = Outlook(problem, discount=problem.discount)
     try:
         found = outlook.survey(problem.start)
@@ -69,15 +76,15 @@ def known_values(problem: Problem, *, discount: float) -> tuple[dict[Visible, in
     """
     places: dict[Visible, int] = {problem.start: 0}
     queue, menus = [problem.start], []
+    states = len(problem.prior)
     for visible in queue:
+        if len(places) * states > MOST_KNOWN:
+            raise LimitError(f"'{problem.name}' has more than {MOST_KNOWN // states:,} places: too many for a ceiling")
         menus.append(problem.menu(visible))
         for target in (t for action in menus[-1] for t in action.leads_to if t is not END):
             if target not in places:
                 places[target] = len(places)
                 queue.append(target)
-    states = len(problem.prior)
-    if len(places) * states > 1_000_000:
-        raise LimitError(f"'{problem.name}' has {len(places):,} places and {states:,} states: too many for a ceiling")
     values = np.zeros((len(places), states))
     for _ in range(MOST_SWEEPS):
         before = values.copy()

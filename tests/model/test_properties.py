@@ -1,0 +1,205 @@
+"""What a problem can do follows from its mathematics, in whichever form it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan import END, Action, Factor, Problem
+from rhoplan.advice.bands import bands
+from rhoplan.advice.margin import lead_of
+from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan.model.limited import with_horizon
+from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.report.content import check_reportable
+from rhoplan.scoring.steps import policy_steps
+
+FLAT = ("tiger", "bandit", "diagnosis", "chest-pain", "four-diseases")
+
+
+def in_general_form(problem: Problem) -> Problem:
+    """`problem` without its lists: factors, and a menu by function."""
+    return replace(problem, menu=lambda visible: problem.menu(visible))
+
+
+def tiger(**changes: object) -> Problem:
+    return in_general_form(replace(rhoplan.make("tiger"), **changes))
+
+
+def changed(problem: Problem, name: str, change: Callable[[Action], Action]) -> Problem:
+    """`problem` with one of its actions changed, everywhere."""
+    return replace(problem, menu=lambda v: tuple(change(a) if a.name == name else a for a in problem.menu(v)))
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_the_form_of_a_problem_is_not_its_nature(name: str) -> None:
+    listed = rhoplan.make(name)
+    general = in_general_form(listed)
+    assert listed.observes_then_commits
+    assert listed.listed is not None
+    assert general.observes_then_commits
+    assert general.listed is None
+    assert [one.name for one in general.commits] == [one.name for one in listed.flat.commits]
+
+
+MOVES = np.array([[0.9, 0.1], [0.1, 0.9]])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("listen", lambda one: replace(one, transition=MOVES)),
+        ("listen", lambda one: replace(one, reward=np.array([-1.0, -2.0]))),
+        ("listen", lambda one: replace(one, reward=np.array([1.0, 1.0]))),
+        ("listen", lambda one: replace(one, leads_to=(one.leads_to[0], END))),
+        ("listen", lambda one: replace(one, pays=np.array([[-2.0, -2.0], [0.0, 0.0]]))),
+        ("listen", lambda one: replace(one, likelihood=np.ones((2, 1)), outcomes=("-",), leads_to=one.leads_to[:1])),
+        ("open-left", lambda one: replace(one, leads_to=("elsewhere",))),
+    ],
+    ids=[
+        "the state changes",
+        "price by state",
+        "a gain",
+        "an outcome ends it",
+        "paid by chance",
+        "a move",
+        "a door on",
+    ],
+)
+def test_other_problems_do_not_observe_then_commit(name: str, change: Callable[[Action], Action]) -> None:
+    assert not changed(tiger(), name, change).observes_then_commits
+
+
+def test_several_factors_or_places_too_many_to_see_are_something_else() -> None:
+    two = tiger()
+    assert not replace(
+        two, factors=(*two.factors, Factor("other", ("a", "b"), np.array([0.5, 0.5])))
+    ).observes_then_commits
+    listen, *doors = two.menu(two.start)
+    endless = Problem("long", two.factors, 0, lambda n: (replace(listen, leads_to=(n + 1, n + 1)), *doors))
+    assert not endless.observes_then_commits
+    assert not rhoplan.make("navigation:n=3").observes_then_commits
+
+
+def test_commits_must_be_the_same_everywhere() -> None:
+    base = tiger()
+    listen, left, right = base.menu(base.start)
+    onward = replace(listen, leads_to=("there", "there"))
+    apart = Problem("apart", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (onward, left))
+    assert not apart.observes_then_commits
+    alike = Problem("alike", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (left, right))
+    assert alike.observes_then_commits
+
+
+def test_a_horizon_leaves_a_problem_what_it_is() -> None:
+    limited = with_horizon(rhoplan.make("tiger"), 5)
+    assert limited.observes_then_commits
+    assert limited.listed is None
+
+
+@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("agent", ["planning", "efe", "epistemic-only"])
+def test_both_forms_have_the_same_exact_score(name: str, agent: str) -> None:
+    listed = rhoplan.make(name)
+    general = in_general_form(listed)
+    wanted, found = (rhoplan.evaluate(one, rhoplan.make_agent(agent, one)) for one in (listed, general))
+    assert found == wanted
+
+
+def test_both_forms_share_a_graph_between_scores() -> None:
+    general = tiger()
+    rhoplan.evaluate(general, rhoplan.make_agent("efe", general))
+    assert shared_graph(general).size > 1
+
+
+def test_both_forms_have_exact_standard_errors_and_log_scores() -> None:
+    found = [
+        rhoplan.simulate(one, rhoplan.make_agent("efe", one), seeds=(42,), episodes=50)
+        for one in (rhoplan.make("tiger"), tiger())
+    ]
+    assert found[0] == found[1]
+    assert found[1].se_from == "exact"
+    assert np.isfinite(found[1].log_score)
+
+
+def test_both_forms_have_the_same_steps_over_the_weight() -> None:
+    for name in ("testbed", "four-diseases"):
+        listed = rhoplan.make(name)
+        forms = ((form, policy_steps(form, horizon=2, high=20.0)) for form in (listed, in_general_form(listed)))
+        (_, wanted), (general, found) = forms
+        assert [(step.beliefs, step.changed) for step in found] == [(step.beliefs, step.changed) for step in wanted]
+        assert [step.upper for step in found] == pytest.approx([step.upper for step in wanted])
+        assert [step.score.log_score for step in found] == pytest.approx([step.score.log_score for step in wanted])
+        assert shared_graph(general).size > 1
+
+
+def test_a_leaf_of_its_own_has_no_steps() -> None:
+    general = replace(tiger(), leaf=lambda visibles, beliefs: np.zeros(len(visibles)))
+    with pytest.raises(rhoplan.ProblemError, match="steps cannot be found"):
+        policy_steps(general, horizon=2)
+
+
+def test_both_forms_have_the_same_bands() -> None:
+    listed = rhoplan.make("testbed")
+    wanted, found = (bands(one, rhoplan.make_agent("planning", one)) for one in (listed, in_general_form(listed)))
+    assert [(band.action, band.stops) for band in found] == [(band.action, band.stops) for band in wanted]
+    assert [band.upper for band in found] == pytest.approx([band.upper for band in wanted], abs=1e-6)
+
+
+def test_both_forms_have_the_same_ceiling() -> None:
+    for name in ("tiger", "chest-pain"):
+        listed = rhoplan.make(name)
+        assert ceiling(in_general_form(listed)) == ceiling(listed)
+
+
+def test_a_ceiling_puts_off_losses_where_time_is_discounted() -> None:
+    """Opening costs 100 behind either door: to listen for ever, at 1 a time, costs 10."""
+    both = [replace(one, reward=np.array([-100.0, -100.0])) for one in tiger().commits]
+    listen = tiger().menu(tiger().start)[0]
+    problem = Problem("loss", tiger().factors, tiger().start, lambda _: (listen, *both), discount=0.9)
+    assert problem.observes_then_commits
+    assert ceiling(problem).clairvoyant == pytest.approx(-10.0, abs=1e-6)
+
+
+def test_both_forms_look_ahead_alike_in_time_allowed() -> None:
+    """Planner anytime has the best commit for a leaf, and the problem's own horizon."""
+    listed = rhoplan.make("diagnosis")
+    wanted, found = (
+        rhoplan.decide(one, rhoplan.make_agent("efe", one, planner="anytime"))
+        for one in (listed, in_general_form(listed))
+    )
+    assert found == wanted
+
+
+def test_a_loss_is_called_one_in_both_forms() -> None:
+    listed = rhoplan.make("chest-pain")
+    told = []
+    for one in (listed, in_general_form(listed)):
+        agent = rhoplan.make_agent("planning", one)
+        told.append(lead_of(one, agent, rhoplan.decide(one, agent)).beside)
+    assert told[0] == told[1]
+
+
+def test_the_width_of_a_graph_is_known_where_menus_widen() -> None:
+    """What is read before the graph grows must fit afterwards: steps over the weight do so."""
+    base = tiger()
+    listen, *doors = base.menu(base.start)
+    on = replace(listen, leads_to=("there", "there"))
+    more = replace(on, name="look", likelihood=np.array([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]]), outcomes=("a", "b", "c"))
+    more = replace(more, leads_to=("there",) * 3)
+    late = Problem("late", base.factors, "here", lambda v: (on, *doors) if v == "here" else (on, more, *doors))
+    assert Graph(late).next.shape[1:] == (2, 3)
+    assert policy_steps(late, horizon=3, high=20.0)[0].score.tests > 1
+
+
+def test_what_needs_lists_says_so() -> None:
+    with pytest.raises(rhoplan.ProblemError, match="general form"):
+        check_reportable(tiger())
+    with pytest.raises(rhoplan.ProblemError, match="general form"):
+        _ = tiger().flat
+    with pytest.raises(rhoplan.ProblemError, match="is not an observe-then-commit problem"):
+        _ = rhoplan.make("drilling").flat
