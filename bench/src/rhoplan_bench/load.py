@@ -29,6 +29,15 @@ from rhoplan.problems.registry import WORKED_MODELS
 MEDIAN_LIMIT = 0.1
 """Seconds within which half of the replies are promised, on two cores."""
 
+FIRST_LIMIT = 5.0
+"""Seconds from the command to the first advice."""
+
+REFUSED_LIMIT, TIMEOUT = 2.0, 0.5
+"""Seconds within which a request is refused that would take longer than the `timeout` it asks for."""
+
+BESIDE_LIMIT = 2.5
+"""Seconds that advice may wait where requests for minutes of work came before."""
+
 STRAYS = 0.2
 """How often a client runs another test than the recommended one."""
 
@@ -44,11 +53,15 @@ class Load:
 
 
 def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = None) -> Iterator[dict[str, Any]]:
-    """One row for the median reply, in the shape of `bench.run_benchmarks`.
+    """Rows in the shape of `speed.run_benchmarks`; the last is for the median reply.
 
     cases: how many each client brings, however long they take; as many as `seconds` allow where None.
     """
+    started = time.monotonic()
     with _server() as (process, port):
+        asyncio.run(_alone(port, [("advise", {"problem": "chest-pain"})]))
+        yield _promise("`rhoplan serve`, from the command to the first advice", started, FIRST_LIMIT)
+        yield from _slow_rows(port)
         begin = time.monotonic()
         load = asyncio.run(_run(process.pid, port, math.inf if cases else begin + seconds, clients, cases))
         seconds = time.monotonic() - begin
@@ -71,6 +84,48 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = 
         "cases": load.cases,
         "errors": len(load.errors),
     }
+
+
+def _slow_rows(port: int) -> Iterator[dict[str, Any]]:
+    """Rows about requests for minutes of work: they are refused in time, and do not stand before quick ones."""
+    slow = {"problem": "tileworld:n=16", "horizon": 6, "timeout": TIMEOUT}
+    begin = time.monotonic()
+    ((status, _),) = asyncio.run(_alone(port, [("decide", slow)]))
+    what = f"a decision that takes minutes, {TIMEOUT:g} s allowed: refused"
+    yield _promise(what, begin, REFUSED_LIMIT, "" if status == 413 else f": it was not (status {status})")
+    large = [("decide", {"problem": f"tileworld:n={n}", "horizon": 8, "timeout": 4}) for n in range(12, 16)]
+    waited = asyncio.run(_beside(port, large))
+    what = "advice while four requests for minutes of work are there"
+    yield {"what": what, "seconds": waited, "limit": BESIDE_LIMIT, "ratio": None, "detail": ""}
+
+
+def _promise(what: str, begin: float, limit: float, detail: str = "") -> dict[str, Any]:
+    return {"what": what, "seconds": time.monotonic() - begin, "limit": limit, "ratio": None, "detail": detail}
+
+
+async def _alone(port: int, asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[int, dict[str, Any]]]:
+    """Replies to requests, each on a connection of its own, all at once."""
+
+    async def one(address: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
+        try:
+            return await _post(reader, writer, address, body)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    return await asyncio.gather(*(one(*request) for request in asked))
+
+
+async def _beside(port: int, large: list[tuple[str, dict[str, Any]]]) -> float:
+    """Seconds for advice that is asked for after `large` requests."""
+    work = asyncio.create_task(_alone(port, large))
+    await asyncio.sleep(0.5)
+    begin = time.monotonic()
+    await _alone(port, [("advise", {"problem": "screening-cascade", "given": [["strip", "positive"]]})])
+    waited = time.monotonic() - begin
+    await work
+    return waited
 
 
 @contextmanager

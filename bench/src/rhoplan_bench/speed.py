@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -26,15 +25,16 @@ from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate
 from rhoplan_bench.factored import factored_rows
+from rhoplan_bench.promises import compiled_rows, promise_rows, row, timed
 
 SMALL = ("tiger", "testbed", "diagnosis", "bandit")
 
 
 def run_benchmarks(*, quick: bool = False) -> Iterator[dict[str, Any]]:
     """One row per measurement: what, seconds, limit (None where none is promised), ratio to the plain recursion."""
-    yield _row("evaluate all six agents on tiger, testbed, diagnosis and bandit", 2.0, _evaluate_small)
+    yield row("evaluate all six agents on tiger, testbed, diagnosis and bandit", 2.0, _evaluate_small)
     command = [sys.executable, "-m", "rhoplan", "evaluate", "tiger"]
-    yield _row(
+    yield row(
         "`rhoplan evaluate tiger` as a process", 1.0, lambda: subprocess.run(command, capture_output=True, check=True)
     )
     for spec, horizon, feasible in (("tiger", 40, 16), ("diagnosis", 20, 8), ("bandit", 8, 5), ("tileworld", 4, 4)):
@@ -42,9 +42,11 @@ def run_benchmarks(*, quick: bool = False) -> Iterator[dict[str, Any]]:
     for agent in ("efe", "planning"):
         problem = make("tileworld")
         chosen = make_agent(agent, problem, unit="bits")
-        yield _row(f"evaluate {agent} on tileworld 6x6, H=2", 10.0, partial(evaluate, problem, chosen))
-    yield _row("100,000 tiger episodes, published streams, one process", 10.0, _simulate_tiger)
+        yield row(f"evaluate {agent} on tileworld 6x6, H=2", 10.0, partial(evaluate, problem, chosen))
+    yield row("100,000 tiger episodes, published streams, one process", 10.0, _simulate_tiger)
+    yield from promise_rows()
     if not quick:
+        yield from compiled_rows()
         yield from factored_rows()
         yield _solve_row("tileworld:n=6", 60.0)
         yield _solve_row("tileworld:n=8", 180.0)
@@ -77,17 +79,17 @@ def _planning_row(spec: str, horizon: int, feasible: int) -> dict[str, Any]:
         graph = Graph(problem)
         return float(Plan(graph, Information(1.0)).values(np.array([graph.root]), depth)[0])
 
-    slow, plain = _timed(lambda: plain_value(problem, problem.prior, feasible, 1.0))
-    fast, value = _timed(lambda: merged(feasible))
+    slow, plain = timed(lambda: plain_value(problem, problem.prior, feasible, 1.0))
+    fast, value = timed(lambda: merged(feasible))
     assert abs(plain - value) < 1e-9 * problem.reward_scale
-    row = _row(f"plan {spec} at H={horizon}", 1.0 if spec in ("tiger", "diagnosis") else None, lambda: merged(horizon))
+    found = row(f"plan {spec} at H={horizon}", 1.0 if spec in ("tiger", "diagnosis") else None, lambda: merged(horizon))
     detail = f" at H={feasible} ({slow:.3f} s against {fast:.4f} s)"
-    return {**row, "ratio": slow / fast, "detail": detail}
+    return {**found, "ratio": slow / fast, "detail": detail}
 
 
 def _solve_row(spec: str, limit: float) -> dict[str, Any]:
     problem = make(spec)
-    seconds, solution = _timed(lambda: solve(problem, gap=1e-3))
+    seconds, solution = timed(lambda: solve(problem, gap=1e-3))
     detail = f": between {solution.lower:.5f} and {solution.upper:.5f}, {solution.nodes:,} nodes"
     return {"what": f"solve {spec} to gap 1e-3", "seconds": seconds, "limit": limit, "ratio": None, "detail": detail}
 
@@ -102,13 +104,3 @@ def _evaluate_small() -> None:
 def _simulate_tiger() -> None:
     problem = make("tiger")
     simulate(problem, make_agent("efe", problem), seeds=(42,), episodes=100_000)
-
-
-def _row(what: str, limit: float | None, work: Callable[[], object]) -> dict[str, Any]:
-    return {"what": what, "seconds": _timed(work)[0], "limit": limit, "ratio": None, "detail": ""}
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    begin = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begin, result
