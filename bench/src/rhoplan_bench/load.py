@@ -88,15 +88,14 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = 
 
 def _slow_rows(port: int) -> Iterator[dict[str, Any]]:
     """Rows about requests for minutes of work: they are refused in time, and do not stand before quick ones."""
-    slow = {"problem": "tileworld:n=16", "horizon": 6, "timeout": TIMEOUT}
-    begin = time.monotonic()
-    ((status, _),) = asyncio.run(_alone(port, [("decide", slow)]))
-    what = f"a decision that takes minutes, {TIMEOUT:g} s allowed: refused"
-    yield _promise(what, begin, REFUSED_LIMIT, "" if status == 413 else f": it was not (status {status})")
     large = [("decide", {"problem": f"tileworld:n={n}", "horizon": 8, "timeout": 4}) for n in range(12, 16)]
     waited = asyncio.run(_beside(port, large))
     what = "advice while four requests for minutes of work are there"
     yield {"what": what, "seconds": waited, "limit": BESIDE_LIMIT, "ratio": None, "detail": ""}
+    begin, slow = time.monotonic(), {"problem": "tileworld:n=16", "horizon": 6, "timeout": TIMEOUT}
+    ((status, _),) = asyncio.run(_alone(port, [("decide", slow)]))
+    what = f"a decision that takes minutes, {TIMEOUT:g} s allowed: refused"
+    yield _promise(what, begin, REFUSED_LIMIT, "" if status == 413 else f": it was not (status {status})")
 
 
 def _promise(what: str, begin: float, limit: float, detail: str = "") -> dict[str, Any]:
