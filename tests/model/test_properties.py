@@ -175,6 +175,16 @@ def test_both_forms_look_ahead_alike_in_time_allowed() -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize("planner", ["pomcp", "mcts"])
+def test_both_forms_are_searched_alike(planner: str) -> None:
+    pytest.importorskip("numba", reason="searches are compiled")
+    settings = {"planner": planner, "simulations": 200}
+    wanted, found = (
+        rhoplan.decide(one, rhoplan.make_agent("planning", one, **settings)) for one in (rhoplan.make("tiger"), tiger())
+    )
+    assert found == wanted
+
+
 def test_a_loss_is_called_one_in_both_forms() -> None:
     listed = rhoplan.make("chest-pain")
     told = []

@@ -150,12 +150,12 @@ def model(asked: Asked) -> Record:
 def check(asked: Asked) -> Record:
     """What an uploaded model consists of, if it is sound."""
     problem = asked.shelf.problem(asked.source)
-    counts = {"states": math.prod(len(factor.states) for factor in problem.factors)}
-    if problem.listed is not None:
-        counts |= {"tests": len(problem.listed.tests), "commits": len(problem.listed.commits)}
+    menu, counts = problem.listed, {"states": math.prod(len(factor.states) for factor in problem.factors)}
+    if menu is not None:
+        counts |= {"tests": len(menu.tests), "commits": len(menu.commits)}
     else:
         counts |= {"actions": len(problem.menu(problem.start))}
-    told = {"name": asked.source.name, "title": problem.name, "flat": problem.listed is not None}
+    told = {"name": asked.source.name, "title": problem.name, "flat": menu is not None}
     return {**told, **counts, "horizon": problem.horizon}
 
 

@@ -182,7 +182,7 @@ class TreeSearch:
         """
         if self.problem.gains is not None:
             told = float(entropy(situation.belief[None, :])[0])
-            payoff = self.problem.flat.payoff
+            payoff = np.stack([commit.reward for commit in self.problem.commits])
             best = int(np.argmax(payoff @ situation.belief))
             return float(situation.belief @ np.maximum(payoff[best], 0.0)) + abs(self.weight) * told
         nats = sum(math.log(len(factor.states)) for factor in self.problem.factors)
