@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
-from rhoplan.advice.first import Evidence, First, Option, Result, Stop, tell_first
-from rhoplan.advice.outlay import Ahead, look_ahead, plan_ahead, sample_ahead
-from rhoplan.advice.part import Bounds, Kind, Part, missing
+from rhoplan.advice.first import Evidence, First, tell_first
+from rhoplan.advice.outlay import Ahead, outlook, sample_ahead
+from rhoplan.advice.part import Bounds, Kind, Part, Sampled, missing
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
@@ -25,19 +25,7 @@ from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
 from rhoplan.scoring.followed import Plans
 
-__all__ = [
-    "Advice",
-    "Adviser",
-    "Evidence",
-    "First",
-    "Option",
-    "Result",
-    "Stop",
-    "advise",
-    "check_fixed",
-    "follow",
-    "without",
-]
+__all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 
 
 @dataclass(frozen=True)
@@ -45,20 +33,23 @@ class Advice(First):
     """Everything a person must see within five seconds, and the table behind it.
 
     ahead, cost_only: what is still to come, and what one would do by cost alone; None where that was not worked out.
-    kinds, words: of each part, what kind of number it is, and that in words (see `part`).
+    kinds, words: of each part, what kind of number it is, and that in words (see `part`). sampled: where `ahead` is
+    estimated.
     """
 
     ahead: Ahead | None = None
     cost_only: str | None = None
     kinds: dict[str, Kind] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    sampled: Sampled | None = None
 
 
 class Adviser:
     """Advice by `agent` on a case of `problem` in which `given` was seen, part by part; what was worked out is kept.
 
     unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests; plans:
-    followed on it already. memory: bytes that planning may take.
+    followed on it already. memory: bytes that planning may take. agent: who plans, once the first part is there; nodes:
+    how many the graph may hold.
     """
 
     def __init__(
@@ -78,7 +69,7 @@ class Adviser:
         self.left = tuple(dict.fromkeys(unavailable))
         self.model = without(problem, self.left)
         self.plans = plans or Plans(self.model, graph=graph)
-        self._nodes = math.inf
+        self.nodes = math.inf
         self._parts: dict[str, Part] = {}
 
     def part(self, name: str, *, seconds: float = math.inf) -> Part:
@@ -105,6 +96,7 @@ class Adviser:
             cost_only=parts["cost-only"].content,
             kinds={name: part.kind for name, part in parts.items()},
             words={name: part.words for name, part in parts.items()},
+            sampled=parts["ahead"].sampled,
         )
 
     @property
@@ -127,8 +119,8 @@ class Adviser:
     def _planned(self, fit: Fit) -> Part:
         """The first part as the planner of `fit` has it."""
         agent = with_planner(self.agent, fit)
-        self._nodes = fit.size.most_nodes(self.memory) if fit.size else math.inf
-        with self.plans.graph.limited(self._nodes):
+        self.nodes = fit.size.most_nodes(self.memory) if fit.size else math.inf
+        with self.plans.graph.limited(self.nodes):
             found = tell_first(
                 self.plans.policy(agent), self.node, self.given, unavailable=self.left, spent=self.spent,
                 planned=fit.words,
@@ -142,19 +134,20 @@ class Adviser:
     def _ahead(self, seconds: float) -> Part:
         policy, node = self.plans.policy(self.agent), self.node
         found = policy.chooser.bounded(node)
-        if found is not None:
-            bounds = found.lower, found.upper
-            kind, words = bounded_words(self.model, bounds)
-            return Part("ahead", kind, plan_ahead(self.model, found), words, bounds)
         try:
-            with self.plans.graph.limited(self._nodes, seconds):
-                return Part("ahead", "exact", look_ahead(self.plans.follow(self.agent, node)))
+            with self.plans.graph.limited(self.nodes, seconds):
+                ahead = outlook(self.plans, self.agent, node)
         except (LimitError, MemoryError) as error:
             return self._sampled(str(error) or "it needs too much memory", seconds)
+        if found is None:
+            return Part("ahead", "exact", ahead)
+        bounds = found.lower, found.upper
+        kind, words = bounded_words(self.model, bounds)
+        return Part("ahead", kind, ahead, words, bounds)
 
     def _sampled(self, reason: str, seconds: float) -> Part:
         """What is still to come from sampled cases, because of `reason`."""
-        graph = Graph(self.model, node_limit=int(min(self._nodes, self.plans.graph.node_limit)))
+        graph = Graph(self.model, node_limit=int(min(self.nodes, self.plans.graph.node_limit)))
         try:
             with graph.limited(math.inf, seconds):
                 ahead, sampled = sample_ahead(Policy(graph, self.agent), graph.node(self.situation))
@@ -169,7 +162,7 @@ class Adviser:
         plain = make_agent("planning", self.model, horizon=agent.horizon, discount=agent.discount, planner=how)
         policy, node = self.plans.policy(plain), self.node
         try:
-            with self.plans.graph.limited(self._nodes, seconds):
+            with self.plans.graph.limited(self.nodes, seconds):
                 do = preferred(policy, node, action_values(policy, node)).name
         except (LimitError, MemoryError) as error:
             return missing("cost-only", str(error) or "it needs too much memory")
@@ -200,7 +193,7 @@ def bounded_words(problem: Problem, bounds: Bounds) -> tuple[Kind, str]:
     if high - low <= 1e-9 * problem.reward_scale:
         return "exact", ""
     worth = f"{money(low)} and {money(high, problem.unit)}, information counted by its weight"
-    return "bounded", f"numbers are those of a plan that was found; the best one is worth between {worth}"
+    return "bounded", f"by branch and bound: numbers of a plan that was found; the best is worth between {worth}"
 
 
 def check_fixed(agent: Agent) -> None:

@@ -132,9 +132,9 @@ def tell_first(
             if not action.ends_episode
         },
         planned=planned,
-        bounds=found and found.actions,
-        value_bounds=found and (found.lower, found.upper),
-        proven=found and found.proven == chosen.name,
+        bounds=None if found is None else found.actions,
+        value_bounds=None if found is None else (found.lower, found.upper),
+        proven=None if found is None else found.proven == chosen.name,
     )
 
 

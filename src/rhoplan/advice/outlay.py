@@ -17,10 +17,11 @@ import numpy as np
 
 from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
+from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Problem
-from rhoplan.scoring.followed import Followed
+from rhoplan.scoring.followed import Followed, Plans
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -52,6 +53,13 @@ class Ahead:
     def bad_case(self, share: float = 0.9) -> tuple[int, float]:
         """Tests and cost that `share` of cases do not exceed."""
         return int(_quantile(self.by_tests, share)), _quantile(self.by_cost, share)
+
+
+def outlook(plans: Plans, agent: Agent, node: int | None = None) -> Ahead:
+    """What following the plan of `agent` from `node` brings, the start by default."""
+    start = plans.graph.root if node is None else node
+    found = plans.policy(agent).chooser.bounded(start)
+    return look_ahead(plans.follow(agent, start)) if found is None else plan_ahead(plans.graph.problem, found)
 
 
 def look_ahead(followed: Followed) -> Ahead:

@@ -25,6 +25,10 @@ USUAL_WORK = 300_000
 """Beliefs worked out where nobody gives a time: some tenths of a second, and the same on every machine."""
 
 
+MEMORY = 5e8
+"""Bytes that one search may take; the usual work takes less."""
+
+
 class Evidence(Chooser):
     """A search from each node that is asked for; what it finds is kept.
 
@@ -33,7 +37,7 @@ class Evidence(Chooser):
 
     def __init__(self, graph: Graph, objective: Objective, planner: Many) -> None:
         super().__init__(graph, objective, 1)
-        self.seconds, self.memory = planner.seconds, planner.memory
+        self.seconds = planner.seconds
         self._found: dict[int, ManySolution] = {}
         self._plans: dict[int, ManySolution] = {}
         self._latest: tuple[int, Search] | None = None
@@ -72,7 +76,7 @@ class Evidence(Chooser):
         objective = self.objective
         return Search(
             self.graph.problem, self.graph.situation(node), weight=objective.weight_per_nat,
-            discount=objective.discount, memory=self.memory,
+            discount=objective.discount, memory=MEMORY,
         )  # fmt: skip
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
@@ -101,15 +105,12 @@ class Evidence(Chooser):
 class Many(Planner):
     """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
 
-    memory: bytes that one search may take.
-
     Not covered: problems that are not observe-then-commit; there it is exact look-ahead over `horizon` actions.
     """
 
     name: ClassVar[str] = "many"
 
     seconds: float | None = None
-    memory: float = 1e9
 
     def check(self, objective: Objective) -> None:
         if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
