@@ -95,7 +95,7 @@ def size_of(problem: Problem, horizon: int, done: Done | None = None) -> Size:
 
 def chosen(problem: Problem, planner: Planner, objective: Objective) -> Fit:
     """What to plan with where nobody asks for a planner: `planner`, or what is quick enough instead."""
-    if not isinstance(planner, Exact) or not problem.is_flat:
+    if not isinstance(planner, Exact) or problem.listed is None:
         return Fit(planner)
     return next(fitting(problem, planner, objective, work=QUICK))
 
