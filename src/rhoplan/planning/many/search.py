@@ -12,7 +12,6 @@ tests have 32,768 of these, but 14 million sets of results.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +20,7 @@ from rhoplan.belief.situation import Situation, initial
 from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
+from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
 from rhoplan.planning.many.graph import (
@@ -93,7 +93,7 @@ class Search:
     def __init__(
         self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
     ) -> None:
-        self.begin, self.memory = time.monotonic(), memory
+        self.begin, self.memory = clock.now(), memory
         self.problem, self.situation = problem, situation
         self.kinds = kinds_of(problem, situation)
         weight, discount = float(weight), float(discount)  # kernels are compiled once per type
@@ -128,7 +128,7 @@ class Search:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code in ended:
                     return ended[code]
-                if time.monotonic() - self.begin > seconds:
+                if clock.now() - self.begin > seconds:
                     return "time"
                 if self.graph.used[WORK] >= work:
                     return "work"
@@ -156,7 +156,7 @@ class Search:
             *score,
             int(self.graph.used[NODES]),
             int(self.graph.used[TRIALS]),
-            time.monotonic() - self.begin,
+            clock.now() - self.begin,
             policy,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy as np
 
 from rhoplan.model.problem import END, Action, Ids, Problem, Visible
 from rhoplan.model.sparse import Sparse
+from rhoplan.planning import clock
 from rhoplan.planning.certified.lattice.grid import neutral
 from rhoplan.planning.certified.lattice.sweeps import PLAIN
 from rhoplan.planning.certified.pointbased.records import reachable
@@ -98,9 +100,9 @@ class Structure:
         )
 
 
-def structure_of(problem: Problem) -> Structure:
-    """The rooms and the kinds of actions of `problem`."""
-    found = reachable(problem)
+def structure_of(problem: Problem, *, deadline: float = math.inf) -> Structure:
+    """The rooms and the kinds of actions of `problem`; TimeoutError where `deadline` comes first."""
+    found = reachable(problem, deadline=deadline)
     number = {visible: place for place, visible in enumerate(found)}
     menus = [problem.menu(visible) for visible in found]
     targets = [[number[there] for action in menu for there in action.leads_to if there is not END] for menu in menus]
@@ -112,6 +114,7 @@ def structure_of(problem: Problem) -> Structure:
     known: dict[tuple[object, ...], int] = {}
     first, kind, names, leads, lead = [0], list[int](), list[str](), list[int](), list[int]()
     for here in order.tolist():
+        clock.check(deadline)
         for action in menus[here]:
             key = _contents(action)
             if key not in known:

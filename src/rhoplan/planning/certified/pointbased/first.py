@@ -18,13 +18,13 @@ refused.
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.policies import (
@@ -36,6 +36,9 @@ from rhoplan.planning.certified.pointbased.policies import (
     endless,
     policies,
 )
+
+LARGE = 1_000_000
+"""Entries from which on the clock is looked at after every sweep."""
 
 
 class First(NamedTuple):
@@ -137,7 +140,10 @@ def informed(
 
 
 def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline: float) -> First:
-    """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value."""
+    """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value.
+
+    Without a discount all the time there is may be needed, or more: TimeoutError.
+    """
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
@@ -194,10 +200,13 @@ def _seen(
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
     goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
-    change, begin = np.inf, time.monotonic()
+    change, begin = np.inf, clock.now()
+    sweeps = 5 if len(model.chance) < LARGE else 1
     for _ in range(MOST_STEPS):
-        change = best_actions(model, raised, discount, values, out, chosen, 5, work)
-        late = discount < 1 and time.monotonic() - begin > 0.1 * (deadline - begin)
+        change = best_actions(model, raised, discount, values, out, chosen, sweeps, work)
+        late = discount < 1 and clock.now() - begin > 0.1 * (deadline - begin)
+        if discount == 1:
+            clock.check(deadline)  # nothing is certain of values that have not settled
         if change <= goal or late or (discount == 1 and values.max() > 1e7 * size):
             break
         if discount < 1 and problem.slots <= MOST_DENSE:
@@ -244,7 +253,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     """The fast informed bound (as `Model.reward`), from `action`, which lies above it."""
     model = problem.model
     chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
-    begin = time.monotonic()
+    begin = clock.now()
     size = float(np.abs(action).max(initial=0.0))
     sweeps = 14 / max(1 - discount, 1e-9) * len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
     if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < sweeps:
@@ -253,7 +262,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         for _ in range(20):
             informed(model, reward, discount, guess, chosen, 1, 1.0, work)
             better = _solve_informed(problem, reward, discount, chosen)
-            if np.abs(better - guess).max() <= 1e-12 * size or time.monotonic() - begin > 0.05 * (deadline - begin):
+            if np.abs(better - guess).max() <= 1e-12 * size or clock.now() - begin > 0.05 * (deadline - begin):
                 break
             guess = better
         guess = better
@@ -261,10 +270,10 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         rise = max(informed(model, reward, discount, check, chosen, 1, 0.0, work), 0.0) + ROUNDING * size
         return np.minimum(action, guess + rise / (1 - discount))
     before = action.copy()
-    for _ in range(400):
-        informed(model, reward, discount, action, chosen, 3, 0.0, work)
+    for _ in range(400 if begin <= deadline else 0):
+        informed(model, reward, discount, action, chosen, 3 if len(model.chance) < LARGE else 1, 0.0, work)
         fall = float((before - action).max())
-        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or time.monotonic() - begin > 0.05 * (deadline - begin):
+        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or clock.now() - begin > 0.05 * (deadline - begin):
             break
         before = action.copy()
     return action + ROUNDING * size

@@ -6,12 +6,11 @@ best for the states in which the policy before found itself. With discount 1 onl
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags
 
 MOST_DENSE = 700
@@ -40,11 +39,11 @@ def policies(
     model = problem.model
     vectors: list[Array] = []
     taken: list[Ids] = []
-    now = time.monotonic()
+    now = clock.now()
     late = now + 0.1 * (deadline - now)
 
     def add(policy: Ids) -> Array | None:
-        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
+        if any(np.array_equal(policy, other) for other in taken) or (vectors and clock.now() > late):
             return None
         values = _value_of(problem, policy, discount, scale, rest, late)
         if values is not None:
@@ -58,7 +57,7 @@ def policies(
         values = add(policy)
         if values is None:
             break
-        visits = _visits(problem, policy, min(discount, 0.98))
+        visits = _visits(problem, policy, min(discount, 0.98), late)
         policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
     for number in range(len(problem.actions)):
         blind = start.copy()
@@ -113,8 +112,9 @@ def _weights(problem: Compiled, policy: Ids) -> Array:
     return result
 
 
-def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
-    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
+def _visits(problem: Compiled, policy: Ids, discount: float, late: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less, those not counted by the time
+    `late` not at all; never quite zero."""
     where = problem.entries
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
@@ -125,6 +125,8 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     mass[first : first + len(problem.start)] = problem.start
     for _ in range(MOST_VISITS):
         visits += mass
+        if clock.now() > late:
+            break
         mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
     return visits
 
@@ -157,7 +159,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     else:
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
-            if discount < 1 and time.monotonic() > late:
+            if discount < 1 and clock.now() > late:
                 break
             if np.abs(values - before).max() <= 1e-4 * scale * (
                 max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
