@@ -158,11 +158,13 @@ class General:
 
     def _by_points(self) -> Solution:
         from rhoplan.planning.certified.pointbased.check import check_plan
+        from rhoplan.planning.certified.pointbased.idle import with_stops
         from rhoplan.planning.certified.pointbased.records import compile_problem
         from rhoplan.planning.certified.pointbased.solve import solve_general
         from rhoplan.planning.certified.solved import policy_of
 
         compiled = compile_problem(self.problem, memory=self.memory, deadline=self.deadline)
+        compiled = with_stops(compiled) if self.discount == 1 else compiled
         found = solve_general(
             compiled,
             weight=self.weight,

@@ -31,6 +31,7 @@ from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.graph import HULL_STATES
+from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
 
@@ -240,6 +241,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
             raise _other_problem(path, told, problem)
         return found
     compiled = compile_problem(problem)
+    compiled = with_stops(compiled) if told["discount"] == 1 else compiled
     if digest(compiled) != told["digest"]:
         raise _other_problem(path, told, problem)
     homes = _numbers_after(arrays, "alpha-")

@@ -8,8 +8,9 @@ import numpy as np
 
 from rhoplan.model.problem import END, Array, Ids
 from rhoplan.planning import clock
+from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.grid import Entry, Grid, Row, rows_of
-from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure, rooms_of
+from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure
 from rhoplan.planning.certified.lattice.sweeps import Lattice
 
 NONE = Row(-np.inf, ())

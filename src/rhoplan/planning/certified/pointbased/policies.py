@@ -16,6 +16,9 @@ from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
 
+MOST_DENSE_GOAL = 2000
+"""The same without a discount, where a plan may take thousands of steps, and sweeps as many."""
+
 ROUNDING = 2e-13
 """Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
 
@@ -141,8 +144,10 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     flow = where.chance * weights[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    if discount == 1 and not can_end(rest, source, target).all():
-        return None
+    if discount == 1:
+        rest = rest | _idle(problem, weights, source, target)
+        if not can_end(rest, source, target).all():
+            return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
     paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
@@ -152,7 +157,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         return result
 
     values: Array = np.zeros(problem.slots, dtype=np.float64)
-    if problem.slots <= MOST_DENSE:
+    if problem.slots <= (MOST_DENSE if discount < 1 else MOST_DENSE_GOAL):
         flow_on = np.where(rest[target], 0.0, flow)
         matrix = np.bincount(source * problem.slots + target, flow_on, problem.slots**2).reshape(problem.slots, -1)
         values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
@@ -170,6 +175,19 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         fall += ROUNDING * float(np.abs(values).max(initial=0.0))
         return np.where(rest, 0.0, values - fall / (1 - discount))
     return values if fall <= 0.5 * HAIR * scale else None
+
+
+def _idle(problem: Compiled, weights: Array, source: Ids, target: Ids) -> Flags:
+    """The states (N,) from which on a policy never pays anything, though it may go on for ever.
+
+    weights: how likely each pair is taken; the policy leads from `source` to `target`.
+    """
+    pair = np.repeat(np.arange(problem.pairs), np.diff(problem.model.pair_reward))
+    result = np.ones(problem.slots, dtype=bool)
+    result[problem.row_slot[(weights[pair] > 0) & (problem.model.reward != 0)]] = False
+    while (left := source[result[source] & ~result[target]]).size:
+        result[left] = False
+    return result
 
 
 def can_end(rest: Flags, source: Ids, target: Ids) -> Flags:
