@@ -33,19 +33,20 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
 
 
 class Counted:
-    """A clock that stands still for so many looks and then does what it is told."""
+    """A clock that stands still for so many looks; then a year passes with each, or what it is told happens."""
 
-    def __init__(self, looks: int, then: Callable[[], float]) -> None:
+    def __init__(self, looks: int, then: Callable[[], float] | None = None) -> None:
         self.left, self.then = looks, then
 
     def __call__(self) -> float:
         self.left -= 1
-        return 0.0 if self.left >= 0 else self.then()
+        if self.left >= 0:
+            return 0.0
+        return -3e7 * self.left if self.then is None else self.then()
 
 
-def interrupt() -> float:
-    raise KeyboardInterrupt
-
+BEGIN = 2
+"""Looks at the clock that begin the work."""
 
 LOOKS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 
@@ -53,7 +54,7 @@ LOOKS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 @pytest.mark.parametrize("weight", VALUE)
 @pytest.mark.parametrize("looks", LOOKS)
 def test_bounds_hold_whenever_the_time_runs_out(monkeypatch, looks, weight):
-    monkeypatch.setattr(clock, "now", Counted(looks, lambda: 1e9))
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
 
     found = rhoplan.solve(restarting_tiger(), weight=weight, seconds=1.0, gap=1e-9)
 
@@ -64,14 +65,14 @@ def test_bounds_hold_whenever_the_time_runs_out(monkeypatch, looks, weight):
     assert found.first in ("listen", "open-left", "open-right")
 
 
-@pytest.mark.parametrize("looks", (0, 2, 4, 7, 12))
+@pytest.mark.parametrize("looks", [0, 2, 4, 7, 12])
 def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
     def once() -> float:
-        monkeypatch.setattr(clock, "now", lambda: 0.5)
+        monkeypatch.setattr(clock, "now", Counted(0))
         raise KeyboardInterrupt
 
     problem = restarting_tiger()
-    monkeypatch.setattr(clock, "now", Counted(looks + 2, once))  # the first two looks begin the work
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN, once))
 
     found = rhoplan.solve(problem, seconds=1.0, gap=1e-9)
 
@@ -79,11 +80,11 @@ def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
     assert found.lower - 1e-6 <= VALUE[0.0] <= found.upper + 1e-6
 
 
-@pytest.mark.parametrize("looks", (0, 3, 10, 30, 100, 300, 1000))
+@pytest.mark.parametrize("looks", [0, 3, 10, 30, 100])
 def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, looks):
     problem = rhoplan.make("rocksample:n=4,k=2")
     exact = rhoplan.solve(problem, gap=1e-6)
-    monkeypatch.setattr(clock, "now", Counted(looks, lambda: 1e9))
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
 
     found = rhoplan.solve(problem, seconds=1.0, gap=1e-12)
 
@@ -91,12 +92,19 @@ def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, loo
     assert found.upper >= exact.lower
 
 
+def drawn(seed: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    transition = rng.dirichlet(np.full(4, 0.3), (2, 4))
+    likelihood = rng.dirichlet(np.ones(2), (2, 4))
+    reward = rng.normal(size=(2, 4)) + rng.normal()
+    return rhoplan.from_arrays(transition, likelihood, reward, start=rng.dirichlet(np.ones(4)), discount=0.8)
+
+
 def test_more_time_for_the_last_resort_gives_closer_bounds(monkeypatch):
     ranges = []
-    for looks in (2, 10, 100):
-        monkeypatch.setattr(clock, "now", Counted(looks, lambda: 1e9))
-        found = crude_bounds(restarting_tiger(), weight=0.0, discount=0.95, deadline=1.0)
-        assert found.lower <= VALUE[0.0] <= found.upper
+    for looks in (0, 3, 100):
+        monkeypatch.setattr(clock, "now", Counted(looks))
+        found = crude_bounds(drawn(0), weight=0.0, discount=0.8, deadline=1.0)
         ranges.append(found.upper - found.lower)
 
     assert ranges[0] > ranges[1] > ranges[2]
@@ -104,29 +112,23 @@ def test_more_time_for_the_last_resort_gives_closer_bounds(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_last_resort_holds_beside_a_solved_problem(seed):
-    rng = np.random.default_rng(seed)
-    states, outcomes = 4, 2
-    transition = rng.dirichlet(np.full(states, 0.3), (2, states))
-    likelihood = rng.dirichlet(np.ones(outcomes), (2, states))
-    problem = rhoplan.from_arrays(
-        transition, likelihood, rng.normal(size=(2, states)) + rng.normal(), start=rng.dirichlet(np.ones(states)),
-        discount=0.8,
-    )  # fmt: skip
     for weight in (0.0, 1.0):
-        exact = rhoplan.solve(problem, weight=weight, gap=1e-4)
+        exact = rhoplan.solve(drawn(seed), weight=weight, gap=0.1)
 
-        found = crude_bounds(problem, weight=weight, discount=0.8, deadline=math.inf)
+        found = crude_bounds(drawn(seed), weight=weight, discount=0.8, deadline=math.inf)
 
         assert found.lower <= exact.upper
         assert found.upper >= exact.lower
 
 
 def test_without_a_discount_the_last_resort_says_what_it_knows():
-    maze = rhoplan.make("rocksample:n=4,k=2")
+    rover = rhoplan.make("rocksample:n=4,k=2")
+    leaving = next(action for action in rover.menu(rover.start) if action.name == "exit")
 
-    found = crude_bounds(maze, weight=0.0, discount=1.0, deadline=math.inf)
+    found = crude_bounds(rover, weight=0.0, discount=1.0, deadline=math.inf)
 
-    assert found.lower == pytest.approx(9.0)  # leave at once
+    assert found.first == "exit"
+    assert found.lower == pytest.approx(leaving.reward[0])
     assert found.upper == math.inf
 
 
@@ -170,7 +172,7 @@ def test_numba_reports_to_the_clock():
 
 
 def corridor(cost: float) -> Problem:
-    """Three cells, the way right takes at times; `go` ends it and pays 1 in the last cell, -1 elsewhere. Nothing is seen."""
+    """Three cells, nothing is seen; `right` works at times, `go` ends it and pays 1 in the last cell, -1 elsewhere."""
     transition = np.zeros((3, 4, 4))
     transition[0] = np.eye(4)  # wait, for nothing
     for state in range(3):
@@ -186,7 +188,7 @@ def corridor(cost: float) -> Problem:
     return rhoplan.from_arrays(transition, likelihood, reward, start=np.array([0.4, 0.4, 0.2, 0.0]), discount=1.0)
 
 
-@pytest.mark.parametrize("cost", (0.0, 0.01, 0.3))
+@pytest.mark.parametrize("cost", [0.0, 0.01, 0.3])
 def test_waiting_for_nothing_is_no_reason_to_refuse(cost):
     belief, best, paid = np.array([0.4, 0.4, 0.2]), 0.0, 0.0
     step = np.array([[0.2, 0.8, 0.0], [0.0, 0.2, 0.8], [0.0, 0.0, 1.0]])
@@ -225,7 +227,8 @@ def test_a_reward_for_ever_is_refused_in_one_line():
     transition = np.zeros((2, 2, 2))
     transition[0] = [[0.0, 1.0], [1.0, 0.0]]
     transition[1] = np.eye(2)
-    reward = np.array([[1.0, 0.0], [0.0, 0.0]])
+    reward = np.zeros((2, 2, 2))
+    reward[0, 0] = 1.0
     problem = rhoplan.from_arrays(transition, np.ones((2, 2, 1)), reward, start=np.full(2, 0.5), discount=1.0)
 
     with pytest.raises(ProblemError, match="a reward can be collected for ever") as refused:
