@@ -2,7 +2,7 @@
 
 A time limit is on planning. Kernels are compiled on their first use (once per machine, then loaded), which can take
 longer than the whole limit and says nothing about the problem; so the clock stands still meanwhile, and what it left
-out is told apart. `planning.machine` reports to `Compiling`.
+out is told apart. `planning.machine` reports to `Compiling`. The same goes for importing modules with kernels.
 """
 
 from __future__ import annotations
@@ -51,6 +51,16 @@ def check(deadline: float) -> None:
     """Raise TimeoutError once `deadline` is past."""
     if now() > deadline:
         raise TimeoutError
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Within the block the clock stands still: modules, and Numba with them, are being imported."""
+    COMPILING.begins()
+    try:
+        yield
+    finally:
+        COMPILING.ends()
 
 
 @contextmanager

@@ -156,7 +156,7 @@ def solve_command(
     _print_solution(loaded, solution, **asked)
     if earned is not None:
         _print_score(earned, asked["discount"])
-    elif not told_already:
+    elif not told_already and solution.policy is not None:
         out.print("  what following it earns: --score")
     if save:
         use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"

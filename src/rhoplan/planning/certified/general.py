@@ -83,8 +83,9 @@ class General:
         return self._together(found, stopped_by)
 
     def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
-        from rhoplan.planning.certified.errand_policy import ErrandPolicy
-        from rhoplan.planning.certified.errands import ErrandPlan
+        with clock.loading():
+            from rhoplan.planning.certified.errand_policy import ErrandPolicy
+            from rhoplan.planning.certified.errands import ErrandPlan
 
         pause = self.deadline if alone else self._share(ERRANDS_FIRST)
         try:
@@ -111,7 +112,8 @@ class General:
             self._tell(found)
 
     def _on_grids(self, found: list[Solution], *, alone: bool) -> None:
-        from rhoplan.planning.certified.lattice.solve import LatticeSearch
+        with clock.loading():
+            from rhoplan.planning.certified.lattice.solve import LatticeSearch
 
         search = LatticeSearch(
             self.problem,
@@ -143,7 +145,8 @@ class General:
             found += points
 
     def _from_grids(self, search: LatticeSearch, stopped_by: str) -> Solution:
-        from rhoplan.planning.certified.lattice.check import check_grids
+        with clock.loading():
+            from rhoplan.planning.certified.lattice.check import check_grids
 
         policy, (lower, upper) = search.policy(), search.bounds
         done = self._solution(lower, upper, stopped_by, policy.action(initial(self.problem)))
@@ -157,11 +160,12 @@ class General:
         )
 
     def _by_points(self) -> Solution:
-        from rhoplan.planning.certified.pointbased.check import check_plan
-        from rhoplan.planning.certified.pointbased.idle import with_stops
-        from rhoplan.planning.certified.pointbased.records import compile_problem
-        from rhoplan.planning.certified.pointbased.solve import solve_general
-        from rhoplan.planning.certified.solved import policy_of
+        with clock.loading():
+            from rhoplan.planning.certified.pointbased.check import check_plan
+            from rhoplan.planning.certified.pointbased.idle import with_stops
+            from rhoplan.planning.certified.pointbased.records import compile_problem
+            from rhoplan.planning.certified.pointbased.solve import solve_general
+            from rhoplan.planning.certified.solved import policy_of
 
         compiled = compile_problem(self.problem, memory=self.memory, deadline=self.deadline)
         compiled = with_stops(compiled) if self.discount == 1 else compiled
@@ -209,7 +213,8 @@ class General:
     @staticmethod
     def _policy(best: Solution, found: list[Solution]) -> Policy | None:
         """The policy of `best`; that of errands, which has no upper bounds, with those of another."""
-        from rhoplan.planning.certified.errand_policy import ErrandPolicy
+        with clock.loading():
+            from rhoplan.planning.certified.errand_policy import ErrandPolicy
 
         others = [s.policy for s in found if isinstance(s.policy, BoundedPolicy) and s.policy is not best.policy]
         policy: Policy | None = best.policy

@@ -157,7 +157,8 @@ def _solve_by_evidence(
     memory: float,
     progress: Progress | None,
 ) -> Solution:
-    from rhoplan.planning.many import search
+    with clock.loading():
+        from rhoplan.planning.many import search
 
     found = search(
         problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
