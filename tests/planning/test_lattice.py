@@ -11,9 +11,9 @@ from rhoplan.belief.information import information, update
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined, rows_of, spread
-from rhoplan.planning.certified.lattice.rooms import rooms_of
 from rhoplan.planning.certified.lattice.solve import LatticeSearch
 
 

@@ -202,9 +202,20 @@ def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None
     with pytest.raises(rhoplan.ProblemError, match="from state 'lost' nothing leads to an end"):
         rhoplan.solve(dark(lost=-1.0))
     with pytest.raises(rhoplan.ProblemError, match=r"by 'feel' in state '(near|far)'"):
-        rhoplan.solve(dark(wait=0.0))
+        rhoplan.solve(dark(wait=0.1))
     with pytest.raises(rhoplan.ProblemError, match="for ever, or a circle is free, by 'stay' in state 'a'"):
         rhoplan.solve(endless(1.0))
+
+
+def test_a_test_for_nothing_is_no_reason_to_refuse() -> None:
+    costly = rhoplan.solve(dark(), gap=1e-3)
+
+    found = rhoplan.solve(dark(wait=0.0), seconds=2.0, check=True)
+
+    assert found.lower >= costly.lower - 1e-3  # the same tests, for nothing
+    assert found.lower <= found.upper <= 10.0
+    assert found.certificate is not None
+    assert found.certificate.holds
 
 
 def test_what_has_no_certificate_is_refused() -> None:

@@ -16,15 +16,36 @@ import numpy as np
 
 from rhoplan.errors import MissingExtra
 from rhoplan.model.problem import Array
+from rhoplan.planning.clock import COMPILING
 
 try:
     from numba import njit
+    from numba.core import event
 except ModuleNotFoundError:
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
     ) from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Watch(event.Listener):  # type: ignore[misc]
+    """Reports to the clock of planners that machine code is made or loaded."""
+
+    def on_start(self, told: event.Event) -> None:
+        COMPILING.begins() if told.kind == LOCK else COMPILING.makes_anew()
+
+    def on_end(self, told: event.Event) -> None:
+        if told.kind == LOCK:
+            COMPILING.ends()
+
+
+LOCK, MADE = "numba:compiler_lock", "numba:compile"
+"""Numba's names for: machine code is looked for, made or not; and it is made."""
+
+WATCH = Watch()
+for _kind in (LOCK, MADE):
+    event.register(_kind, WATCH)
 
 
 def compiled(function: Function) -> Function:

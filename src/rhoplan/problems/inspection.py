@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -118,6 +118,9 @@ def component_places(n: int, size: int) -> tuple[Cell, ...]:
 @dataclass(frozen=True, eq=False)
 class Structure(CachedMenu):
     """The menu and the leaf. tests: name, accuracy, cost. verdicts: name and reward for faulty, nominal, declared."""
+
+    factors_apart: ClassVar[bool] = True
+    """What a cell offers depends on its own component alone, and all must be declared (see `planning.certified`)."""
 
     size: int
     places: tuple[Cell, ...]

@@ -21,6 +21,7 @@ from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
+from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.pointbased.check import branch_matrix
 from rhoplan.planning.certified.solved import SolvedPolicy
@@ -57,7 +58,7 @@ class PlanScore:
 
 
 def score_solved(
-    policy: SolvedPolicy | GridPolicy, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES
+    policy: SolvedPolicy | GridPolicy | ErrandPolicy, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES
 ) -> PlanScore:
     """What following `policy` from the start earns, in the problem it was solved for and with its discount."""
     problem = replace(policy.origin, discount=policy.settings.discount)

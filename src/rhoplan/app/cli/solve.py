@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.solve import Solution
     from rhoplan.scoring.solved import PlanScore
 
+LONG = 5.0
+"""Seconds of compiling, not counted in the time of the work, from which on they are told: loading takes less."""
+
 BETWEEN_LINES = 0.5
 """Seconds between lines that show how far the bounds have come."""
 
 ROUNDS = {
+    "errands": ("plans", "by one hidden factor after the other"),
     "grids": ("levels", "on a grid of beliefs for each hidden factor"),
     "points": ("trials", "by bounds carried from belief to belief"),
-    "grids and points": ("levels and trials", "on grids of beliefs, and by bounds carried from belief to belief"),
+    "range": ("plans", "by the range of rewards: the time was too short for more"),
 }
 """What rounds are called, and how each method works."""
 
@@ -59,14 +63,14 @@ EXPORTED = ".policyx"
     "[default: no limit]",
 )
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option("--time-limit", type=float, default=600.0, help="Seconds to work at most.")
+@option("--time-limit", type=float, default=600.0, help="Seconds to work at most; reading and compiling do not count.")
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
-    type=click.Choice(["reveal", "many", "grids", "points"]),
-    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, grids for several "
-    "hidden factors, points for any.  [default: many from ten such tests on, else reveal where it can be used, else "
-    "grids, then points]",
+    type=click.Choice(["reveal", "many", "errands", "grids", "points"]),
+    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, errands and grids "
+    "for several hidden factors, points for any.  [default: many from ten such tests on, else reveal where it can be "
+    "used, else errands and grids where there are several factors, then points]",
 )
 @click.option(
     "--save",
@@ -102,6 +106,7 @@ def solve_command(
     """
     from rhoplan.belief.information import per_nat
     from rhoplan.planning.certified.solve import solve, usual_method
+    from rhoplan.planning.clock import telling
 
     loaded = load_problem(problem)
     if not (time_limit > 0 and 0 < memory < math.inf):
@@ -119,30 +124,39 @@ def solve_command(
         if usual_method(loaded) in SCORED or plot or (save and save.suffix.lower() == EXPORTED):
             method = "points"
     _check_wishes(loaded, save, plot, **asked)
-    out, told = console(), [0.0]
+    out, told = console(), [0.0, 0.0]
 
     def tell(lower: float, upper: float, nodes: int) -> None:
         if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
             out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
             told[0] = time.monotonic()
 
-    solution = solve(
-        loaded, weight=per_nat(asked["weight"], asked["unit"]), discount=asked["discount"], horizon=asked["horizon"],
-        gap=gap, seconds=time_limit, memory=memory * 1e9, progress=tell, method=method, check=check,
-    )  # fmt: skip
+    def tell_compiling() -> None:
+        if not as_json and out.is_terminal and told[1] == 0:
+            out.print("  compiling the planner, once", style="dim")
+            told[1] = 1.0
+
+    with telling(tell_compiling):
+        solution = solve(
+            loaded, weight=per_nat(asked["weight"], asked["unit"]), discount=asked["discount"],
+            horizon=asked["horizon"], gap=gap, seconds=time_limit, memory=memory * 1e9, progress=tell, method=method,
+            check=check,
+        )  # fmt: skip
+    if solution.policy is None and solution.method == "range" and (save or plot):
+        raise click.UsageError("--save and --plot need a policy; the time was too short for one: allow more")
     if save:
         _write(save, lambda: _save(solution.policy, save))
     if plot:
         _write(plot, lambda: _draw(solution.policy, plot))
     told_already = solution.method in SCORED
-    earned = _score(solution.policy) if score and not told_already else None
+    earned = _score(solution.policy) if score and not told_already and solution.policy is not None else None
     if as_json:
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
         return
     _print_solution(loaded, solution, **asked)
     if earned is not None:
         _print_score(earned, asked["discount"])
-    elif not told_already:
+    elif not told_already and solution.policy is not None:
         out.print("  what following it earns: --score")
     if save:
         use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
@@ -186,6 +200,7 @@ def _write(path: Path, write: Callable[[], None]) -> None:
 def _save(policy: object, path: Path) -> None:
     from rhoplan.files import write_text
     from rhoplan.io.policy_writer import write_policy
+    from rhoplan.planning.certified.errand_policy import ErrandPolicy
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
 
@@ -193,16 +208,17 @@ def _save(policy: object, path: Path) -> None:
         assert isinstance(policy, SolvedPolicy)  # of method points
         write_text(path, write_policy(policy))
     else:
-        assert isinstance(policy, SolvedPolicy | GridPolicy)  # of method grids or points
+        assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)  # of method errands, grids or points
         policy.save(path)
 
 
 def _score(policy: object) -> PlanScore:
+    from rhoplan.planning.certified.errand_policy import ErrandPolicy
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.scoring.solved import score_solved
 
-    assert isinstance(policy, SolvedPolicy | GridPolicy)
+    assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)
     return score_solved(policy)
 
 
@@ -252,9 +268,11 @@ def _print_solution(
         work = rounds if solution.method == SCORED[0] else trials
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
-        work = (
-            f"{solution.rounds:,} {ROUNDS[solution.method][0]}, {solution.seconds:.1f} s, {ROUNDS[solution.method][1]}"
-        )
+        names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
+        rounds = " and ".join(dict.fromkeys(names))
+        work = f"{solution.rounds:,} {rounds}, {solution.seconds:.1f} s, {', and '.join(hows)}"
+    if solution.compiling >= LONG:
+        work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
     out.print(f"  {solution.nodes:,} nodes, {work}")
     if solution.certificate is not None:
         seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"

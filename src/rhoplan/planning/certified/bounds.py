@@ -19,7 +19,6 @@ The information term keeps the argument intact: with w >= 0 the objective is a r
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +28,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import grown
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
+from rhoplan.planning import clock
 from rhoplan.planning.certified.convex import Anchors
 from rhoplan.planning.certified.follow import TRUE, first_actions, plan_vectors
 from rhoplan.planning.certified.symmetry import state_symmetries
@@ -310,5 +310,5 @@ class Bounds:
 
 
 def _check(deadline: float) -> None:
-    if time.monotonic() > deadline:
+    if clock.now() > deadline:
         raise TimeoutError

@@ -23,12 +23,15 @@ from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.asked import Asked, BoundedPolicy
+from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
+from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.graph import HULL_STATES
+from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
 
@@ -226,17 +229,19 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     )
 
 
-def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy:
+def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy:
     """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
-    if told["format"] == GRID_FORMAT:
-        found = grid_policy(problem, told, arrays)
+    if told["format"] in (GRID_FORMAT, ERRAND_FORMAT):
+        grids = told["format"] == GRID_FORMAT
+        found = grid_policy(problem, told, arrays) if grids else errand_policy(problem, told)
         if found is None:
             raise _other_problem(path, told, problem)
         return found
     compiled = compile_problem(problem)
+    compiled = with_stops(compiled) if told["discount"] == 1 else compiled
     if digest(compiled) != told["digest"]:
         raise _other_problem(path, told, problem)
     homes = _numbers_after(arrays, "alpha-")
@@ -266,7 +271,7 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as found:
             told = json.loads(str(found["told"]))
             arrays = {name: found[name] for name in found.files if name != "told"}
-        if told["format"] not in (FORMAT, GRID_FORMAT):
+        if told["format"] not in (FORMAT, GRID_FORMAT, ERRAND_FORMAT):
             raise KeyError
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None

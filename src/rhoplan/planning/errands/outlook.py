@@ -48,6 +48,13 @@ class Errands:
             self._rated[fresh] = rated
         return self._rated[nodes, 0], self._rated[nodes, 1]
 
+    def done_at(self, node: int, depth: int) -> tuple[str, int]:
+        """What is done at a node of `graph` with `depth` tests left: the name, and the test's slot or -1."""
+        slot = int(self.plan.choices(np.array([node]), depth)[0]) if depth else -1
+        if slot >= 0:
+            return self.graph.menus[self.graph.visible[node]].going[slot].name, slot
+        return self.graph.problem.flat.commits[int(self.plan.best_ending(np.array([node]))[1][0])].name, -1
+
     def _fades(self, nodes: Ids, depth: int) -> Array:
         if self.plan.discount == 1:
             return np.ones(len(nodes))
@@ -96,6 +103,12 @@ class Outlook:
             self._surveys.update(dict.fromkeys(found.place, found))
         return self._surveys[visible]
 
+    def errand(self, problem: Problem) -> Errands:
+        """What an errand of this kind is worth, and how it is done."""
+        if problem not in self._errands:
+            self._errands[problem] = Errands(problem, self.weight, self.discount)
+        return self._errands[problem]
+
     def rate(self, found: Survey, beliefs: tuple[Array, ...]) -> tuple[Array, Array]:
         """Worth and fade (n, K) of each errand of `found`, for one belief array (n, S) per factor."""
         shape = (len(beliefs[0]), len(found.factors))
@@ -103,9 +116,7 @@ class Outlook:
         for problem in dict.fromkeys(found.errands):
             columns = [column for column, errand in enumerate(found.errands) if errand is problem]
             stacked = np.concatenate([beliefs[found.factors[column]] for column in columns])
-            if problem not in self._errands:
-                self._errands[problem] = Errands(problem, self.weight, self.discount)
-            rated = self._errands[problem].rate(stacked)
+            rated = self.errand(problem).rate(stacked)
             worth[:, columns], after[:, columns] = (part.reshape(len(columns), -1).T for part in rated)
         return worth, after
 
@@ -129,6 +140,28 @@ class Outlook:
         going = (fade * first[place] - cost).max(axis=1)
         value: Array = np.maximum(going, found.leaving[places])
         return value
+
+    def order(self, found: Survey, place: int, worth: Array, after: Array) -> list[int]:
+        """The errands (by column) in the order that `best_tour` counts on from `place`, worth and after (K,) each.
+
+        Errands that are not worth the walk are left out where they may be.
+        """
+        left, chosen = list(range(len(found.factors))), list[int]()
+        while left:
+            columns = np.array(left if self._few else sorted(left, key=lambda c: self._rank[found.factors[c]]))
+            cost, fade = (part[:, columns] for part in self._walks(found, found.site[columns]))
+            leaving = found.leaving[found.site[columns]]
+            rate = first_errands if self._few else errands_in_order
+            first = rate(worth[None, columns], after[None, columns], cost, fade, leaving)[0]
+            cost, fade = (part[0, columns] for part in self._walks(found, np.array([place])))
+            going = fade * first - cost
+            best = int(np.argmax(going))
+            if not going[best] > found.leaving[place]:
+                break
+            chosen.append(int(columns[best]))
+            left.remove(chosen[-1])
+            place = int(found.site[chosen[-1]])
+        return chosen
 
     @cached_property
     def _few(self) -> bool:

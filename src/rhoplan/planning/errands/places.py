@@ -66,10 +66,10 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
     offers: dict[int, tuple[int, list[Action]]] = {}
     for visited, here in place.items():
         for action in menus[visited]:
-            constant = not _depends(action)
+            constant = not depends(action)
             if constant and action.ends_episode:
                 leaving[here] = max(leaving[here], float(action.reward[0]))
-            elif _is_walk(action):
+            elif is_walk(action):
                 if action.reward[0] > 0:
                     return None
                 walks[place[action.leads_to[0]]].append((here, -float(action.reward[0])))
@@ -78,11 +78,11 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
     optional = bool(np.isfinite(leaving).any())
     for visited, here in place.items():
         # A factor can be dealt with where some action's reward depends on it.
-        for factor in sorted({action.factor for action in menus[visited] if _depends(action)}):
-            actions = [action for action in menus[visited] if action.factor == factor and not _is_walk(action)]
+        for factor in sorted({action.factor for action in menus[visited] if depends(action)}):
+            actions = [action for action in menus[visited] if action.factor == factor and not is_walk(action)]
             offers.setdefault(factor, (here, actions))
     remote = any(
-        offers[action.factor][0] != here and not _is_walk(action) and (not action.ends_episode or _depends(action))
+        offers[action.factor][0] != here and not is_walk(action) and (not action.ends_episode or depends(action))
         for visited, here in place.items()
         for action in menus[visited]
         if action.factor in offers
@@ -92,7 +92,7 @@ def survey(problem: Problem, visible: Visible, *, discount: float, errands: dict
     for factor, (here, actions) in offers.items():
         made = _errand(problem.factors[factor], actions, visibles[here], optional, errands)
         more = optional or len(offers) > 1
-        if made is None or (more and any(action.ends_episode and _depends(action) for action in actions)):
+        if made is None or (more and any(action.ends_episode and depends(action) for action in actions)):
             return None
         problems.append(made)
     prices = {price for here, ways in enumerate(walks) for before, price in ways if before != here}
@@ -112,7 +112,7 @@ def _reach(problem: Problem, visible: Visible) -> dict[Visible, tuple[Action, ..
     for visited in queue:
         for action in menus[visited]:
             target = action.leads_to[0]
-            if _is_walk(action) and target not in menus:
+            if is_walk(action) and target not in menus:
                 if len(menus) >= MOST_PLACES:
                     return None
                 menus[target] = problem.menu(target)
@@ -120,13 +120,13 @@ def _reach(problem: Problem, visible: Visible) -> dict[Visible, tuple[Action, ..
     return menus
 
 
-def _is_walk(action: Action) -> bool:
+def is_walk(action: Action) -> bool:
     """Whether an action changes the visible state only, and costs the same whatever is hidden."""
     single = len(action.outcomes) == 1 and action.leads_to[0] is not END and action.preserves_hidden_state
-    return single and not _depends(action)
+    return single and not depends(action)
 
 
-def _depends(action: Action) -> bool:
+def depends(action: Action) -> bool:
     """Whether what the action pays depends on what is hidden."""
     return bool(np.any(action.reward != action.reward[0]))
 
@@ -135,8 +135,8 @@ def _errand(
     factor: Factor, actions: list[Action], here: Visible, optional: bool, known: dict[Hashable, Problem]
 ) -> Problem | None:
     """The flat problem of dealing with one factor on the spot; None where a test is not a plain one."""
-    deals = [action for action in actions if _depends(action)]
-    tests = [action for action in actions if not _depends(action) and len(action.outcomes) > 1]
+    deals = [action for action in actions if depends(action)]
+    tests = [action for action in actions if not depends(action) and len(action.outcomes) > 1]
     if any(not test.preserves_hidden_state or set(test.leads_to) != {here} or test.reward[0] > 0 for test in tests):
         return None
     if any(deal.leads_to[0] == here and deal.preserves_hidden_state for deal in deals):

@@ -21,6 +21,10 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra("the best tour between places (planner anytime, and what no agent can beat)", "numba") from None
 
+from rhoplan.planning.machine import WATCH
+
+assert WATCH is not None
+
 MOST = 13
 """Errands whose order is found exactly for every belief: 2^13 sets of them, a few milliseconds."""
 

@@ -12,7 +12,6 @@ tests have 32,768 of these, but 14 million sets of results.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -22,6 +21,7 @@ from rhoplan.belief.situation import Situation, initial
 from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, written
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
 from rhoplan.planning.many.graph import (
@@ -98,7 +98,7 @@ class Search:
     def __init__(
         self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
     ) -> None:
-        self.begin, self.memory, self._is_scouted = time.monotonic(), memory, False
+        self.begin, self.memory, self._is_scouted = clock.now(), memory, False
         self.problem, self.situation = problem, situation
         self.kinds = kinds_of(problem, situation)
         weight, discount = float(weight), float(discount)  # kernels are compiled once per type
@@ -135,7 +135,7 @@ class Search:
                     return ended[code]
                 if not self._is_scouted:
                     self._scout()
-                if time.monotonic() - self.begin > seconds:
+                if clock.now() - self.begin > seconds:
                     return "time"
                 if self.graph.used[WORK] >= work:
                     return "work"
@@ -181,7 +181,7 @@ class Search:
             *score,
             int(self.graph.used[NODES]),
             int(self.graph.used[TRIALS]),
-            time.monotonic() - self.begin,
+            clock.now() - self.begin,
             policy,
             ends,
         )

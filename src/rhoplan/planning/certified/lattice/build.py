@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rhoplan.model.problem import END, Array, Ids
+from rhoplan.planning import clock
+from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.grid import Entry, Grid, Row, rows_of
-from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure, rooms_of
+from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure
 from rhoplan.planning.certified.lattice.sweeps import Lattice
 
 NONE = Row(-np.inf, ())
@@ -18,8 +20,18 @@ NONE = Row(-np.inf, ())
 class Numbers:
     """What each kind of action comes to on grids; kept, since grids of few factors change from one try to the next."""
 
-    def __init__(self, structure: Structure, *, weight: float, discount: float, upper: bool, hair: float) -> None:
+    def __init__(
+        self,
+        structure: Structure,
+        *,
+        weight: float,
+        discount: float,
+        upper: bool,
+        hair: float,
+        deadline: float = np.inf,
+    ) -> None:
         self.structure, self.weight, self.discount, self.upper, self.hair = structure, weight, discount, upper, hair
+        self.deadline = deadline
         self._kept: dict[tuple[int, bytes], list[Row]] = {}
 
     def rows(self, kind: int, grid: Grid) -> list[Row]:
@@ -41,7 +53,10 @@ class Numbers:
 
 
 def lattice_of(structure: Structure, grids: Sequence[Grid], numbers: Numbers, *, most: float) -> Lattice | None:
-    """The arrays, or None where there would be more than `most` values. `numbers` are those of the same structure."""
+    """The arrays, or None where there would be more than `most` values. `numbers` are those of the same structure.
+
+    TimeoutError where their deadline comes first.
+    """
     width = max(grid.places for grid in grids)
     kind_at, row_first, row_paid, row_at = [0], [0], list[float](), [0]
     chance, to, outcome = list[float](), list[int](), list[int]()
@@ -62,7 +77,7 @@ def lattice_of(structure: Structure, grids: Sequence[Grid], numbers: Numbers, *,
             row_first.append(len(row_paid))
         kind_at.append(len(row_first) - 1)
         reach.append(came)
-    held, heirs = places_held(structure, grids, reach)
+    held, heirs = places_held(structure, grids, reach, numbers.deadline)
     size = held.sum(axis=2)
     count = np.bincount(structure.room, minlength=structure.rooms)
     tuples = np.prod(size.astype(float), axis=1)
@@ -118,7 +133,7 @@ def places_in_order(
 
 
 def places_held(
-    structure: Structure, grids: Sequence[Grid], reach: list[dict[int, set[tuple[int, int]]]]
+    structure: Structure, grids: Sequence[Grid], reach: list[dict[int, set[tuple[int, int]]]], deadline: float
 ) -> tuple[Ids, list[set[int]]]:
     """Whether (rooms, factors, places) a place on a factor's grid can come up in a room; and where each room leads."""
     width = max(grid.places for grid in grids)
@@ -129,6 +144,7 @@ def places_held(
             held[structure.room[structure.start], factor, grid.place[point]] = 1
     doors = structure.doors
     for room in range(structure.rooms - 1, -1, -1):
+        clock.check(deadline)
         heirs[room] = {there for _, rooms in doors[room] for there in rooms if there not in (room, -1)}
         growing = True
         while growing:

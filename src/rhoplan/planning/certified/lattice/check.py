@@ -14,18 +14,19 @@ from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Array
 from rhoplan.planning.certified.lattice.grid import contract
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
-from rhoplan.planning.certified.pointbased.check import Certificate
+from rhoplan.planning.certified.pointbased.check import Certificate, in_time
 
 CONVEX = 20
 """Convex functions tried on each garbling."""
 
 
-def check_grids(policy: GridPolicy, rng: Generator, *, most: int = 300) -> Certificate:
-    """Check up to `most` values of each bound."""
+def check_grids(policy: GridPolicy, rng: Generator, *, most: int = 300, seconds: float = np.inf) -> Certificate:
+    """Check up to `most` values of each bound, each for half of `seconds`."""
     halves = policy.above, policy.below
     scale = max(float(np.abs(half.values[np.isfinite(half.values)]).max(initial=0.0)) for half in halves)
-    above = [_upper_excess(policy, *drawn) for drawn in _drawn(policy, policy.above, rng, most)]
-    below = [_lower_excess(policy, rng, *drawn) for drawn in _drawn(policy, policy.below, rng, most)]
+    above = [_upper_excess(policy, *drawn) for drawn in in_time(_drawn(policy, policy.above, rng, most), seconds / 2)]
+    drawn_below = in_time(_drawn(policy, policy.below, rng, most), seconds / 2)
+    below = [_lower_excess(policy, rng, *drawn) for drawn in drawn_below]
     return Certificate(max(below, default=-np.inf), max(above, default=-np.inf), len(below), len(above), scale)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from rhoplan.belief.information import update
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_tuples
 from rhoplan.planning.certified.lattice.grid import Grid, contract, find_point, spread
 from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure
@@ -38,7 +39,9 @@ SAME = 1e-9
 """Values of a trial closer than this share of the largest reward are the same."""
 
 
-def merged(structure: Structure, factor: int, grid: Grid, *, weight: float, discount: float) -> Ids:
+def merged(
+    structure: Structure, factor: int, grid: Grid, *, weight: float, discount: float, deadline: float = np.inf
+) -> Ids:
     """A place (G,) for each point of a grid, the same where values are the same wherever one is and only `factor` is
     hidden.
 
@@ -46,13 +49,14 @@ def merged(structure: Structure, factor: int, grid: Grid, *, weight: float, disc
     points in one place is a bound whatever was looked for.
     """
     alone, scale = structure.only(factor), scale_of(structure)
-    numbers = Numbers(alone, weight=weight, discount=discount, upper=True, hair=0.0)
+    numbers = Numbers(alone, weight=weight, discount=discount, upper=True, hair=0.0, deadline=deadline)
     lattice = lattice_of(alone, [grid], numbers, most=MOST_VALUES)
     if lattice is None:
         return grid.place
     values = np.zeros(int(lattice.room_at[-1]))
     found = np.full((len(alone.visibles), grid.places), np.nan)
     for room in range(alone.rooms):
+        clock.check(deadline)
         settle_room(lattice, values, room, tolerance=1e-7 * scale)
         begin, end = int(lattice.room_first[room]), int(lattice.room_first[room + 1])
         block = values[lattice.room_at[room] : lattice.room_at[room + 1]].reshape(-1, end - begin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from rhoplan.model.problem import END, Action, Ids, Problem, Visible
 from rhoplan.model.sparse import Sparse
+from rhoplan.planning import clock
+from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.grid import neutral
 from rhoplan.planning.certified.lattice.sweeps import PLAIN
 from rhoplan.planning.certified.pointbased.records import reachable
@@ -98,9 +100,9 @@ class Structure:
         )
 
 
-def structure_of(problem: Problem) -> Structure:
-    """The rooms and the kinds of actions of `problem`."""
-    found = reachable(problem)
+def structure_of(problem: Problem, *, deadline: float = math.inf) -> Structure:
+    """The rooms and the kinds of actions of `problem`; TimeoutError where `deadline` comes first."""
+    found = reachable(problem, deadline=deadline)
     number = {visible: place for place, visible in enumerate(found)}
     menus = [problem.menu(visible) for visible in found]
     targets = [[number[there] for action in menu for there in action.leads_to if there is not END] for menu in menus]
@@ -112,6 +114,7 @@ def structure_of(problem: Problem) -> Structure:
     known: dict[tuple[object, ...], int] = {}
     first, kind, names, leads, lead = [0], list[int](), list[str](), list[int](), list[int]()
     for here in order.tolist():
+        clock.check(deadline)
         for action in menus[here]:
             key = _contents(action)
             if key not in known:
@@ -149,36 +152,3 @@ def _contents(action: Action) -> tuple[object, ...]:
 
 def _bytes(part: object) -> bytes:
     return part if isinstance(part, bytes) else repr(part).encode()
-
-
-def rooms_of(targets: Sequence[Sequence[int]]) -> Ids:
-    """The room of each place, given where one can go from it: Tarjan's strong components, sinks first."""
-    count = len(targets)
-    index, low, room = np.full(count, -1), np.zeros(count, dtype=np.int64), np.full(count, -1)
-    stack: list[int] = []
-    rooms = visited = 0
-    for root in range(count):
-        if index[root] >= 0:
-            continue
-        path = [(root, 0)]
-        while path:
-            here, step = path.pop()
-            if step == 0:
-                index[here] = low[here] = visited
-                visited += 1
-                stack.append(here)
-            else:
-                low[here] = min(low[here], low[targets[here][step - 1]])
-            for place in range(step, len(targets[here])):
-                there = targets[here][place]
-                if index[there] < 0:
-                    path += [(here, place + 1), (there, 0)]
-                    break
-                if room[there] < 0:
-                    low[here] = min(low[here], index[there])
-            else:
-                if low[here] == index[here]:
-                    while room[here] < 0:
-                        room[stack.pop()] = rooms
-                    rooms += 1
-    return room

@@ -9,7 +9,6 @@ left to rise is added for ever.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
 from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
@@ -81,7 +81,7 @@ class LatticeSearch:
     ) -> None:
         self.problem, self.weight, self.discount, self.gap = problem, float(weight), float(discount), float(gap)
         self.deadline, self.most = deadline, 0.4 * memory / 8
-        self.structure: Structure = structure_of(problem)
+        self.structure: Structure = structure_of(problem, deadline=deadline)
         self.scale = scale_of(self.structure)
         self.sides = [self._side(upper) for upper in (True, False)]
         self.levels, self.short_of_time = 0, False
@@ -115,29 +115,30 @@ class LatticeSearch:
                     progress(*self.bounds, self.size)
                 if self.bounds[1] - self.bounds[0] <= self.gap:
                     return "gap"
-                if time.monotonic() > self.deadline:
+                if clock.now() > self.deadline:
                     return "time"
                 self.short_of_time = False
                 if not self.refine():
                     return "time" if self.short_of_time else "memory"
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TimeoutError) as stopped:
             if not self.levels:
                 raise
-            return "interrupted"
+            return "time" if isinstance(stopped, TimeoutError) else "interrupted"
 
     def first_level(self) -> None:
-        """The coarsest grids. Raises LimitError where even they are too large."""
+        """The coarsest grids. LimitError where even they are too large, TimeoutError where they take too long."""
         for number, grid in enumerate(self.sides[0].grids):
-            place = merged(self.structure, number, grid, weight=self.weight, discount=self.discount)
+            place = merged(
+                self.structure, number, grid, weight=self.weight, discount=self.discount, deadline=self.deadline
+            )
             for side in self.sides:
                 side.grids[number] = side.grids[number].put_together(place)
         for side in self.sides:
             if not self._settle(side):
+                if self.short_of_time:
+                    raise TimeoutError
                 raise LimitError(
-                    "the time must be enough for one sweep over all combinations of the hidden factors; it is not: "
-                    "allow more"
-                    if self.short_of_time
-                    else f"the combinations of {len(side.grids)} hidden factors must number at most {self.most:.3g}; "
+                    f"the combinations of {len(side.grids)} hidden factors must number at most {self.most:.3g}; "
                     "there are more: allow more memory, or make the problem smaller"
                 )
         self.levels = 1
@@ -161,7 +162,7 @@ class LatticeSearch:
 
     def _finer(self, side: Side) -> list[Grid] | None:
         """Grids with more points, where they help most, as far as time and memory allow; None where there are none."""
-        left = max(self.deadline - time.monotonic(), 0.0)
+        left = max(self.deadline - clock.now(), 0.0)
         soon = 0.5 * left / max(side.spent, 1e-12)
         most = min(self.most, GROWTH * len(side.values) + 10_000, soon)
         grids, changed = list(side.grids), False
@@ -195,14 +196,21 @@ class LatticeSearch:
 
     def _numbers(self, side: Side) -> Numbers:
         hair = self.hair if side.upper and self.discount == 1 else 0.0
-        return Numbers(self.structure, weight=self.weight, discount=self.discount, upper=side.upper, hair=hair)
+        return Numbers(
+            self.structure,
+            weight=self.weight,
+            discount=self.discount,
+            upper=side.upper,
+            hair=hair,
+            deadline=self.deadline,
+        )
 
     def _lattice(self, side: Side, grids: Sequence[Grid], most: float) -> Lattice | None:
         return lattice_of(self.structure, grids, self._numbers(side), most=most)
 
     def _settle(self, side: Side) -> bool:
         """Work the values of the side's grids out; False where there are too many, or the time is too short."""
-        begin, side.hair = time.monotonic(), self.hair
+        begin, side.hair = clock.now(), self.hair
         lattice = self._lattice(side, side.grids, self.most)
         if lattice is None:
             return False
@@ -225,7 +233,7 @@ class LatticeSearch:
                 return False
             side.bound = max(side.bound, value - 1e3 * ROUNDING * size)
         side.lattice, side.values, side.settled = lattice, values, list(side.grids)
-        side.spent = (time.monotonic() - begin) / len(values)
+        side.spent = (clock.now() - begin) / len(values)
         return True
 
     def _least(self, side: Side, lattice: Lattice) -> float:
@@ -252,7 +260,7 @@ class LatticeSearch:
                 last = min(first + step, tuples)
                 args = (room, first, last, turn, tolerance, side.upper, stamp, held, base)
                 rise = max(rise, settle(lattice, values, *args))
-                if time.monotonic() > self.deadline:
+                if clock.now() > self.deadline:
                     raise OutOfTime
             endless = values[block].max() > 1e7 * self.scale / (1 - self.discount if self.discount < 1 else 1.0)
             creeps = creeps + 1 if side.upper and self.discount == 1 and rise <= CREEP * side.hair else 0
@@ -266,7 +274,7 @@ class LatticeSearch:
                 for first in range(0, tuples, step):
                     last = min(first + step, tuples)
                     left = max(left, rise_left(lattice, values, room, first, last, side.upper, held, base))
-                    if side.upper and time.monotonic() > self.deadline:
+                    if side.upper and clock.now() > self.deadline:
                         raise OutOfTime
                 if left <= 2 * tolerance or not side.upper:
                     return left

@@ -11,18 +11,21 @@ others is implied by them. Points are drawn; the informed bound is backed up as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from rhoplan.model.problem import Array
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.graph import VECTOR_PAIR
 from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.policies import ANY
+
+Thing = TypeVar("Thing")
 
 TOLERANCE = 1e-9
 """Largest excess that counts as rounding, as a share of the largest value claimed."""
@@ -57,15 +60,31 @@ class Certificate:
         )
 
 
-def check_plan(plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8) -> Certificate:
-    """Check up to `most` vectors (those that the plan follows first) and up to `most` points drawn at random."""
-    vectors = _followed(plan, most)
-    lower = max((_vector_excess(plan, vector, rng, beliefs) for vector in vectors), default=-np.inf)
-    points = _drawn_points(plan, rng, most)
-    upper = max((_point_excess(plan, home, place) for home, place in points), default=-np.inf)
-    upper = max(upper, _informed_excess(plan, rng, most))
+def check_plan(
+    plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8, seconds: float = np.inf
+) -> Certificate:
+    """Check up to `most` vectors (those that the plan follows first) and up to `most` points drawn at random.
+
+    Each of three parts (vectors, points, the informed bound) ends after a third of `seconds`, with one looked at.
+    """
+    part = seconds / 3
+    lower = [
+        _vector_excess(plan, vector, rng, beliefs, clock.now() + part)
+        for vector in in_time(_followed(plan, most), part)
+    ]
+    upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
+    informed = _informed_excess(plan, rng, most, part)
     scale = max(float(np.abs(plan.graph.corner).max(initial=0.0)), float(np.abs(plan.graph.alpha).max(initial=0.0)))
-    return Certificate(lower, upper, len(vectors), len(points), scale)
+    return Certificate(max(lower, default=-np.inf), max([*upper, informed]), len(lower), len(upper), scale)
+
+
+def in_time(things: Iterable[Thing], seconds: float) -> Iterator[Thing]:
+    """`things` until `seconds` are over; the first in any case."""
+    deadline = clock.now() + seconds
+    for number, thing in enumerate(things):
+        if number and clock.now() > deadline:
+            return
+        yield thing
 
 
 def branch_matrix(problem: Compiled, branch: int, home: int) -> Array:
@@ -140,7 +159,7 @@ def _pairs(plan: Plan, vector: int) -> range:
     return range(taken, taken + 1)
 
 
-def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int) -> float:
+def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int, deadline: float) -> float:
     """By how much `vector` claims more than one backup of its followers gives, over corners and drawn beliefs."""
     size = int(plan.problem.sizes[plan.home(vector)])
     if plan.problem.ended[plan.home(vector)]:
@@ -156,6 +175,8 @@ def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int) -> flo
     for belief in (*corners, *drawn):
         worth = sum(backup(plan, pair, belief, claim) for pair in pairs) / len(pairs)
         worst = max(worst, _claim(plan, vector, belief) - worth)
+        if clock.now() > deadline:
+            break
     return worst
 
 
@@ -186,12 +207,12 @@ def _point_excess(plan: Plan, home: int, place: int) -> float:
     return min(excess, plan.between(home, beliefs[others], values[others], belief) - float(values[place]))
 
 
-def _informed_excess(plan: Plan, rng: Generator, most: int) -> float:
+def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> float:
     """By how much one backup of the informed bound, pairs drawn, gives more than it claims."""
     problem, model, worst = plan.problem, plan.problem.model, -np.inf
     action, discount, weight = plan.first.action, plan.settings.discount, plan.settings.weight
     pairs = range(problem.pairs) if problem.pairs <= most else rng.choice(problem.pairs, most, replace=False)
-    for pair in pairs:
+    for pair in in_time(pairs, seconds):
         home = int(model.pair_class[pair])
         at, size = model.pair_reward[pair], int(problem.sizes[home])
         total = model.reward[at : at + size].copy()

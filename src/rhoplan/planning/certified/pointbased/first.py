@@ -10,21 +10,23 @@ most the mean of its values at the corners, where the reward of action a in stat
     r_a(s) + w H(T_a(. | s)) - (1 - g) w E_o H(b'_o | s).
 
 With g = 1 every reward is raised by a hair (lowered, for the lower bound), but not in states where nothing is ever paid
-again: these are worth 0 whatever is done, like the end, also where one cannot tell that one is there. Where the raised
-problem has a bounded solution, each step more costs something in the long run: who never comes to rest loses without
-limit, and the solution is an upper bound. Where it has none, one can gain for ever, or walk in a circle for nothing:
-refused.
+again: these are worth 0 whatever is done, like the end, also where one cannot tell that one is there. Neither are steps
+raised by which one can go in circles for nothing: all states of such a circle are worth the same to someone who sees
+the state, and at least 0, for one may stay. Where the raised problem has a bounded solution, each other step costs
+something in the long run: who never comes to rest, nor stays in a circle, loses without limit, and the solution is an
+upper bound. Where it has none, one can gain for ever, or a circle with gains and losses is free in the end: refused.
 """
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
+from rhoplan.planning.certified.components import circles_of
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.policies import (
@@ -36,6 +38,9 @@ from rhoplan.planning.certified.pointbased.policies import (
     endless,
     policies,
 )
+
+LARGE = 1_000_000
+"""Entries from which on the clock is looked at after every sweep."""
 
 
 class First(NamedTuple):
@@ -137,17 +142,28 @@ def informed(
 
 
 def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline: float) -> First:
-    """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value."""
+    """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value.
+
+    Without a discount all the time there is may be needed, or more: TimeoutError.
+    """
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
     reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
     over = np.repeat(problem.ended, problem.sizes)
     rest = at_rest(problem, reward) if discount == 1 else over
+    circle, staying = np.full(problem.slots, -1), np.zeros(len(reward), dtype=bool)
     if discount == 1:
-        ending = can_end(rest, problem.row_slot[problem.entries.source], problem.entries.target)
+        where, source = problem.entries, problem.row_slot[problem.entries.source]
+        kind = (reward >= 0) & ~rest[problem.row_slot]
+        if kind.any():
+            circle, staying = circles_of(source, where.source, where.target, kind, problem.slots)
+            paid = np.flatnonzero(staying & (reward > 0))
+            if len(paid):
+                raise _gains_for_ever(problem, weight, int(paid[0]))
+        ending = can_end(rest | (circle >= 0), source, where.target)
         if not ending.all():
             raise endless(problem, int(np.argmin(ending)))
-    corner = _seen(problem, reward, discount, scale, weight, rest, deadline)
+    corner = _seen(problem, reward, discount, scale, weight, rest, circle, staying, deadline)
     action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
     corner = np.where(over, 0.0, -np.inf)
     np.maximum.at(corner, problem.row_slot, action)
@@ -185,35 +201,49 @@ def corner_information(problem: Compiled, discount: float) -> Array:
 
 
 def _seen(
-    problem: Compiled, reward: Array, discount: float, scale: float, weight: float, rest: Flags, deadline: float
+    problem: Compiled,
+    reward: Array,
+    discount: float,
+    scale: float,
+    weight: float,
+    rest: Flags,
+    circle: Ids,
+    staying: Flags,
+    deadline: float,
 ) -> Array:
-    """An upper bound (N,) on the value where the state is seen at every step."""
+    """An upper bound (N,) on the value where the state is seen at every step. circle, staying: as `circles_of`."""
     model = problem.model
-    raised = reward + np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else reward
+    unraised = rest[problem.row_slot] | staying
+    raised = reward + np.where(unraised, 0.0, HAIR * scale) if discount == 1 else reward
+    around = np.flatnonzero(circle >= 0)
     values, out = np.zeros(problem.slots), np.empty(len(reward))
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
     goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
-    change, begin = np.inf, time.monotonic()
-    for _ in range(MOST_STEPS):
-        change = best_actions(model, raised, discount, values, out, chosen, 5, work)
-        late = discount < 1 and time.monotonic() - begin > 0.1 * (deadline - begin)
+    change, begin = np.inf, clock.now()
+    sweeps = 5 if len(model.chance) < LARGE and not len(around) else 1
+    for _ in range(5 * MOST_STEPS // sweeps):
+        before = values.copy()
+        change = best_actions(model, raised, discount, values, out, chosen, sweeps, work)
+        if len(around):
+            best = np.zeros(problem.slots)
+            np.maximum.at(best, circle[around], values[around])
+            values[around] = best[circle[around]]
+            change = float(np.abs(values - before).max())
+        late = discount < 1 and clock.now() - begin > 0.1 * (deadline - begin)
+        if discount == 1:
+            clock.check(deadline)  # nothing is certain of values that have not settled
         if change <= goal or late or (discount == 1 and values.max() > 1e7 * size):
             break
         if discount < 1 and problem.slots <= MOST_DENSE:
             values = _evaluate(problem, raised, discount, chosen)
     if discount == 1 and change > 0.5 * HAIR * scale:
-        what = "information can be made" if weight > 0 else "a reward can be collected"
         before = values.copy()
         best_actions(model, raised, discount, values, out, chosen, 1, work)
         grows = int(np.argmax(values - before))
-        action = problem.actions[int(problem.pair_action[chosen[grows]])]
-        raise ProblemError(
-            f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free, by "
-            f"'{action}' in state {problem.told(int(problem.state[grows]))}: take a discount below 1, or let each step "
-            "cost something",
-            field=("discount",),
-        )
+        pair = int(chosen[grows])
+        row = int(model.pair_reward[pair]) + grows - int(model.class_state[model.pair_class[pair]])
+        raise _gains_for_ever(problem, weight, row)
     if discount == 1:
         return values
     before = values.copy()
@@ -221,6 +251,20 @@ def _seen(
     rise = max(float((values - before).max(initial=0.0)), 0.0) + ROUNDING * float(np.abs(values).max(initial=0.0))
     ended = np.repeat(problem.ended, problem.sizes)
     return np.where(ended, 0.0, before + rise / (1 - discount))
+
+
+def _gains_for_ever(problem: Compiled, weight: float, row: int) -> ProblemError:
+    """What to say where the pair and state of `row` (as `Model.reward`) are on a circle that pays, or that is free only
+    in the end."""
+    what = "information can be made" if weight > 0 else "a reward can be collected"
+    pair = int(np.searchsorted(problem.model.pair_reward, row, side="right")) - 1
+    state = problem.told(int(problem.state[problem.row_slot[row]]))
+    return ProblemError(
+        f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free, by "
+        f"'{problem.actions[int(problem.pair_action[pair])]}' in state {state}: take a discount below 1, or let each "
+        "step cost something",
+        field=("discount",),
+    )
 
 
 def _evaluate(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
@@ -244,7 +288,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     """The fast informed bound (as `Model.reward`), from `action`, which lies above it."""
     model = problem.model
     chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
-    begin = time.monotonic()
+    begin = clock.now()
     size = float(np.abs(action).max(initial=0.0))
     sweeps = 14 / max(1 - discount, 1e-9) * len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
     if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < sweeps:
@@ -253,7 +297,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         for _ in range(20):
             informed(model, reward, discount, guess, chosen, 1, 1.0, work)
             better = _solve_informed(problem, reward, discount, chosen)
-            if np.abs(better - guess).max() <= 1e-12 * size or time.monotonic() - begin > 0.05 * (deadline - begin):
+            if np.abs(better - guess).max() <= 1e-12 * size or clock.now() - begin > 0.05 * (deadline - begin):
                 break
             guess = better
         guess = better
@@ -261,10 +305,10 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         rise = max(informed(model, reward, discount, check, chosen, 1, 0.0, work), 0.0) + ROUNDING * size
         return np.minimum(action, guess + rise / (1 - discount))
     before = action.copy()
-    for _ in range(400):
-        informed(model, reward, discount, action, chosen, 3, 0.0, work)
+    for _ in range(400 if begin <= deadline else 0):
+        informed(model, reward, discount, action, chosen, 3 if len(model.chance) < LARGE else 1, 0.0, work)
         fall = float((before - action).max())
-        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or time.monotonic() - begin > 0.05 * (deadline - begin):
+        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or clock.now() - begin > 0.05 * (deadline - begin):
             break
         before = action.copy()
     return action + ROUNDING * size

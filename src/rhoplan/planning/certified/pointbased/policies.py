@@ -6,16 +6,18 @@ best for the states in which the policy before found itself. With discount 1 onl
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags
 
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
+
+MOST_DENSE_GOAL = 2000
+"""The same without a discount, where a plan may take thousands of steps, and sweeps as many."""
 
 ROUNDING = 2e-13
 """Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
@@ -40,11 +42,11 @@ def policies(
     model = problem.model
     vectors: list[Array] = []
     taken: list[Ids] = []
-    now = time.monotonic()
+    now = clock.now()
     late = now + 0.1 * (deadline - now)
 
     def add(policy: Ids) -> Array | None:
-        if any(np.array_equal(policy, other) for other in taken) or (vectors and time.monotonic() > late):
+        if any(np.array_equal(policy, other) for other in taken) or (vectors and clock.now() > late):
             return None
         values = _value_of(problem, policy, discount, scale, rest, late)
         if values is not None:
@@ -58,7 +60,7 @@ def policies(
         values = add(policy)
         if values is None:
             break
-        visits = _visits(problem, policy, min(discount, 0.98))
+        visits = _visits(problem, policy, min(discount, 0.98), late)
         policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
     for number in range(len(problem.actions)):
         blind = start.copy()
@@ -113,8 +115,9 @@ def _weights(problem: Compiled, policy: Ids) -> Array:
     return result
 
 
-def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
-    """How often (N,) each state is visited under `policy`, later visits counting less; never quite zero."""
+def _visits(problem: Compiled, policy: Ids, discount: float, late: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less, those not counted by the time
+    `late` not at all; never quite zero."""
     where = problem.entries
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
@@ -125,6 +128,8 @@ def _visits(problem: Compiled, policy: Ids, discount: float) -> Array:
     mass[first : first + len(problem.start)] = problem.start
     for _ in range(MOST_VISITS):
         visits += mass
+        if clock.now() > late:
+            break
         mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
     return visits
 
@@ -139,8 +144,10 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     flow = where.chance * weights[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    if discount == 1 and not can_end(rest, source, target).all():
-        return None
+    if discount == 1:
+        rest = rest | _idle(problem, weights, source, target)
+        if not can_end(rest, source, target).all():
+            return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
     paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
@@ -150,14 +157,14 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         return result
 
     values: Array = np.zeros(problem.slots, dtype=np.float64)
-    if problem.slots <= MOST_DENSE:
+    if problem.slots <= (MOST_DENSE if discount < 1 else MOST_DENSE_GOAL):
         flow_on = np.where(rest[target], 0.0, flow)
         matrix = np.bincount(source * problem.slots + target, flow_on, problem.slots**2).reshape(problem.slots, -1)
         values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
     else:
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
-            if discount < 1 and time.monotonic() > late:
+            if discount < 1 and clock.now() > late:
                 break
             if np.abs(values - before).max() <= 1e-4 * scale * (
                 max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
@@ -168,6 +175,19 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         fall += ROUNDING * float(np.abs(values).max(initial=0.0))
         return np.where(rest, 0.0, values - fall / (1 - discount))
     return values if fall <= 0.5 * HAIR * scale else None
+
+
+def _idle(problem: Compiled, weights: Array, source: Ids, target: Ids) -> Flags:
+    """The states (N,) from which on a policy never pays anything, though it may go on for ever.
+
+    weights: how likely each pair is taken; the policy leads from `source` to `target`.
+    """
+    pair = np.repeat(np.arange(problem.pairs), np.diff(problem.model.pair_reward))
+    result = np.ones(problem.slots, dtype=bool)
+    result[problem.row_slot[(weights[pair] > 0) & (problem.model.reward != 0)]] = False
+    while (left := source[result[source] & ~result[target]]).size:
+        result[left] = False
+    return result
 
 
 def can_end(rest: Flags, source: Ids, target: Ids) -> Flags:

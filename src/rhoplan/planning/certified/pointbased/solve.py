@@ -6,13 +6,13 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rhoplan.model.problem import Array
+from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
@@ -29,6 +29,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     VECTOR_HOME,
     VECTORS,
+    WORK,
     find_node,
     lower_upper,
     raise_lower,
@@ -46,6 +47,9 @@ PRUNE_GROWTH, FIRST_PRUNE = 1.5, 100
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
 between two looks at the clock."""
+
+LEAST_SWEEPS = 4
+"""How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
 
 Progress = Callable[[float, float, int], None]
 
@@ -102,7 +106,7 @@ class Search:
     def __init__(
         self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float
     ) -> None:
-        self.begin = time.monotonic()
+        self.begin = clock.now()
         weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
         self.deadline, self.memory = self.begin + seconds, memory
         self.problem, self.model = problem, problem.model
@@ -127,15 +131,17 @@ class Search:
             return "gap"
         try:
             while True:
+                before = clock.now()
                 code = run_trials(self.model, self.graph, self.settings)
+                pace = (clock.now() - before) / max(int(self.graph.used[WORK]), 1)
                 if self.graph.used[BACKUPS] > self.next_prune:
                     self.forget()
-                    self.settle()
+                    self.settle(pace)
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
                     return "gap"
-                if time.monotonic() > self.deadline:
+                if clock.now() > self.deadline:
                     return "time"
                 if code == FULL and not self.make_room():
                     return "memory"
@@ -163,8 +169,8 @@ class Search:
         self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
         self.refresh()
 
-    def settle(self) -> None:
-        """Carry what the vectors and points say as far as it goes."""
+    def settle(self, pace: float = 0.0) -> None:
+        """Carry what the vectors and points say as far as it goes. pace: seconds per number touched."""
         settings, lower, upper = self.settings, *self.bounds
         change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
         nodes = np.arange(int(self.graph.used[NODES]))
@@ -172,15 +178,18 @@ class Search:
         points = nodes[row[:, SLOT] >= 0]
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
-            self.settle_plan(change)
+            self.settle_plan(change, pace)
         self.refresh()
 
-    def settle_plan(self, change: float) -> None:
-        """The lower bound's part of `settle`."""
+    def settle_plan(self, change: float, pace: float) -> None:
+        """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
         vectors = int(self.graph.used[VECTORS])
         row = self.graph.vector[self.kept : vectors]
         row = row[row[:, ALIVE] == 1]
         if not len(row):
+            return
+        sweep = len(row) * (len(self.model.chance) / self.problem.pairs + 1)
+        if clock.now() + LEAST_SWEEPS * sweep * pace > self.deadline:
             return
         sizes = self.problem.sizes[row[:, VECTOR_HOME]]
         branches = int(np.diff(self.model.pair_branch).max())
@@ -211,7 +220,7 @@ class Search:
             self.settings.gap,
             stopped_by,
             plan.first_action,
-            time.monotonic() - self.begin,
+            clock.now() - self.begin,
             int(self.graph.used[TRIALS]),
             nodes,
             self.vectors,

@@ -1,0 +1,69 @@
+"""Places that can all be reached from one another: rooms, and circles in which one can stay for ever for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.model.problem import Ids
+
+Flags: TypeAlias = NDArray[np.bool_]
+
+
+def rooms_of(targets: Sequence[Sequence[int]]) -> Ids:
+    """The room of each place, given where one can go from it: Tarjan's strong components, sinks first."""
+    count = len(targets)
+    index, low, room = np.full(count, -1), np.zeros(count, dtype=np.int64), np.full(count, -1)
+    stack: list[int] = []
+    rooms = visited = 0
+    for root in range(count):
+        if index[root] >= 0:
+            continue
+        path = [(root, 0)]
+        while path:
+            here, step = path.pop()
+            if step == 0:
+                index[here] = low[here] = visited
+                visited += 1
+                stack.append(here)
+            else:
+                low[here] = min(low[here], low[targets[here][step - 1]])
+            for place in range(step, len(targets[here])):
+                there = targets[here][place]
+                if index[there] < 0:
+                    path += [(here, place + 1), (there, 0)]
+                    break
+                if room[there] < 0:
+                    low[here] = min(low[here], index[there])
+            else:
+                if low[here] == index[here]:
+                    while room[here] < 0:
+                        room[stack.pop()] = rooms
+                    rooms += 1
+    return room
+
+
+def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> tuple[Ids, Flags]:
+    """The largest sets of places in which one can stay for ever, and come from any to any other, by free rows alone.
+
+    Entries lead from place `source` by `row` to place `target`; free (R,): whether a row costs and pays nothing. What
+    comes back: a number (places,) for each set, -1 elsewhere; and the rows (R,) that stay inside one (these are the
+    maximal end components of what is free).
+    """
+    staying = free.copy()
+    while True:
+        held = staying[row]
+        order = np.argsort(source[held], kind="stable")
+        begins = np.searchsorted(source[held][order], np.arange(places + 1))
+        targets = target[held][order].tolist()
+        room = rooms_of([targets[begins[place] : begins[place + 1]] for place in range(places)])
+        leaves = row[held][room[source[held]] != room[target[held]]]
+        if not len(leaves):
+            break
+        staying[leaves] = False
+    inside = np.zeros(places, dtype=bool)
+    inside[source[staying[row]]] = True
+    return np.where(inside, room, -1), staying

@@ -1,0 +1,131 @@
+"""Bounds that need no machine code and next to no time: what is left where the time ends before better ones are found.
+
+No step pays more than the largest reward nor, to someone careful, less than the best worst case; so the range of
+rewards bounds every plan. Where one factor is hidden, sweeps in NumPy tighten both as far as time allows: from above
+someone who sees the state (a bound that one more backup can only lower), from below the plans that always take the same
+action.
+
+Without a discount the range says little: an infinite bound is all that is known of that side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.sparse import Sparse, expected
+from rhoplan.planning import clock
+
+MOST_SWEEPS, SETTLED = 2000, 1e-4
+"""Sweeps at most, and the change, as a share of the range, after which they are of no more use."""
+
+ROUNDING = 1e-11
+"""Outward rounding, as a share of the largest value: far above what sums of thousands of floats lose."""
+
+
+@dataclass(frozen=True)
+class Crude:
+    """Bounds on the best value from the start, and an action that is worth at least the lower one."""
+
+    lower: float
+    upper: float
+    first: str
+
+
+def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: float) -> Crude:
+    """Bounds that hold; both infinite where not even all actions can be looked at before `deadline`."""
+    start = problem.menu(problem.start)
+    belief = [factor.prior for factor in problem.factors]
+    endings = [(float(a.reward @ belief[a.factor]), a.name) for a in start if a.ends_episode]
+    lower, first = max(endings, default=(-math.inf, start[0].name))
+    menus: dict[Visible, tuple[Action, ...]] = {problem.start: start}
+    try:
+        queue = [problem.start]
+        for visible in queue:
+            for action in menus[visible]:
+                for there in action.leads_to:
+                    if there is not END and there not in menus:
+                        clock.check(deadline)
+                        menus[there] = problem.menu(there)
+                        queue.append(there)
+    except TimeoutError:
+        return Crude(lower, math.inf, first)
+    ends = any(there is END for menu in menus.values() for action in menu for there in action.leads_to)
+    careful = min(max(float(action.reward.min()) for action in menu) for menu in menus.values())
+    lavish = max(float(action.reward.max()) for menu in menus.values() for action in menu)
+    doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
+    low, high = -for_ever(-careful, discount, ends), for_ever(lavish + doubt, discount, ends)
+    if low > lower:
+        lower, first = low, max(start, key=lambda action: float(action.reward.min())).name
+    upper = high
+    if len(problem.factors) == 1:
+        if weight == 0 and math.isfinite(high):
+            upper = min(upper, float(belief[0] @ _swept(menus, problem.start, discount, high, deadline)))
+        if math.isfinite(low):
+            for action in start:
+                blind = {visible: _named(menu, action.name) for visible, menu in menus.items()}
+                always = {visible: (found,) for visible, found in blind.items() if found is not None}
+                if len(always) < len(menus):
+                    continue
+                worst = -for_ever(-min(float(found.reward.min()) for (found,) in always.values()), discount, ends)
+                if math.isfinite(worst):
+                    values = _swept(always, problem.start, discount, worst, deadline)
+                    value = float(belief[0] @ values)
+                    lower, first = (value, action.name) if value > lower else (lower, first)
+    rounding = ROUNDING * max(abs(bound) for bound in (low, high, lower, upper, 0.0) if math.isfinite(bound))
+    return Crude(lower - rounding, max(upper, lower) + rounding, first)
+
+
+def for_ever(most: float, discount: float, ends: bool) -> float:
+    """The most that steps can sum to that pay at most `most` each; with `ends` the episode may end after any."""
+    if most <= 0 and (ends or discount == 1):
+        return most
+    return most / (1 - discount) if discount < 1 else math.inf
+
+
+def _named(menu: tuple[Action, ...], name: str) -> Action | None:
+    return next((action for action in menu if action.name == name), None)
+
+
+def _swept(
+    menus: Mapping[Visible, tuple[Action, ...]], start: Visible, discount: float, first: float, deadline: float
+) -> Array:
+    """The value (S,) at the start of the best action in each state and place, swept from `first` everywhere.
+
+    If one sweep does not raise `first` (or does not lower it), no later one does: the bound holds at any time.
+    """
+    states = len(menus[start][0].reward)
+    values = {visible: np.full(states, first) for visible in menus}
+    for _ in range(MOST_SWEEPS):
+        moved = 0.0
+        for visible, menu in menus.items():
+            if clock.now() > deadline:
+                return values[start]
+            after = np.max([_worth(action, values, discount) for action in menu], axis=0)
+            moved = max(moved, float(np.abs(after - values[visible]).max()))
+            values[visible] = after
+        if moved <= SETTLED * abs(first) * (1 - discount if discount < 1 else 1.0):
+            break
+    return values[start]
+
+
+def _worth(action: Action, values: dict[Visible, Array], discount: float) -> Array:
+    """What taking `action` is worth (S,) in each state, given values of what follows."""
+    total: Array = action.reward.copy()
+    going = [outcome for outcome, there in enumerate(action.leads_to) if there is not END]
+    change = action.transition
+    if isinstance(change, Sparse) and len({id(values[action.leads_to[outcome]]) for outcome in going}) == 1:
+        each = change.right(values[action.leads_to[going[0]]])  # all outcomes at once
+        each = each if each.ndim == 2 else np.broadcast_to(each, (len(action.outcomes), len(each)))
+        total += discount * (action.likelihood[:, going].T * each[going]).sum(axis=0)
+        return total
+    for outcome in going:
+        after = values[action.leads_to[outcome]]
+        if change is not None:
+            after = expected(change, outcome, after)
+        total += discount * action.likelihood[:, outcome] * after
+    return total

@@ -1,0 +1,276 @@
+"""A plan that deals with one hidden factor after the other, followed exactly: a lower bound; and where nothing but the
+walk connects the factors, the optimum.
+
+`planning.errands` reads off a problem where each factor can be tested and dealt with and in which order to go there.
+Whether the problem is what it looks like from the start does not matter for the lower bound: the plan is followed
+action by action through the problem's own menus, in every case that can come up, and gives no bound where it cannot be.
+
+The upper bound needs more. Where every factor must be dealt with, each in one place, without a discount, a plan earns
+on each factor at most what testing and dealing with it is worth alone, and walks at least the shortest tour. That holds
+if every visible state offers what the start's surroundings offer, but for the factors dealt with; this is looked at for
+all of them, or promised by the menu (`factors_apart`) where they are too many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rhoplan.belief.information import information, update
+from rhoplan.belief.situation import Situation
+from rhoplan.errors import LimitError
+from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.planning import clock
+from rhoplan.planning.errands.outlook import TESTS_ON_THE_SPOT, Errands, Outlook
+from rhoplan.planning.errands.places import LEAVE, Survey, depends, is_walk
+from rhoplan.planning.errands.route import MOST_AT_ONCE, first_errands
+
+ROUNDING = 1e-12
+"""Outward rounding, as a share of what is at stake."""
+
+MOST_LOOKED_AT = 100_000
+"""Visible states that are compared one by one."""
+
+Best = Callable[[Problem, Array], tuple[float, float]]
+"""Certified bounds on what an errand, a flat problem, is worth with a belief."""
+
+
+class Unfit(Exception):
+    """The plan cannot be followed: the problem is not what it looks like from the start."""
+
+
+class ErrandPlan:
+    """The plan in any situation of `problem`. LimitError where the problem does not come apart into errands."""
+
+    def __init__(self, problem: Problem, *, weight: float, discount: float) -> None:
+        self.problem, self.weight, self.discount = problem, weight, discount
+        self.outlook = Outlook(problem, weight=weight, discount=discount)
+        self.survey: Survey = self.outlook.survey(problem.start)
+
+    def order(self, situation: Situation) -> tuple[Survey, list[int]]:
+        """The surroundings of `situation`, and the errands there in the order in which they are done."""
+        found = self.outlook.survey(situation.visible)
+        worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
+        return found, self.outlook.order(found, found.place[situation.visible], worth[0], after[0])
+
+    def action(self, situation: Situation) -> str:
+        """The name of what is done first."""
+        found, order = self.order(situation)
+        here = situation.visible
+        for column in order:
+            path = self.path(found, here, column)
+            if path:
+                return path[0]
+            errands = self.outlook.errand(found.errands[column])
+            node = node_of(errands, situation.beliefs[found.factors[column]])
+            name, _ = errands.done_at(node, TESTS_ON_THE_SPOT)
+            if name != LEAVE:
+                return self._on_offer(errands, here, found.factors[column])[name].name
+        return self.way_out(found, here)[0]
+
+    def lower(self, situation: Situation, *, deadline: float = math.inf) -> float:
+        """What following the plan from `situation` is worth, exactly but for rounding.
+
+        Minus infinity where it cannot be followed; TimeoutError where `deadline` comes first.
+        """
+        try:
+            return self._followed(situation, deadline)
+        except (Unfit, LimitError):
+            return -math.inf
+
+    def _followed(self, situation: Situation, deadline: float) -> float:
+        found, order = self.order(situation)
+        shadow, front, total, size = situation.visible, {situation.visible: 1.0}, 0.0, 0.0
+        for column in order:
+            names = self.path(found, shadow, column)
+            paid, front = self._walk(front, names, deadline)
+            total, size = total + paid, size + abs(paid)
+            shadow = self._along(shadow, names)
+            errands, factor = self.outlook.errand(found.errands[column]), found.factors[column]
+            known: dict[tuple[object, ...], tuple[float, dict[str, float]]] = {}
+            after: dict[Visible, float] = {}
+            for visible, mass in front.items():
+                clock.check(deadline)
+                menu = self._on_offer(errands, visible, factor)
+                key = tuple((name, a.reward.tobytes(), a.likelihood.tobytes()) for name, a in menu.items())
+                if key not in known:
+                    known[key] = self._on_the_spot(errands, situation.beliefs[factor], menu)
+                if any(set(a.leads_to) != {visible} for a in menu.values() if len(a.outcomes) > 1):
+                    raise Unfit
+                paid, ends = known[key]
+                total, size = total + mass * paid, size + mass * abs(paid)
+                for name, share in ends.items():
+                    there = visible if name == LEAVE else menu[name].leads_to[0]
+                    if there is not END:
+                        after[there] = after.get(there, 0.0) + mass * share
+            front = after
+        if front and not found.optional:
+            raise Unfit
+        if front:
+            *names, last = self.way_out(found, shadow)
+            paid, front = self._walk(front, names, deadline)
+            paid += sum(mass * self._ending(visible, last) for visible, mass in front.items())
+            total, size = total + paid, size + abs(paid)
+        return total - ROUNDING * (size + 1.0)
+
+    def _on_offer(self, errands: Errands, visible: Visible, factor: int) -> dict[str, Action]:
+        """The actions about a factor in `visible`, by their names in the errand, which stands for many factors."""
+        actions = [a for a in self.problem.menu(visible) if a.factor == factor and not is_walk(a)]
+        tests = [a for a in actions if not depends(a) and len(a.outcomes) > 1]
+        flat = errands.graph.problem.flat
+        names = [test.name for test in flat.tests], [deal.name for deal in flat.commits if deal.name != LEAVE]
+        deals = [a for a in actions if depends(a)]
+        if (len(tests), len(deals)) != (len(names[0]), len(names[1])):
+            raise Unfit
+        return dict(zip([*names[0], *names[1]], [*tests, *deals], strict=True))
+
+    def _on_the_spot(self, errands: Errands, belief: Array, menu: dict[str, Action]) -> tuple[float, dict[str, float]]:
+        """What testing and dealing with a factor pays by the actions of `menu`, and how much weight is left after each
+        way to deal with it (LEAVE is one)."""
+        masses, total, ends = {node_of(errands, belief): 1.0}, 0.0, dict[str, float]()
+        for depth in range(TESTS_ON_THE_SPOT, -1, -1):
+            after: dict[int, float] = {}
+            for node, mass in masses.items():
+                name, slot = errands.done_at(node, depth)
+                if name == LEAVE:
+                    ends[name] = ends.get(name, 0.0) + mass
+                    continue
+                action, held = menu[name], errands.graph.beliefs(np.array([node]))
+                paid = float(action.reward @ held[0]) + self.weight * float(information(held, action)[0])
+                total += mass * paid
+                if slot < 0:
+                    if len(action.outcomes) > 1:
+                        raise Unfit
+                    ends[name] = ends.get(name, 0.0) + self.discount * mass
+                    continue
+                chances = update(held, action)[0][0]
+                for child, chance in zip(errands.graph.next[node, slot].tolist(), chances.tolist(), strict=False):
+                    if chance > 0:
+                        after[child] = after.get(child, 0.0) + self.discount * mass * chance
+            masses = after
+        return total, ends
+
+    def _walk(
+        self, front: dict[Visible, float], names: list[str], deadline: float
+    ) -> tuple[float, dict[Visible, float]]:
+        """What walking by `names` pays, and where it leads from everywhere in `front`."""
+        total, after = 0.0, dict[Visible, float]()
+        for visible, mass in front.items():
+            clock.check(deadline)
+            for name in names:
+                action = next((a for a in self.problem.menu(visible) if a.name == name), None)
+                if action is None or not is_walk(action):
+                    raise Unfit
+                total += mass * float(action.reward[0])
+                mass *= self.discount
+                visible = action.leads_to[0]
+            after[visible] = after.get(visible, 0.0) + mass
+        return total, after
+
+    def _along(self, visible: Visible, names: list[str]) -> Visible:
+        return next(iter(self._walk({visible: 1.0}, names, math.inf)[1]))
+
+    def _ending(self, visible: Visible, name: str) -> float:
+        action = next((a for a in self.problem.menu(visible) if a.name == name), None)
+        if action is None or not action.ends_episode or np.any(action.reward != action.reward[0]):
+            raise Unfit
+        return float(action.reward[0])
+
+    def path(self, found: Survey, visible: Visible, column: int) -> list[str]:
+        """The walks from `visible`, which is in the survey, to an errand."""
+        names = []
+        while (steps := found.steps[found.place[visible], column]) > 0:
+            for action in self.problem.menu(visible):
+                if is_walk(action) and found.steps[found.place[action.leads_to[0]], column] == steps - 1:
+                    there = found.cost[found.place[action.leads_to[0]], column] - float(action.reward[0])
+                    if there <= found.cost[found.place[visible], column] + 1e-9:
+                        names.append(action.name)
+                        visible = action.leads_to[0]
+                        break
+            else:
+                raise Unfit
+        return names
+
+    def way_out(self, found: Survey, visible: Visible) -> list[str]:
+        """The walks from `visible` to where ending is worth most, and the ending action."""
+        ways: dict[Visible, list[str]] = {visible: []}
+        queue = [visible]
+        for here in queue:
+            worth = float(found.leaving[found.place[here]])
+            for action in self.problem.menu(here):
+                paid = float(action.reward[0])
+                constant = not np.any(action.reward != paid)
+                if action.ends_episode and constant and paid >= worth - 1e-9:
+                    return [*ways[here], action.name]
+                there = action.leads_to[0]
+                if is_walk(action) and there not in ways:
+                    later = self.discount * float(found.leaving[found.place[there]])
+                    if paid + later < worth - 1e-9:
+                        continue
+                    ways[there] = [*ways[here], action.name]
+                    queue.append(there)
+        raise Unfit
+
+    def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
+        """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
+        found = self.outlook.survey(situation.visible)
+        if found.optional or found.remote or self.discount < 1 or not self._apart(deadline):
+            return math.inf
+        worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
+        place = found.place[situation.visible]
+        return sum(worth) - shortest(found, place) + ROUNDING * (sum(map(abs, worth)) + 1.0)
+
+    def _apart(self, deadline: float) -> bool:
+        """Whether each visible state offers what its place offers at the start, but for the factors dealt with."""
+        if getattr(self.problem.menu, "factors_apart", False):
+            return True
+        found = self.survey
+        label: dict[Visible, tuple[Visible, frozenset[int]]] = {self.problem.start: (self.problem.start, frozenset())}
+        queue = [self.problem.start]
+        for visible in queue:
+            clock.check(deadline)
+            if len(queue) > MOST_LOOKED_AT:
+                return False
+            twin, done = label[visible]
+            menu = self.problem.menu(visible)
+            model = [a for a in self.problem.menu(twin) if is_walk(a) or a.factor not in done]
+            if len(menu) != len(model):
+                return False
+            for action, like in zip(menu, model, strict=True):
+                if numbers_of(action) != numbers_of(like):
+                    return False
+                left = done if is_walk(like) or len(like.outcomes) > 1 else done | {like.factor}
+                expected = (like.leads_to[0] if is_walk(like) else twin, left)
+                for there in action.leads_to:
+                    if there is END:
+                        if len(left) < len(found.factors):
+                            return False
+                    elif there not in label:
+                        label[there] = expected
+                        queue.append(there)
+                    elif label[there] != expected:
+                        return False
+        return True
+
+
+def node_of(errands: Errands, belief: Array) -> int:
+    """The node of a belief in an errand's graph."""
+    return int(errands.graph.nodes([errands.graph.problem.start], (belief[None, :],))[0])
+
+
+def shortest(found: Survey, place: int) -> float:
+    """At most the cost of the shortest walk from `place` to all errands; exact up to MOST_AT_ONCE of them."""
+    count = len(found.factors)
+    if count <= MOST_AT_ONCE:
+        free, cost = np.zeros((1, count)), found.cost[found.site]
+        first = first_errands(free, np.ones_like(free), cost, np.ones_like(cost), found.leaving[found.site])[0]
+        return -float((first - found.cost[place]).max())
+    apart = found.cost[found.site] + np.diag(np.full(count, np.inf))
+    return float(np.minimum(found.cost[place], apart.min(axis=0)).sum())
+
+
+def numbers_of(action: Action) -> tuple[object, ...]:
+    change = b"" if action.transition is None else action.transition.tobytes()
+    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change

@@ -1,0 +1,271 @@
+"""Bounds on any finite problem, by one way after the other until the time is over.
+
+Where there are several hidden factors, `errands` gives a plan that is followed exactly, and where nothing but the walk
+connects the factors the optimum; then `lattice` works on a grid of beliefs for each factor. In all others, and where
+grids do not bring the bounds together, `pointbased` carries bounds over from belief to belief; so it does where the
+number of actions is limited, in the problem that ends after the last one (`model.limited`). Bounds found in one way
+hold whatever the others find. Where the time ends before any has found one, or at the first ctrl-C, `crude` does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rhoplan.belief.situation import initial
+from rhoplan.errors import LimitError
+from rhoplan.model.limited import horizon_of
+from rhoplan.model.problem import Array, Problem
+from rhoplan.planning import clock
+from rhoplan.planning.asked import Asked, BoundedPolicy
+from rhoplan.planning.certified.crude import crude_bounds
+from rhoplan.planning.certified.solution import ERRANDS, GRIDS, POINTS, RANGE, Progress, Solution
+
+if TYPE_CHECKING:
+    from rhoplan.planning.certified.lattice.solve import LatticeSearch
+    from rhoplan.planning.certified.solution import Policy
+
+GRIDS_FIRST, ERRANDS_FIRST = 0.5, 0.25
+"""Shares of the time for grids, where points are to follow if the bounds have not met, and for errands before them."""
+
+GRACE = 0.5
+"""Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
+
+CHECKING = 10.0
+"""Seconds for a check after the time is over, or a tenth of the time there was, if that is less; one at least."""
+
+Flat = Callable[[Problem, Array, float, float, float], tuple[float, float]]
+"""Bounds on a flat problem, given belief, weight, gap and seconds."""
+
+
+@dataclass(frozen=True)
+class General:
+    """What is asked for of any problem, until `deadline`."""
+
+    problem: Problem
+    weight: float
+    discount: float
+    gap: float
+    deadline: float
+    memory: float
+    progress: Progress | None
+    check: bool
+    flat: Flat
+    begin: float = field(default_factory=clock.now)
+    compiled: float = field(default_factory=lambda: clock.COMPILING.seconds)
+
+    def run(self, chosen: str, *, alone: bool) -> Solution:
+        """The bounds reached; with `alone` by no other method than the one chosen."""
+        found: list[Solution] = []
+        stopped_by = "time"
+        try:
+            if chosen == ERRANDS or (chosen == GRIDS and not alone and horizon_of(self.problem) is None):
+                self._by_errands(found, alone=alone)
+            if chosen == GRIDS and not _met(found):
+                self._on_grids(found, alone=alone)
+            elif chosen == POINTS:
+                found.append(self._by_points())
+        except TimeoutError:
+            pass
+        except KeyboardInterrupt:
+            stopped_by = "interrupted"
+        except LimitError:
+            if not found:
+                raise
+            stopped_by = "memory"
+        if not found or not all(map(math.isfinite, _closest(found))):
+            found.append(self._crude(stopped_by))
+        return self._together(found, stopped_by)
+
+    def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
+        with clock.loading():
+            from rhoplan.planning.certified.errand_policy import ErrandPolicy
+            from rhoplan.planning.certified.errands import ErrandPlan
+
+        pause = self.deadline if alone else self._share(ERRANDS_FIRST)
+        try:
+            plan = ErrandPlan(self.problem, weight=self.weight, discount=self.discount)
+        except LimitError:
+            if alone:
+                raise
+            return
+        start = initial(self.problem)
+
+        def best(errand: Problem, belief: Array) -> tuple[float, float]:
+            return self.flat(errand, belief, self.weight, 0.1 * self.gap, max(pause - clock.now(), 0.0))
+
+        lower = upper = -math.inf
+        try:
+            lower, upper = plan.lower(start, deadline=pause), math.inf
+            upper = plan.upper(start, best, deadline=pause)
+        except TimeoutError:
+            upper = math.inf
+        if math.isfinite(lower):
+            policy = ErrandPolicy(self.problem, Asked(self.weight, self.discount), plan)
+            done = self._solution(lower, upper, "time", plan.action(start))
+            found.append(replace(done, method=ERRANDS, rounds=1, nodes=len(plan.survey.place), policy=policy))
+            self._tell(found)
+
+    def _on_grids(self, found: list[Solution], *, alone: bool) -> None:
+        with clock.loading():
+            from rhoplan.planning.certified.lattice.solve import LatticeSearch
+
+        search = LatticeSearch(
+            self.problem,
+            weight=self.weight,
+            discount=self.discount,
+            gap=self.gap,
+            deadline=self.deadline,
+            memory=self.memory,
+        )
+        search.deadline = self.deadline if alone else self._share(GRIDS_FIRST)
+        points: list[Solution] = []
+        stopped_by = "time"
+        try:
+            with suppress(TimeoutError) if not alone else nullcontext():
+                stopped_by = search.run(self._teller(found))
+            if not alone and stopped_by not in ("gap", "interrupted") and not self._meets(found, search.bounds):
+                try:
+                    points.append(self._by_points())
+                except (LimitError, TimeoutError):  # not in the memory, or the time, that there is
+                    search.deadline = self.deadline
+                    stopped_by = search.run(self._teller(found))
+        except LimitError:
+            if alone or points:
+                raise
+            points.append(self._by_points())
+        finally:
+            if search.levels:
+                found.append(self._from_grids(search, stopped_by))
+            found += points
+
+    def _from_grids(self, search: LatticeSearch, stopped_by: str) -> Solution:
+        with clock.loading():
+            from rhoplan.planning.certified.lattice.check import check_grids
+
+        policy, (lower, upper) = search.policy(), search.bounds
+        done = self._solution(lower, upper, stopped_by, policy.action(initial(self.problem)))
+        return replace(
+            done,
+            nodes=search.size,
+            rounds=search.levels,
+            method=GRIDS,
+            policy=policy,
+            certificate=check_grids(policy, np.random.default_rng(0), seconds=self._checking) if self.check else None,
+        )
+
+    def _by_points(self) -> Solution:
+        with clock.loading():
+            from rhoplan.planning.certified.pointbased.check import check_plan
+            from rhoplan.planning.certified.pointbased.idle import with_stops
+            from rhoplan.planning.certified.pointbased.records import compile_problem
+            from rhoplan.planning.certified.pointbased.solve import solve_general
+            from rhoplan.planning.certified.solved import policy_of
+
+        compiled = compile_problem(self.problem, memory=self.memory, deadline=self.deadline)
+        compiled = with_stops(compiled) if self.discount == 1 else compiled
+        found = solve_general(
+            compiled,
+            weight=self.weight,
+            discount=self.discount,
+            gap=self.gap,
+            seconds=max(self.deadline - clock.now(), 0.0),
+            memory=self.memory,
+            progress=self.progress,
+        )
+        rng = np.random.default_rng(0)
+        return replace(
+            self._solution(found.lower, found.upper, found.stopped_by, found.first),
+            nodes=found.nodes,
+            rounds=found.trials,
+            method=POINTS,
+            policy=policy_of(self.problem, compiled, found.plan),
+            certificate=check_plan(found.plan, rng, seconds=self._checking) if self.check else None,
+        )
+
+    def _crude(self, stopped_by: str) -> Solution:
+        soon = clock.now() + GRACE
+        deadline = soon if stopped_by == "interrupted" else max(self.deadline, soon)
+        found = crude_bounds(self.problem, weight=self.weight, discount=self.discount, deadline=deadline)
+        return replace(self._solution(found.lower, found.upper, stopped_by, found.first), method=RANGE)
+
+    def _together(self, found: list[Solution], stopped_by: str) -> Solution:
+        """The closest of all bounds, and the policy of the best lower one."""
+        if len(found) == 1:
+            return found[0]
+        best = max(found, key=lambda solution: solution.lower)
+        lower, upper = _closest(found)
+        seen = [solution.certificate for solution in found if solution.certificate]
+        return replace(
+            self._solution(lower, upper, found[-1].stopped_by if found[-1].method != RANGE else stopped_by, best.first),
+            nodes=sum(solution.nodes for solution in found),
+            rounds=sum(solution.rounds for solution in found),
+            method=" and ".join(solution.method for solution in found),
+            policy=self._policy(best, found),
+            certificate=seen[0].and_also(seen[1]) if len(seen) > 1 else seen[0] if seen else None,
+        )
+
+    @staticmethod
+    def _policy(best: Solution, found: list[Solution]) -> Policy | None:
+        """The policy of `best`; that of errands, which has no upper bounds, with those of another."""
+        with clock.loading():
+            from rhoplan.planning.certified.errand_policy import ErrandPolicy
+
+        others = [s.policy for s in found if isinstance(s.policy, BoundedPolicy) and s.policy is not best.policy]
+        policy: Policy | None = best.policy
+        return replace(policy, above=others[-1]) if isinstance(policy, ErrandPolicy) and others else policy
+
+    def _solution(self, lower: float, upper: float, stopped_by: str, first: str) -> Solution:
+        return Solution(
+            lower=lower,
+            upper=upper,
+            gap=self.gap,
+            stopped_by="gap" if upper - lower <= self.gap else stopped_by,
+            reward=math.nan,
+            tests=math.nan,
+            success=math.nan,
+            truncated=math.nan,
+            first=first,
+            nodes=0,
+            symmetries=1,
+            rounds=0,
+            seconds=clock.now() - self.begin,
+            compiling=clock.COMPILING.seconds - self.compiled,
+        )
+
+    @property
+    def _checking(self) -> float:
+        return max(min(CHECKING, 0.1 * (self.deadline - self.begin)), 1.0)
+
+    def _share(self, share: float) -> float:
+        return self.begin + share * (self.deadline - self.begin)
+
+    def _meets(self, found: list[Solution], bounds: tuple[float, float]) -> bool:
+        lower, upper = _closest(found)
+        return min(upper, bounds[1]) - max(lower, bounds[0]) <= self.gap
+
+    def _tell(self, found: list[Solution]) -> None:
+        if self.progress:
+            self.progress(*_closest(found), found[-1].nodes)
+
+    def _teller(self, found: list[Solution]) -> Progress | None:
+        """Progress of a search beside what has been found already."""
+        tell, (lower, upper) = self.progress, _closest(found)
+        if tell is None:
+            return None
+        return lambda low, high, nodes: tell(max(low, lower), min(high, upper), nodes)
+
+
+def _closest(found: list[Solution]) -> tuple[float, float]:
+    lower = max((solution.lower for solution in found), default=-math.inf)
+    return lower, min((solution.upper for solution in found), default=math.inf)
+
+
+def _met(found: list[Solution]) -> bool:
+    lower, upper = _closest(found)
+    return bool(found) and upper - lower <= found[0].gap

@@ -1,0 +1,73 @@
+"""The clock of planners: seconds of work, without those in which machine code is made or loaded.
+
+A time limit is on planning. Kernels are compiled on their first use (once per machine, then loaded), which can take
+longer than the whole limit and says nothing about the problem; so the clock stands still meanwhile, and what it left
+out is told apart. `planning.machine` reports to `Compiling`. The same goes for importing modules with kernels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Compiling:
+    """How long machine code has been made or loaded so far; those phases may lie within one another."""
+
+    def __init__(self) -> None:
+        self._depth, self._since, self._total = 0, 0.0, 0.0
+        self.tell: Callable[[], None] | None = None
+
+    def begins(self) -> None:
+        if not self._depth:
+            self._since = time.monotonic()
+        self._depth += 1
+
+    def ends(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._total += time.monotonic() - self._since
+
+    def makes_anew(self) -> None:
+        """Machine code is being made, not loaded: whoever waits is told."""
+        if self.tell is not None:
+            self.tell()
+
+    @property
+    def seconds(self) -> float:
+        return self._total + (time.monotonic() - self._since if self._depth else 0.0)
+
+
+COMPILING = Compiling()
+
+
+def now() -> float:
+    """Seconds of work; only differences mean something."""
+    return time.monotonic() - COMPILING.seconds
+
+
+def check(deadline: float) -> None:
+    """Raise TimeoutError once `deadline` is past."""
+    if now() > deadline:
+        raise TimeoutError
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Within the block the clock stands still: modules, and Numba with them, are being imported."""
+    COMPILING.begins()
+    try:
+        yield
+    finally:
+        COMPILING.ends()
+
+
+@contextmanager
+def telling(compiles: Callable[[], None]) -> Iterator[None]:
+    """Within the block, `compiles` is called each time that machine code has to be made."""
+    before, COMPILING.tell = COMPILING.tell, compiles
+    try:
+        yield
+    finally:
+        COMPILING.tell = before

@@ -1,0 +1,237 @@
+"""A solve ends when its time does, wherever that is, and what it says then holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.errors import ProblemError
+from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
+from rhoplan.planning import clock
+from rhoplan.planning.certified.crude import crude_bounds
+
+pytest.importorskip("numba", reason="solving general problems needs numba")
+
+VALUE = {0.0: 19.371368, 1.0: 22.484883}
+"""What the tiger that starts again is worth, by weight."""
+
+
+def restarting_tiger(discount: float = 0.95) -> Problem:
+    listen = np.array([[0.85, 0.15], [0.15, 0.85]])
+    even, here = np.full((2, 2), 0.5), "room"
+    actions = (
+        Action("listen", np.full(2, -1.0), listen, ("left", "right"), (here, here)),
+        Action("open-left", np.array([-100.0, 10.0]), np.ones((2, 1)), ("done",), (here,), transition=even),
+        Action("open-right", np.array([10.0, -100.0]), np.ones((2, 1)), ("done",), (here,), transition=even),
+    )
+    factor = Factor("tiger", ("left", "right"), np.full(2, 0.5))
+    return Problem("tiger-again", (factor,), here, FixedMenu(actions), discount=discount)
+
+
+class Counted:
+    """A clock that stands still for so many looks; then a year passes with each, or what it is told happens."""
+
+    def __init__(self, looks: int, then: Callable[[], float] | None = None) -> None:
+        self.left, self.then = looks, then
+
+    def __call__(self) -> float:
+        self.left -= 1
+        if self.left >= 0:
+            return 0.0
+        return -3e7 * self.left if self.then is None else self.then()
+
+
+BEGIN = 2
+"""Looks at the clock that begin the work."""
+
+LOOKS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
+
+
+@pytest.mark.parametrize("weight", VALUE)
+@pytest.mark.parametrize("looks", LOOKS)
+def test_bounds_hold_whenever_the_time_runs_out(monkeypatch, looks, weight):
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
+
+    found = rhoplan.solve(restarting_tiger(), weight=weight, seconds=1.0, gap=1e-9)
+
+    assert found.stopped_by == "time"
+    assert math.isfinite(found.lower)
+    assert math.isfinite(found.upper)
+    assert found.lower - 1e-6 <= VALUE[weight] <= found.upper + 1e-6
+    assert found.first in ("listen", "open-left", "open-right")
+
+
+@pytest.mark.parametrize("looks", [0, 2, 4, 7, 12])
+def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
+    def once() -> float:
+        monkeypatch.setattr(clock, "now", Counted(0))
+        raise KeyboardInterrupt
+
+    problem = restarting_tiger()
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN, once))
+
+    found = rhoplan.solve(problem, seconds=1.0, gap=1e-9)
+
+    assert found.stopped_by == "interrupted"
+    assert found.lower - 1e-6 <= VALUE[0.0] <= found.upper + 1e-6
+
+
+@pytest.mark.parametrize("looks", [0, 3, 10, 30, 100])
+def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, looks):
+    problem = rhoplan.make("rocksample:n=4,k=2")
+    exact = rhoplan.solve(problem, gap=1e-6)
+    monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
+
+    found = rhoplan.solve(problem, seconds=1.0, gap=1e-12)
+
+    assert found.lower <= exact.upper
+    assert found.upper >= exact.lower
+
+
+def drawn(seed: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    transition = rng.dirichlet(np.full(4, 0.3), (2, 4))
+    likelihood = rng.dirichlet(np.ones(2), (2, 4))
+    reward = rng.normal(size=(2, 4)) + rng.normal()
+    return rhoplan.from_arrays(transition, likelihood, reward, start=rng.dirichlet(np.ones(4)), discount=0.8)
+
+
+def test_more_time_for_the_last_resort_gives_closer_bounds(monkeypatch):
+    ranges = []
+    for looks in (0, 3, 100):
+        monkeypatch.setattr(clock, "now", Counted(looks))
+        found = crude_bounds(drawn(0), weight=0.0, discount=0.8, deadline=1.0)
+        ranges.append(found.upper - found.lower)
+
+    assert ranges[0] > ranges[1] > ranges[2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_last_resort_holds_beside_a_solved_problem(seed):
+    for weight in (0.0, 1.0):
+        exact = rhoplan.solve(drawn(seed), weight=weight, gap=0.1)
+
+        found = crude_bounds(drawn(seed), weight=weight, discount=0.8, deadline=math.inf)
+
+        assert found.lower <= exact.upper
+        assert found.upper >= exact.lower
+
+
+def test_without_a_discount_the_last_resort_says_what_it_knows():
+    rover = rhoplan.make("rocksample:n=4,k=2")
+    leaving = next(action for action in rover.menu(rover.start) if action.name == "exit")
+
+    found = crude_bounds(rover, weight=0.0, discount=1.0, deadline=math.inf)
+
+    assert found.first == "exit"
+    assert found.lower == pytest.approx(leaving.reward[0])
+    assert found.upper == math.inf
+
+
+def test_the_clock_stands_still_while_machine_code_is_made(monkeypatch):
+    at = [100.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: at[0])
+    compiling = clock.Compiling()
+    monkeypatch.setattr(clock, "COMPILING", compiling)
+    told = []
+    before = clock.now()
+    with clock.telling(lambda: told.append("once")):
+        at[0] += 1.0
+        compiling.begins()
+        compiling.makes_anew()
+        compiling.begins()
+        at[0] += 40.0
+        compiling.ends()
+        assert clock.now() - before == pytest.approx(1.0)
+        at[0] += 5.0
+        compiling.ends()
+    compiling.makes_anew()
+    at[0] += 2.0
+
+    assert clock.now() - before == pytest.approx(3.0)
+    assert compiling.seconds == pytest.approx(45.0)
+    assert told == ["once"]
+
+
+def test_numba_reports_to_the_clock():
+    from numba import njit
+
+    from rhoplan.planning import machine
+
+    told, before = [], clock.COMPILING.seconds
+    with clock.telling(lambda: told.append(1)):
+        njit(lambda number: number + 1)(1)
+
+    assert machine.WATCH
+    assert told
+    assert clock.COMPILING.seconds > before
+
+
+def corridor(cost: float) -> Problem:
+    """Three cells, nothing is seen; `right` works at times, `go` ends it and pays 1 in the last cell, -1 elsewhere."""
+    transition = np.zeros((3, 4, 4))
+    transition[0] = np.eye(4)  # wait, for nothing
+    for state in range(3):
+        transition[1, state, min(state + 1, 2)] += 0.8
+        transition[1, state, state] += 0.2
+    transition[1, 3, 3] = 1.0
+    transition[2, :, 3] = 1.0
+    likelihood = np.zeros((3, 4, 2))
+    likelihood[:, :3, 0] = likelihood[:, 3, 1] = 1.0
+    reward = np.zeros((3, 4))
+    reward[1, :3] = -cost
+    reward[2, :3] = [-1.0, -1.0, 1.0]
+    return rhoplan.from_arrays(transition, likelihood, reward, start=np.array([0.4, 0.4, 0.2, 0.0]), discount=1.0)
+
+
+@pytest.mark.parametrize("cost", [0.0, 0.01, 0.3])
+def test_waiting_for_nothing_is_no_reason_to_refuse(cost):
+    belief, best, paid = np.array([0.4, 0.4, 0.2]), 0.0, 0.0
+    step = np.array([[0.2, 0.8, 0.0], [0.0, 0.2, 0.8], [0.0, 0.0, 1.0]])
+    for _ in range(200):  # nothing is seen: the best plan goes right so many times, and then `go`; or waits for ever
+        best = max(best, paid + float(belief @ [-1.0, -1.0, 1.0]))
+        belief, paid = belief @ step, paid - cost
+
+    found = rhoplan.solve(corridor(cost), gap=1e-3, check=True)
+
+    assert found.converged
+    assert found.lower - 1e-6 <= best <= found.upper + 1e-6
+    assert found.certificate is not None
+    assert found.certificate.holds
+
+
+def test_a_circle_of_two_for_nothing_still_has_bounds():
+    # Two cells to walk between for nothing, one of which ends for 1 half of the time and for -2 otherwise.
+    transition = np.zeros((2, 3, 3))
+    transition[0, 0, 1] = transition[0, 1, 0] = transition[0, 2, 2] = 1.0
+    transition[1, :, 2] = 1.0
+    likelihood = np.zeros((2, 3, 2))
+    likelihood[:, :2, 0] = likelihood[:, 2, 1] = 1.0
+    reward = np.array([[0.0, 0.0, 0.0], [1.0, -2.0, 0.0]])
+    problem = rhoplan.from_arrays(transition, likelihood, reward, start=np.array([0.5, 0.5, 0.0]), discount=1.0)
+
+    found = rhoplan.solve(problem, seconds=2.0, check=True)
+
+    assert found.lower <= 0.0 <= found.upper  # to go on for ever pays 0, to end pays -0.5 in the mean
+    assert found.lower >= -1e-6
+    assert found.upper <= 1.0 + 1e-6
+    assert found.certificate is not None
+    assert found.certificate.holds
+
+
+def test_a_reward_for_ever_is_refused_in_one_line():
+    transition = np.zeros((2, 2, 2))
+    transition[0] = [[0.0, 1.0], [1.0, 0.0]]
+    transition[1] = np.eye(2)
+    reward = np.zeros((2, 2, 2))
+    reward[0, 0] = 1.0
+    problem = rhoplan.from_arrays(transition, np.ones((2, 2, 1)), reward, start=np.full(2, 0.5), discount=1.0)
+
+    with pytest.raises(ProblemError, match="a reward can be collected for ever") as refused:
+        rhoplan.solve(problem, seconds=5.0)
+
+    assert "\n" not in str(refused.value)
