@@ -13,7 +13,7 @@ from rhoplan.problems.registry import make
 from rhoplan_paper import registry
 from rhoplan_paper.claims import checking as claims
 from rhoplan_paper.claims.checking import build_claims, found
-from rhoplan_paper.claims.weights import Sweep, sweep_jobs
+from rhoplan_paper.claims.numbers import Sweep, sweep_jobs
 from rhoplan_paper.context import Context, Pending, exact_job, score_job
 from rhoplan_paper.figures.weights import build_pareto
 from rhoplan_paper.jobs import Job, run_job

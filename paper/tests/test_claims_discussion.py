@@ -12,7 +12,7 @@ import pytest
 import rhoplan
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
-from rhoplan_paper.claims.rows import rows
+from rhoplan_paper.claims.numbers import rows
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context, Pending, at_once
 from rhoplan_paper.jobs import Job, job, run_job

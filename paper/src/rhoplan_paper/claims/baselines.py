@@ -10,7 +10,7 @@ import math
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, INSPECTIONS, WALKERS, walkers
-from rhoplan_paper.claims.rows import CLEAR, rows, with_error
+from rhoplan_paper.claims.numbers import CLEAR, rows, with_error
 from rhoplan_paper.claims.theory import equivalent, recursions
 from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job
 from rhoplan_paper.published import cell, select
@@ -175,8 +175,8 @@ def pomcp_worth_beating(context: Context) -> Finding:
     ours = rows(context, {p: ("pomcp", {"problem": p, "agent": "pomcp"}) for p in cells})
     once = {p: at_once_reward(p) for p in cells}
     below = [p for p, one in cells.items() if one.number + one.rounding < once[p]]
-    clear = [p for p in below if _errors_below(once[p], ours[p].number("reward").sd or 0.0, cells[p].number,
-                                               ours[p].line.episodes) > CLEAR]  # fmt: skip
+    errors = {p: (ours[p].number("reward").sd or 0.0) / math.sqrt(ours[p].line.episodes) for p in cells}
+    clear = [p for p in below if once[p] - cells[p].number > CLEAR * errors[p]]
     told = [f"{p} {one.text} for {signed(once[p])}" for p, one in cells.items()]
     correct = [f"{p} {with_error(one.number('reward'))} at {percent(one.mean('success'))}" for p, one in ours.items()]
     return found(
@@ -188,7 +188,3 @@ def pomcp_worth_beating(context: Context) -> Finding:
         simulated=listed(correct),
         exact=listed(f"{p} {signed(value)}" for p, value in once.items()),
     )
-
-
-def _errors_below(level: float, sd: float, value: float, episodes: int) -> float:
-    return (level - value) * math.sqrt(episodes) / sd if sd else math.inf

@@ -6,8 +6,7 @@ import math
 
 from rhoplan.belief.information import per_nat
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
-from rhoplan_paper.claims.weights import CLOSE, sweeps
+from rhoplan_paper.claims.numbers import CLOSE, Lead, lead_jobs, leads, sweeps
 from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, simulate_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim

@@ -7,10 +7,8 @@ import math
 from rhoplan.belief.information import NATS_PER_BIT, per_nat
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, walkers
-from rhoplan_paper.claims.leads import Lead, leads
+from rhoplan_paper.claims.numbers import CLEAR, Lead, apart, leads, near_margin
 from rhoplan_paper.claims.robust import misbelieved
-from rhoplan_paper.claims.rows import CLEAR, apart
-from rhoplan_paper.claims.weights import near_margin
 from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import cell
@@ -81,13 +79,16 @@ def summary_matches_or_improves(context: Context) -> Finding:
     )
     below = dict.fromkeys(one.label for ones in worse.values() for one in ones)
     texts = [f"{one.problem} {signed(one.gap('bits'))} bits, {signed(one.gap('nats'))} nats" for one in compared]
-    shown = {place: _printed_gap(table, place[0]) for place, table in SUMMED_UP.items()}
+    printed = {
+        p: [cell(table, "reward", problem=p, agent=agent).number for agent in ("efe", "planning")]
+        for (p, _), table in SUMMED_UP.items()
+    }
     return found(
         verdict,
         f"EFE's reward minus Planning's: {listed(texts)}. What the paper calls near elsewhere (5%, at least 0.5) "
         f"counts as a match; less than that on {', '.join(below) or 'nothing'}. EFE is right less often by "
         f"{points(max(_less_right(one, u) for one in compared for u in UNITS))} at most.",
-        published=listed(f"{problem} {signed(gap)}" for (problem, _), gap in shown.items()),
+        published=listed(f"{problem} {signed(efe - planning)}" for problem, (efe, planning) in printed.items()),
         exact=listed(texts),
     )
 
@@ -104,11 +105,6 @@ def _less_right(lead: Lead, unit: str) -> float:
         return 0.0
     planning, efe = (measured(one, column, lead.problem).mean for one in (lead.planning, lead.efe[unit]))
     return planning - efe
-
-
-def _printed_gap(table: str, problem: str) -> float:
-    efe, planning = (cell(table, "reward", problem=problem, agent=agent).number for agent in ("efe", "planning"))
-    return efe - planning
 
 
 @claim("two-conditions")

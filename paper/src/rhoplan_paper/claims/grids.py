@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import leads
-from rhoplan_paper.claims.rows import CLEAR, Ours, apart, rows, with_error
+from rhoplan_paper.claims.numbers import CLEAR, Ours, apart, leads, rows, with_error
 from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
@@ -254,7 +253,11 @@ def navigation_myopic_best(context: Context) -> Finding:
         for n in GRIDS
         for a in WALKERS[1:]
     }
-    beaten = [f"{n}x{n} by {a} ({_errors(far)})" for (n, a), far in ahead.items() if far > CLEAR]
+    beaten = [
+        f"{n}x{n} by {a} ({f'{far:.1f} SE' if math.isfinite(far) else 'exactly'})"
+        for (n, a), far in ahead.items()
+        if far > CLEAR
+    ]
     led = {f"on {n}x{n}": {"nats": all(ahead[n, a] <= CLEAR for a in WALKERS[1:])} for n in GRIDS}
     finds = all(ours[n, "nav-myopic"].mean("success") >= ours[n, a].mean("success") for n in GRIDS for a in WALKERS)
     texts = [f"{n}x{n}: " + ", ".join(f"{a} {with_error(ours[n, a].number('reward'))}" for a in WALKERS) for n in GRIDS]
@@ -286,7 +289,3 @@ def navigation_efe_competitive(context: Context) -> Finding:
             for name, one in (("efe", efe), ("info-gain", one_step))
         ),
     )
-
-
-def _errors(far: float) -> str:
-    return f"{far:.1f} SE" if math.isfinite(far) else "exactly"

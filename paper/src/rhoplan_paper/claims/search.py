@@ -6,7 +6,7 @@ import math
 
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.rows import CLEAR, apart, rows, with_error
+from rhoplan_paper.claims.numbers import CLEAR, apart, rows, with_error
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, search_job
 from rhoplan_paper.jobs import Job, job

@@ -12,8 +12,7 @@ from itertools import pairwise
 from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import leads
-from rhoplan_paper.claims.weights import sweeps
+from rhoplan_paper.claims.numbers import leads, sweeps
 from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select

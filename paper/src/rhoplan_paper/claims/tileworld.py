@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import lead_jobs, leads
-from rhoplan_paper.claims.weights import near_margin, sweeps
+from rhoplan_paper.claims.numbers import gap, lead_jobs, leads, near_margin, sweeps
 from rhoplan_paper.compare import CHANCE, FAR, Number, chance_text, share_chance
 from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job
@@ -47,9 +46,8 @@ def _others(problem: str) -> dict[tuple[str, str], Job]:
 
 def _ahead(scores: Mapping[tuple[str, str], Result], unit: str) -> dict[str, float]:
     """By how much EFE earns more than each other agent."""
-    efe = float(scores["efe", unit]["reward"])
-    gaps = {agent: efe - float(s["reward"]) for (agent, u), s in scores.items() if agent != "efe" and u in ("", unit)}
-    return {agent: gap if abs(gap) > SAME else 0.0 for agent, gap in gaps.items()}
+    others = {agent: score for (agent, u), score in scores.items() if agent != "efe" and u in ("", unit)}
+    return {agent: gap(scores["efe", unit], score) for agent, score in others.items()}
 
 
 @claim("tileworld-6-best")

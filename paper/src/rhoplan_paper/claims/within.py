@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import leads
+from rhoplan_paper.claims.numbers import leads
 from rhoplan_paper.context import UNITS, Context, Result, ask, at_once, efe_jobs, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
@@ -253,7 +253,8 @@ def stops_consistently(context: Context) -> Finding:
             ("Planning+IG's are longer", lambda _, efe, bonus: _less(efe, bonus)),
         ):
             holds.setdefault(words, {})[unit] = all(true(*trio) for trio in trios.values())
-        told += [f"{p} in {unit} " + ", ".join(map(_length, trio)) for p, trio in trios.items()]
+        lengths = {p: [f"{one['tests']:.1f} ± {one['tests_sd']:.1f}" for one in trio] for p, trio in trios.items()}
+        told += [f"{p} in {unit} {', '.join(texts)}" for p, texts in lengths.items()]
     return found(
         by_parts(holds),
         f"The paper does not say beside what EFE's are concentrated. Tests of Planning, EFE and Planning+IG at "
@@ -265,7 +266,3 @@ def stops_consistently(context: Context) -> Finding:
 def _less(one: Result, other: Result, what: str = "") -> bool:
     """Whether one agent's tests, or their standard deviation (`_sd`), are below the other's."""
     return float(one[f"tests{what}"]) < float(other[f"tests{what}"]) - SAME
-
-
-def _length(score: Result) -> str:
-    return f"{score['tests']:.1f} ± {score['tests_sd']:.1f}"
