@@ -35,6 +35,12 @@ APART = {
 }
 """Verdicts on numbers that are counted apart."""
 
+SIZES = {
+    False: "a quick run, `rhoplan reproduce`, which simulates a tenth of the paper's episodes",
+    True: "a full run, `rhoplan reproduce --full`, with as many episodes as the paper's",
+}
+"""Which run a page is from, by whether it was a full one."""
+
 
 def main(folder: Path) -> None:
     with (folder / "verdicts.csv").open(encoding="utf-8", newline="") as handle:
@@ -43,14 +49,13 @@ def main(folder: Path) -> None:
     claims = [row for row in rows if "/" not in row["id"]]
     numbers = [row for row in rows if "/" in row["id"] and row["verdict"] not in APART]
     apart = Counter(row["verdict"] for row in rows if row["verdict"] in APART)
-    size = "full" if manifest["full"] else "quick"
     lines = [
         "# What we found",
         "",
         "Every number that the paper prints and everything it claims in words, held against exact computation where",
         "the engine reaches and against seeded episodes elsewhere. The verdicts are computed: this page is written",
-        f"by `docs/found.py` from a {size} run of `rhoplan reproduce` (rhoplan {manifest['version']}). The report that",
-        "the command makes shows each verdict with its table or figure, the command behind it and the reason.",
+        f"by `docs/found.py` from {SIZES[manifest['full']]} (rhoplan {manifest['version']}).",
+        "The report that the command makes shows each verdict with its table or figure, the command and the reason.",
         "A number is contradicted where chance alone would put it so far from ours, or farther, less than once in",
         f"{round(1 / CHANCE):,} times: means by their standard error, shares by the exact distribution of their count.",
         "",

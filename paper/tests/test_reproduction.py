@@ -19,8 +19,7 @@ from rhoplan_paper.context import Context, Pending, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job, run_job
 from rhoplan_paper.published import cell, published
 from rhoplan_paper.registry import studies
-from rhoplan_paper.run import run
-from rhoplan_paper.runner import on_cluster, on_this_machine, reproduce
+from rhoplan_paper.runner import on_cluster, on_this_machine, reproduce, run
 from rhoplan_paper.store import FolderInUse, Store
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, ONLY_BITS, Finding, Outcome, Sheet, Study
 from rhoplan_paper.tables.rows import build_table

@@ -13,7 +13,7 @@ import rhoplan
 import rhoplan_bench
 import rhoplan_paper
 from rhoplan_paper import registry, verdicts, words
-from rhoplan_paper.claims import checking, leads
+from rhoplan_paper.claims import checking, numbers
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published
 from rhoplan_paper.study import Finding
@@ -68,7 +68,7 @@ def test_the_recipe_for_a_claim_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "CLAIMS", shelf)
     scope = {
         **vars(checking),
-        **vars(leads),
+        **vars(numbers),
         **vars(verdicts),
         **vars(words),
         "claim": registry.claim,

@@ -32,11 +32,11 @@ from rhoplan_paper.study import (
     Study,
     Verdict,
 )
-from rhoplan_paper.tables.derived import SOURCES, derived
+from rhoplan_paper.tables.definitions import SOURCES, derived
 from rhoplan_paper.tables.rows import TABLES
 from rhoplan_paper.told import quoted
 from rhoplan_paper.told.checks import TUNING_EPISODES, chance_of_choice
-from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.told.findings import disagreement
 
 
 def share(text: str) -> Cell:

@@ -45,7 +45,7 @@ def reproduce_command(
     if listing:
         list_studies(chosen, as_json)
         return
-    from rhoplan_paper.run import run
+    from rhoplan_paper.runner import run
     from rhoplan_paper.watch import Watch
 
     with Watch(quiet=as_json) as watch:

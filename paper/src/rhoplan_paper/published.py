@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -113,8 +113,8 @@ class Claim:
     place: str
     near: str
     gist: str
-    rests_on: tuple[str, ...]
-    shows: tuple[str, ...]
+    rests_on: Sequence[str]
+    shows: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def published() -> Published:
         tables={item["id"]: _table(item, units) for item in data["tables"]},
         parts={item["id"]: Part(**{**item, "protocol": _rows(item["protocol"])}) for item in data["parts"]},
         quotes={item["id"]: _quote(item, units) for item in data["quotes"]},
-        claims={item["id"]: _claim(item) for item in data["claims"]},
+        claims={item["id"]: Claim(**item) for item in data["claims"]},
     )
 
 
@@ -208,10 +208,6 @@ def _quote(item: dict[str, Any], units: dict[str, str]) -> Quote:
         column, _, row = line["of"].partition(" ")
         cells.append(Cell(parse_row(row), column, units[column], line["text"], line.get("repeats", "")))
     return Quote(**{**item, "cells": tuple(cells)})
-
-
-def _claim(item: dict[str, Any]) -> Claim:
-    return Claim(**{**item, "rests_on": tuple(item["rests_on"]), "shows": tuple(item.get("shows", ()))})
 
 
 def _rows(lines: list[str]) -> tuple[Row, ...]:

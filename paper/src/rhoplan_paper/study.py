@@ -117,6 +117,7 @@ class Outcome:
 
 
 Build: TypeAlias = Callable[[Context], Outcome]
+Drawing: TypeAlias = "Figure"
 Draw: TypeAlias = "Callable[[Outcome], Figure]"
 
 

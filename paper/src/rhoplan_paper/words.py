@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rhoplan_paper.published import Cell, select
+from rhoplan_paper.published import select
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -28,12 +28,9 @@ def points(share: float, digits: int = 1) -> str:
 def printed(*references: str) -> str:
     """What the paper prints at these references, each number after what tells it from the others."""
     cells = [cell for reference in references for cell in select(reference)]
-    return listed(f"{_row(cell)} {cell.text}".strip() for cell in cells)
+    names = ("problem", "agent", "partition")
+    return listed(" ".join([*(str(one.row[name]) for name in names if name in one.row), one.text]) for one in cells)
 
 
 def listed(texts: Iterable[str]) -> str:
     return "; ".join(texts)
-
-
-def _row(cell: Cell) -> str:
-    return " ".join(str(cell.row[name]) for name in ("problem", "agent", "partition") if name in cell.row)

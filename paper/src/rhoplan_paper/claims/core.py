@@ -6,8 +6,7 @@ import math
 
 from rhoplan.belief.information import per_nat
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import Lead, lead_jobs, leads
-from rhoplan_paper.claims.weights import CLOSE, sweeps
+from rhoplan_paper.claims.numbers import CLOSE, Lead, lead_jobs, leads, sweeps
 from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job, simulate_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
@@ -150,13 +149,15 @@ def reward_weight_near_one(context: Context) -> Finding:
         near[unit] = [s for s in swept if s.factor(unit) <= CLOSE]
         most = per_nat(high, unit)
         inside[unit] = [s for s in swept if s.best("success", most)[1] >= per_nat(low, unit)]
+    earns = "on every problem a weight near one earns most"
     verdict = by_parts(
         {
-            "on every problem a weight near one earns most": {u: len(near[u]) == len(swept) for u in UNITS},
+            earns: {u: len(near[u]) == len(swept) for u in UNITS},
             f"on every problem a weight between {low:g} and {high:g} succeeds most": {
                 u: len(inside[u]) == len(swept) for u in UNITS
             },
-        }
+        },
+        core=[earns],
     )
     rising = [s.problem for s in swept if s.top("success") > s.top("success", high) + SAME]
     return found(

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.leads import leads
-from rhoplan_paper.claims.rows import CLEAR, Ours, apart, rows, with_error
+from rhoplan_paper.claims.numbers import CLEAR, Ours, apart, leads, rows, with_error
 from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job, simulate_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONTRADICTED, UNCHECKED, Finding, Verdict
 from rhoplan_paper.tables.rows import number
-from rhoplan_paper.verdicts import by_parts, by_unit, same
+from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
 from rhoplan_paper.words import listed, percent, points, signed
 
 LARGEST = "rocksample:n=11,k=11"
@@ -68,18 +67,23 @@ def rocksample_11_11_tie(context: Context) -> Finding:
     )
     tie = {unit: same(compared[0].planning, compared[0].efe[unit]) for unit in UNITS}
     gaps = {unit: [lead.gap(unit) for lead in compared] for unit in UNITS}
+    earned = [float(lead.planning["reward"]) for lead in compared]
+    shallow = "since the search is too shallow: a deeper one earns more, or brings EFE a lead"
+    more = max(earned[1:]) > earned[0] + SAME
     verdict = by_parts(
         {
             "EFE and Planning come out equal": tie,
-            "because the search is too shallow: a deeper one brings a lead": {u: max(gaps[u][1:]) > 0 for u in UNITS},
-        }
+            shallow: {u: more or max(gaps[u][1:]) > 0 for u in UNITS},
+        },
+        core=[shallow],  # That they are equal is a number of the table, and judged there; what is said is why.
     )
     deeper_leads = any(max(gaps[u][1:]) > 0 for u in UNITS)
     told = [f"{u}: " + ", ".join(f"H={d} {signed(g, 3)}" for d, g in zip(depths, gaps[u], strict=True)) for u in UNITS]
     return found(
         verdict,
         f"At depth 2 the scores are {'one and the same' if all(tie.values()) else 'not the same'}. EFE's reward minus "
-        f"Planning's by depth, {listed(told)}: a deeper search brings {'a' if deeper_leads else 'no'} lead. How "
+        f"Planning's by depth, {listed(told)}: a deeper search brings {'a' if deeper_leads else 'no'} lead "
+        f"(Planning earns {', '.join(signed(one) for one in earned)} at these depths). How "
         "situations are valued where the search stops matters more: one step ahead of a better estimate Planning "
         f"earns {signed(better['planning']['reward'])} and EFE {signed(better['efe']['reward'])} here.",
         exact=f"both {signed(compared[0].planning['reward'])} at H=2; EFE ahead by {listed(told[:1])}",
@@ -249,13 +253,18 @@ def navigation_myopic_best(context: Context) -> Finding:
         for n in GRIDS
         for a in WALKERS[1:]
     }
-    beaten = [f"{n}x{n} by {a} ({_errors(far)})" for (n, a), far in ahead.items() if far > CLEAR]
+    beaten = [
+        f"{n}x{n} by {a} ({f'{far:.1f} SE' if math.isfinite(far) else 'exactly'})"
+        for (n, a), far in ahead.items()
+        if far > CLEAR
+    ]
+    led = {f"on {n}x{n}": {"nats": all(ahead[n, a] <= CLEAR for a in WALKERS[1:])} for n in GRIDS}
     finds = all(ours[n, "nav-myopic"].mean("success") >= ours[n, a].mean("success") for n in GRIDS for a in WALKERS)
     texts = [f"{n}x{n}: " + ", ".join(f"{a} {with_error(ours[n, a].number('reward'))}" for a in WALKERS) for n in GRIDS]
     capped = {key: number(result, "reward", _grid(key[0])) for key, result in longer.items()}
     allowed = listed(f"{n}x{n} {a} {with_error(value)}" for (n, a), value in capped.items() if value)
     return found(
-        by_unit({"nats": not beaten}),
+        by_parts(led),
         f"With the sensor of the cell that is entered all agents do far better than printed. "
         f"{'Beaten in reward on ' + ', '.join(beaten) if beaten else 'It is not beaten in reward'}; it finds the goal "
         f"{'at least as often as the others everywhere' if finds else 'less often than another'}. "
@@ -280,7 +289,3 @@ def navigation_efe_competitive(context: Context) -> Finding:
             for name, one in (("efe", efe), ("info-gain", one_step))
         ),
     )
-
-
-def _errors(far: float) -> str:
-    return f"{far:.1f} SE" if math.isfinite(far) else "exactly"

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from rhoplan_paper.claims.checking import found
+from rhoplan_paper.claims.numbers import gap
 from rhoplan_paper.context import UNITS, Context, ask, exact_job, rival_jobs
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
@@ -182,7 +183,12 @@ def misspecification_asymmetric(context: Context) -> Finding:
             "who believes it too poor only tests more": safe,
         }
     )
-    texts = [f"{problem} {_by_belief(ours, problem, true)}" for problem, _, true in (TIGER, DIAGNOSIS)]
+    shown = {name: (BELIEVED[name][0], true, BELIEVED[name][-1]) for name, _, true in (TIGER, DIAGNOSIS)}
+    scores = {name: [(p, ours[name, p, "bits"]) for p in beliefs] for name, beliefs in shown.items()}
+    texts = [
+        f"{name} " + ", ".join(f"{p:g}: {one['tests']:.2f} tests, {percent(one['success'])}" for p, one in mine)
+        for name, mine in scores.items()
+    ]
     return found(
         verdict,
         f"Overestimating {'always' if all(harms.values()) else 'does not always'} cost tests and success; "
@@ -193,19 +199,12 @@ def misspecification_asymmetric(context: Context) -> Finding:
     )
 
 
-def _by_belief(ours: Scores, problem: str, true: float) -> str:
-    chosen = {p: ours[problem, p, "bits"] for p in (BELIEVED[problem][0], true, BELIEVED[problem][-1])}
-    return ", ".join(f"{p:g}: {one['tests']:.2f} tests, {percent(one['success'])}" for p, one in chosen.items())
-
-
 @claim("information-buffers")
 def information_buffers(context: Context) -> Finding:
     ours = misbelieved(context)
     over = [(problem, p) for problem, _, true in (TIGER, DIAGNOSIS) for p in BELIEVED[problem] if p > true]
-    gaps = {
-        unit: [_no_noise(ours[name, p, unit]["success"] - ours[name, p, "planning"]["success"]) for name, p in over]
-        for unit in UNITS
-    }
+    scores = {unit: [(ours[name, p, unit], ours[name, p, "planning"]) for name, p in over] for unit in UNITS}
+    gaps = {unit: [gap(*pair, "success") for pair in pairs] for unit, pairs in scores.items()}
     equal = sum(same(ours[name, p, u], ours[name, p, "planning"]) for name, p in over for u in UNITS)
     texts = [
         f"{name} believed {p:g}: EFE {percent(ours[name, p, 'bits']['success'], 2)}, Planning "
@@ -218,7 +217,3 @@ def information_buffers(context: Context) -> Finding:
         f"and nats, {equal} are the same with the information term and without it.",
         exact=listed(texts),
     )
-
-
-def _no_noise(difference: float) -> float:
-    return difference if abs(difference) > SAME else 0.0

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.discussion import ALIKE
-from rhoplan_paper.claims.rows import Ours, rows
+from rhoplan_paper.claims.numbers import Ours, rows
 from rhoplan_paper.context import UNITS, Context, Result, ask, at_once
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import select

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import (
@@ -23,11 +23,8 @@ from rhoplan_paper.context import Context
 from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, rows_job
 from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Finding, Outcome, Sheet
+from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FORAGING = "diagnosis:n=8,k=3,accuracy=0.75"
 """The longer Diagnosis of Appendix L: eight conditions, three tests of accuracy .75."""
@@ -69,7 +66,7 @@ def _values(step: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 @styled
-def draw_trajectory(outcome: Outcome) -> Figure:
+def draw_trajectory(outcome: Outcome) -> Drawing:
     """One panel per episode: worth of committing and of listening over the listens, entropy as shading."""
     drawing, axes = canvas(1, len(outcome.data["episodes"]), (10.0, 4.0), sharey=True)
     for axis, number, one in zip(axes[0], outcome.data["numbers"], outcome.data["episodes"], strict=True):
@@ -156,7 +153,7 @@ def build_heatmap(context: Context) -> Outcome:
 
 
 @styled
-def draw_heatmap(outcome: Outcome) -> Figure:
+def draw_heatmap(outcome: Outcome) -> Drawing:
     """Belief over the conditions against the tests so far, one panel per agent, all on one time axis."""
     episodes = outcome.data["episodes"]
     longest = max(len(one["steps"]) for one in episodes.values())
@@ -221,7 +218,7 @@ def build_extended(context: Context) -> Outcome:
 
 
 @styled
-def draw_extended(outcome: Outcome) -> Figure:
+def draw_extended(outcome: Outcome) -> Drawing:
     """(a) values, (b) information of each test, (c) entropy, (d) the tests that were run."""
     steps, names = outcome.data["episode"]["steps"], outcome.data["tests"]
     drawing, axes = canvas(2, 2, (10.0, 6.4), sharex=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
@@ -16,11 +16,8 @@ from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Outcome, Sheet
+from rhoplan_paper.study import Drawing, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PROBLEM = "tileworld:n=6"
 SEED = PUBLISHED_SEEDS[0]
@@ -110,7 +107,7 @@ def _region(step: Mapping[str, Any]) -> list[bool]:
 
 
 @styled
-def draw_comparison(outcome: Outcome) -> Figure:
+def draw_comparison(outcome: Outcome) -> Drawing:
     """A row of beliefs per agent, after equal numbers of scans, each row ending with the commit."""
     episodes = outcome.data["episodes"]
     lengths = {agent: len(one["steps"]) - 1 for agent, one in episodes.items()}
@@ -154,7 +151,7 @@ def _courses(axis: Any, episodes: Mapping[str, Any]) -> None:
 
 
 @styled
-def draw_belief(outcome: Outcome) -> Figure:
+def draw_belief(outcome: Outcome) -> Drawing:
     """One panel per scan: the belief after it, with the cells that it reported outlined."""
     steps, regions = outcome.data["episode"]["steps"], outcome.data["regions"]
     columns = 8
@@ -167,18 +164,15 @@ def draw_belief(outcome: Outcome) -> Figure:
         if count:
             _outline(axis, regions[count - 1])
         _target(axis, outcome.data["episode"])
-        title = f"{count}: {_scan(steps[count - 1])}" if count else "before any scan"
+        last = steps[count - 1]  # column-bit-2 that says 1 is `col bit 2 = 1` in short
+        scan = f"{last['action'].replace('column', 'col').replace('-', ' ')} = {last['outcome']}"
+        title = f"{count}: {scan}" if count else "before any scan"
         if step["outcome"] is None:
             _chosen(axis, step["action"])
             title += "\nand commits"
         axis.set_title(title, fontsize=8)
     _scale(drawing, image, axes)
     return drawing
-
-
-def _scan(step: Mapping[str, Any]) -> str:
-    """What a scan was and reported, in short: column-bit-2 that says 1 is `column bit 2 = 1`."""
-    return f"{step['action'].replace('column', 'col').replace('-', ' ')} = {step['outcome']}"
 
 
 def _cells(axis: Any, belief: Sequence[float]) -> Any:
@@ -226,7 +220,7 @@ def _outline(axis: Any, region: Sequence[bool]) -> None:
     axis.add_collection(LineCollection(sorted(edges), colors=SCANNED, linewidths=1.6, capstyle="round", clip_on=False))
 
 
-def _scale(drawing: Figure, image: Any, axes: Any) -> None:
+def _scale(drawing: Drawing, image: Any, axes: Any) -> None:
     """What dark means, and what the marks are."""
     bar = drawing.colorbar(image, ax=list(axes.flat), location="right", shrink=0.6, aspect=28, pad=0.01)
     bar.set_ticks([0, 0.05, 0.2, 0.5, 1.0])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, exact_job, simulate_job
-from rhoplan_paper.figures.lines import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
+from rhoplan_paper.figures.sweeps import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published, quotes_of
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Finding, Outcome, Sheet
+from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import number
 from rhoplan_paper.told.findings import counted, mean
 from rhoplan_paper.told.results import every_quote, text_of
 from rhoplan_paper.verdicts import same
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GRIDS = (4, 5, 6, 7, 8)
 SOLVED = (4, 6, 8)
@@ -117,7 +114,7 @@ def _printed() -> list[dict[str, Any]]:
 
 
 @styled
-def draw_grids(outcome: Outcome) -> Figure:
+def draw_grids(outcome: Outcome) -> Drawing:
     """Success, reward and scans over the size of the grid, one line per agent."""
     drawing, axes = canvas(1, 3, (10.0, 4.3))
     for axis, (column, label, scale) in zip(axes[0], COLUMNS, strict=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Outcome, Sheet
+from rhoplan_paper.study import Drawing, Outcome, Sheet
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
     PUBLISHED_EPISODES,
@@ -19,9 +19,6 @@ from rhoplan_paper.told.near_optimality import (
 )
 from rhoplan_paper.verdicts import SAME
 from rhoplan_paper.words import percent, rates
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STRATA = ((1.0, 10.0), (10.0, 20.0), (20.0, 30.0), (30.0, 40.0), (40.0, 50.0))
 """Ranges of the asymmetry alpha; the lower end belongs to its range."""
@@ -48,7 +45,9 @@ def build_shares(context: Context) -> Outcome:
     for low, high in STRATA:
         shares, count = near_optimal_shares(found["nats"], low, high)
         strata.append({"low": low, "high": high, "shares": shares, "count": count})
-    same = [_indifferent(found["nats"], place) for place in range(len(TRIED_HORIZONS))]
+    one = found["nats"]["weights"].index(1.0)
+    by_horizon = zip(*found["nats"]["rewards"], strict=True)
+    same = [sum(abs(rewards[one] - rewards[0]) <= SAME for rewards in every) for every in by_horizon]
     rows = []
     for group in groups:
         for place, horizon in enumerate(TRIED_HORIZONS):
@@ -77,14 +76,8 @@ def build_shares(context: Context) -> Outcome:
     return Outcome(Sheet(headings, tuple(rows)), (), remarks, {"groups": groups, "strata": strata})
 
 
-def _indifferent(result: Mapping[str, Any], place: int) -> int:
-    """On how many problems weight 1 earns what the smallest weight does, at the horizon in `place`."""
-    one = result["weights"].index(1.0)
-    return sum(abs(rows[place][one] - rows[place][0]) <= SAME for rows in result["rewards"])
-
-
 @styled
-def draw_shares(outcome: Outcome) -> Figure:
+def draw_shares(outcome: Outcome) -> Drawing:
     """Shares over the horizon: all problems, those of high asymmetry, and by range of asymmetry."""
     drawing, axes = canvas(1, 3, (10.0, 4.3), sharey=True)
     look = LOOKS["efe"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
@@ -18,12 +18,9 @@ from rhoplan_paper.figures.grid import SEED
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Finding, Outcome, Sheet
+from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 AGENTS: tuple[tuple[str, float | None], ...] = (
     ("planning", None),
@@ -92,7 +89,8 @@ def build_efficiency(context: Context) -> Outcome:
         for line in lines
         for count in range(0, STEPS + 1, 2)
     ]  # fmt: skip
-    halves = ", ".join(f"{_name(line['agent'], line['weight'])} {_half(line['observing'])}" for line in lines)
+    half = [next(count for count, share in enumerate(line["observing"]) if share <= 0.5) for line in lines]
+    halves = ", ".join(f"{_name(x['agent'], x['weight'])} {count}" for x, count in zip(lines, half, strict=True))
     ends = ", ".join(f"{LOOKS[line['agent']].label} {line['reward'][-1]:.2f}" for line in lines)
     remarks = (
         f"Lines are exact, with accuracy .75 and H = 3; an episode that has committed keeps its last entropy. Half of "
@@ -107,11 +105,6 @@ def build_efficiency(context: Context) -> Outcome:
     ]
     headings = ("agent", "tests so far", "expected entropy (bits)", "still observing", "expected reward so far")
     return Outcome(Sheet(headings, tuple(rows)), tuple(findings), remarks, {"lines": lines})
-
-
-def _half(observing: Sequence[float]) -> int:
-    """After how many tests at most half of the episodes go on."""
-    return next(count for count, share in enumerate(observing) if share <= 0.5)
 
 
 def _check(
@@ -149,7 +142,7 @@ def _check(
 
 
 @styled
-def draw_efficiency(outcome: Outcome) -> Figure:
+def draw_efficiency(outcome: Outcome) -> Drawing:
     """(a) entropy, (b) share still observing, (c) reward so far, over the tests."""
     drawing, axes = canvas(1, 3, (10.0, 4.0))
     last = 46
@@ -215,23 +208,22 @@ def build_stopping(context: Context) -> Outcome:
             spread = [f"{value:.4f}" for value in (result["tests"], result["tests_sd"])]
             spread.append(f"{result['tests_sd'] / result['tests']:.3f}")
             rows.append((title, _name(agent, weight, unit), *spread, *quantiles, f"{100 * result['success']:.2f}%"))
+    spreads = {
+        title: ", ".join(
+            f"{_name(c['agent'], c['weight'], c['unit'])} {c['mean']:.1f} ± {c['sd']:.1f}" for c in data[p]
+        )
+        for p, _, title in PLACES
+    }
     remarks = (
         f"Exact distributions in place of violins over {EPISODES} episodes. Mean and standard deviation of the number "
-        "of tests: " + "; ".join(f"{title}: {_spreads(data[problem])}" for problem, _, title in PLACES) + ".",
+        "of tests: " + "; ".join(f"{title}: {told}" for title, told in spreads.items()) + ".",
     )
     headings = ("setting", "agent", "mean", "standard deviation", "relative spread", "5%", "median", "95%", "success")
     return Outcome(Sheet(headings, tuple(rows)), (), remarks, data)
 
 
-def _spreads(columns: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(
-        f"{_name(column['agent'], column['weight'], column['unit'])} {column['mean']:.1f} ± {column['sd']:.1f}"
-        for column in columns
-    )
-
-
 @styled
-def draw_stopping(outcome: Outcome) -> Figure:
+def draw_stopping(outcome: Outcome) -> Drawing:
     """One panel per setting, one exact distribution per agent: the width of a bar is the probability."""
     drawing, axes = canvas(1, len(PLACES), (10.0, 4.8))
     for axis, (problem, _, title) in zip(axes[0], PLACES, strict=True):

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import Finding, Outcome, Sheet
+from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
 from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WEIGHTS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
 """The published weights."""
@@ -145,7 +142,8 @@ def _check(quote: Quote, cell: Cell, data: dict[str, Any]) -> Finding:
     verdict = by_unit(holds)
     # Where success still grows at the end of the sweep, the sweep, not the problem, says which weight is greatest.
     growing = {
-        unit: sum(_is_last(data[name]["points"], unit, w) for name, w in b.items()) for unit, b in begins.items()
+        unit: sum(at(data[name]["points"], WEIGHTS[-1] * nat)["lower"] / nat <= w for name, w in begins[unit].items())
+        for unit, nat in UNITS.items()
     }
     lists = {unit: ", ".join(f"{name} {_short(w)}" for name, w in b.items()) for unit, b in begins.items()}
     reason = "; ".join(
@@ -163,12 +161,8 @@ def _safest(points: Points, unit: str) -> float:
     return max(reached, key=lambda point: point["success"])["lower"] / UNITS[unit]
 
 
-def _is_last(points: Points, unit: str, weight: float) -> bool:
-    return at(points, WEIGHTS[-1] * UNITS[unit])["lower"] / UNITS[unit] <= weight
-
-
 @styled
-def draw_pareto(outcome: Outcome) -> Figure:
+def draw_pareto(outcome: Outcome) -> Drawing:
     """One panel per problem: a chain of policies with their weights, w = 1, the printed agents, the optimum."""
     drawing, axes = canvas(2, 3, (10.0, 7.0))
     for axis, (problem, (title, horizon, _)) in zip(axes.flat, PANELS.items(), strict=False):

@@ -84,13 +84,11 @@ def latex(sheet: Sheet) -> str:
 def write_verdicts(folder: Path, outcomes: Mapping[str, Outcome]) -> list[Finding]:
     """verdicts.csv with the findings of every study; the findings."""
     findings = [finding for outcome in outcomes.values() for finding in outcome.findings]
-    write_rows(folder / "verdicts.csv", [_row(finding) for finding in findings] or [dict.fromkeys(COLUMNS, "")])
+    rows = [
+        {name: getattr(one, name) for name in COLUMNS} | {"parts": "; ".join(map(str, one.parts))} for one in findings
+    ]
+    write_rows(folder / "verdicts.csv", rows or [dict.fromkeys(COLUMNS, "")])
     return findings
-
-
-def _row(finding: Finding) -> dict[str, str]:
-    texts = {name: getattr(finding, name) for name in COLUMNS}
-    return {**texts, "parts": "; ".join(map(str, finding.parts))}
 
 
 def write_manifest(folder: Path, studies: list[Study], settings: Mapping[str, Any], timing: Mapping[str, Any]) -> None:

@@ -197,7 +197,8 @@ def build_effect_sizes(context: Context) -> Outcome:
         alike = {unit: same(*pair) for unit, pair in scores.items()}
         drawn = context.result(sampled[spec])
         place = [name for name in agents[spec] if name != "efe"].index(versus)
-        simulated = _with_error(drawn["d"][place][metric], drawn["episodes"])
+        sampled_d = drawn["d"][place][metric]
+        simulated = f"{sampled_d:+.3f} ± {error_of_d(sampled_d, drawn['episodes']):.3f}"
         found = _size_finding(table, size, d, alike, simulated)
         if found.verdict == CONTRADICTED and "weight" in agents[spec][versus]:
             found = _at_other_weights(size, found, agents[spec][versus], scores["bits"][0], context)
@@ -313,10 +314,6 @@ def _sampled_job(spec: str, rows: Mapping[str, Row], context: Context) -> Job:
         "effect_sizes", problem=spec, agent=settings("efe"), versus=others, episodes=context.episodes(PER_SEED),
         seeds=list(PUBLISHED_SEEDS), unit="bits",
     )  # fmt: skip
-
-
-def _with_error(d: float, episodes: int) -> str:
-    return f"{d:+.3f} ± {error_of_d(d, episodes):.3f}"
 
 
 def _pair(row: Row) -> str:

@@ -1,10 +1,8 @@
-"""The studies that are not rows of agents and scores; here the two tables of definitions, agents and environments.
-
-The other two tables are in `asymmetry`, the results told in the text in the folder `told`.
-"""
+"""What tables print that no episodes make: agents, environments, and columns that follow from these or other rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import groupby
 
@@ -17,7 +15,7 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import Cell, Table, published
 from rhoplan_paper.registry import study
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Outcome, Sheet
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, REPEATED, SETTING, Finding, Outcome, Sheet
 
 UTILITIES: dict[str, Callable[[AgentKind], bool]] = {
     "ρ = 0": lambda kind: kind.weight == 0.0 and kind.commits_count,
@@ -125,3 +123,40 @@ def _shown(values: tuple[float, ...]) -> str:
 
 study("agents", build_agents)
 study("environments", build_environments)
+
+
+def derived(table: Table, cell: Cell, name: str, label: tuple[str, str]) -> Finding:
+    """The finding `name` on a number that follows from the problem, from its row, or from other printed numbers."""
+    column = cell.column.split()[0]
+    value, verdict, reason = SOURCES[column](table, cell)
+    slack = 2 * cell.rounding if verdict == REPEATED else 0.0
+    fits = math.isclose(cell.number, value, rel_tol=0, abs_tol=slack + 1e-9)
+    claim = f"{' '.join(label)}: {column.replace('_', ' ')}"
+    return Finding(name, table.place, claim, cell.text, "", f"{value:g}", "", verdict if fits else CONTRADICTED, reason)
+
+
+def _mismatch(table: Table, cell: Cell) -> tuple[float, str, str]:
+    true = float(make(str(cell.row["problem"])).flat.tests[0].likelihood.max())
+    believed = float(cell.row["believed_accuracy"])
+    reason = f"the one used here: the agent believes {believed:g}, the truth is {true:g}"
+    return round(believed - true, 9), SETTING, reason
+
+
+def _gap(table: Table, cell: Cell) -> tuple[float, str, str]:
+    """EFE's printed success less Planning's in the row below; both are judged on their own."""
+    shared = {key: value for key, value in cell.row.items() if key in ("problem", "discount")}
+    printed = {
+        str(one.row["agent"]): one.number
+        for one in table.cells
+        if one.column == "success" and shared.items() <= one.row.items()
+    }
+    efe, planning = printed["efe"], printed["planning"]
+    return round(efe - planning, 9), REPEATED, f"the difference of {efe:g}% and {planning:g}%, judged there"
+
+
+SOURCES: dict[str, Callable[[Table, Cell], tuple[float, str, str]]] = {
+    "states": lambda _, cell: (float(len(make(str(cell.row["problem"])).states)), CONFIRMED, "counted in the problem"),
+    "mismatch": _mismatch,
+    "success_gap": _gap,
+}
+"""By column: the value that follows, the verdict where it is the printed one, and the reason."""

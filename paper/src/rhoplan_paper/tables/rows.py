@@ -14,7 +14,7 @@ from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Row, Table, published
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Finding, Outcome, Sheet
-from rhoplan_paper.tables.derived import derived
+from rhoplan_paper.tables.definitions import derived
 
 TABLES = tuple(
     id for id, table in published().tables.items()
@@ -78,7 +78,8 @@ KINDS = ("published", "simulated", "exact, w per bit", "exact, w per nat")
 def plan_row(table: Table, row: Row, context: Context) -> Line:
     """The jobs behind one printed row."""
     problem, agent = str(row["problem"]), str(row["agent"])
-    protocol = _protocol(table, problem)
+    fitting = [entry for entry in table.protocol if entry.get("problem", problem) == problem]
+    protocol: Mapping[str, Any] = fitting[0] if fitting else {}
     settings = _settings(row, protocol)
     model, world = problem, None
     if "believed_accuracy" in row:
@@ -114,12 +115,6 @@ def _settings(row: Row, protocol: Mapping[str, Any]) -> dict[str, Any]:
     if "discount" in row:
         settings["discount"] = float(row["discount"])
     return settings
-
-
-def _protocol(table: Table, problem: str) -> Mapping[str, Any]:
-    """What the caption says of this problem, or of all."""
-    fitting = [entry for entry in table.protocol if entry.get("problem", problem) == problem]
-    return fitting[0] if fitting else {}
 
 
 def _compare(table: Table, cell: Cell, line: Line, context: Context) -> tuple[Finding | None, tuple[str, ...]]:
@@ -240,7 +235,8 @@ def _beyond_rows(table: Table, problem: str, jobs: Mapping[str, Job], context: C
         cells = []
         for column in columns:
             name = column.split()[0]
-            ours = number(result, name, problem) if _about(column, problem) else None
+            about = "problem=" not in column or column.endswith(f"problem={problem}")
+            ours = number(result, name, problem) if about else None
             cells += ["", "", "", _text(ours, name)]
         return (problem, label, *cells)
 
@@ -255,10 +251,6 @@ def _beyond_rows(table: Table, problem: str, jobs: Mapping[str, Job], context: C
     if found["optimum"]:
         rows.append(row("(exact optimum)", {"reward": found["optimum"][0]}))
     return [*rows, row("(nothing hidden)", {"reward": found["clairvoyant"]})]
-
-
-def _about(column: str, problem: str) -> bool:
-    return "problem=" not in column or column.endswith(f"problem={problem}")
 
 
 def horizon_job(problem: str, context: Context) -> Job | None:

@@ -6,15 +6,14 @@ Each check returns a finding, or None where its column has the number but means 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
-from rhoplan_paper.claims.rows import rows
+from rhoplan_paper.claims.numbers import rows
 from rhoplan_paper.compare import CHANCE, Number
 from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.published import Cell, Quote, published, select
@@ -45,14 +44,6 @@ def _states(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     text = cell.text.replace(",", "")
     unit = 10 ** (len(text) - len(text.rstrip("0")))
     return counted(quote, cell, size // unit * unit, f"the problem has {size:,} hidden states")
-
-
-def _rocks(quote: Quote, cell: Cell, context: Context) -> Finding:
-    return setting(quote, cell, len(make(str(cell.row["problem"])).factors), "rocks of the problem")
-
-
-def _pairs(quote: Quote, cell: Cell, context: Context) -> Finding:
-    return counted(quote, cell, len(select("transfer reward")), "numbers of the table of weights and problems")
 
 
 def _alpha(quote: Quote, cell: Cell, context: Context) -> Finding | None:
@@ -154,17 +145,15 @@ def _p_value(quote: Quote, cell: Cell, context: Context) -> Finding | None:
     if cell.row.get("problem") != "testbed":
         return None
     episodes = int(float(published().tables["testbed"].protocol[0]["episodes"]))
-    scores = scores_by_agent("testbed", context)
-    p = {u: _expected_p(scores["efe"][u], scores[str(cell.row["versus"])][u], episodes) for u in UNITS}
+    scores, p = scores_by_agent("testbed", context), {}
+    for u in UNITS:
+        one, other = scores["efe"][u], scores[str(cell.row["versus"])][u]
+        error = math.hypot(float(one["reward_sd"]), float(other["reward_sd"])) / math.sqrt(episodes)
+        p[u] = student_p((float(one["reward"]) - float(other["reward"])) / error, 2 * episodes - 2)
     verdict = by_unit({u: _holds(cell, value) for u, value in p.items()})
     shown = "; ".join(f"{value:.1g} ({u})" for u, value in p.items())
     reason = f"p at the exact difference, {episodes:,} episodes each: {shown}"
     return told(quote, cell, verdict, reason, exact=shown)
-
-
-def _expected_p(one: Mapping[str, Any], other: Mapping[str, Any], episodes: int) -> float:
-    error = math.hypot(float(one["reward_sd"]), float(other["reward_sd"])) / math.sqrt(episodes)
-    return student_p((float(one["reward"]) - float(other["reward"])) / error, 2 * episodes - 2)
 
 
 OVER_EXPLORING = ("testbed", "diagnosis", "bandit")
@@ -239,8 +228,10 @@ def _rule_reward(quote: Quote, cell: Cell, context: Context) -> Finding | None:
 
 CHECKS: dict[str, Check] = {
     "states": _states,
-    "rocks": _rocks,
-    "pairs": _pairs,
+    "rocks": lambda q, cell, _: setting(q, cell, len(make(str(cell.row["problem"])).factors), "rocks of the problem"),
+    "pairs": lambda q, cell, _: counted(
+        q, cell, len(select("transfer reward")), "numbers of the table of weights and problems"
+    ),
     "alpha": _alpha,
     "threshold": _threshold,
     "mismatch": _mismatch,

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from rhoplan.problems.registry import make
-from rhoplan_paper.claims.weights import near_margin
+from rhoplan_paper.claims.numbers import near_margin
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, exact_job
 from rhoplan_paper.jobs import Job, job

@@ -10,12 +10,11 @@ from __future__ import annotations
 from functools import partial
 
 from rhoplan_paper.context import Context, at_once
-from rhoplan_paper.published import Cell, Claim, Quote, published, quotes_of
+from rhoplan_paper.published import Cell, Quote, published, quotes_of
 from rhoplan_paper.registry import claims, study
 from rhoplan_paper.study import CONTRADICTED, REPEATED, SETTING, UNCHECKED, Finding, Outcome, Verdict
 from rhoplan_paper.told.checks import computed
-from rhoplan_paper.told.findings import told
-from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.told.findings import disagreement, told
 from rhoplan_paper.told.results import numbered
 from rhoplan_paper.told.settings import used
 
@@ -44,8 +43,13 @@ def judged(quote: Quote, cell: Cell, context: Context) -> Finding:
         return _again(quote, cell)
     if found := computed(quote, cell, context):
         return found
-    if (cell.relation or any(key in cell.row for key in BOUNDS)) and (claim := _claim_on(quote)):
-        return _with_claim(quote, cell, claim, context)
+    every = published().claims.values()
+    resting = [claim for claim in every if any(ref.split()[0] == quote.id for ref in claim.rests_on)]
+    if resting and (cell.relation or any(key in cell.row for key in BOUNDS)):
+        nearest = min(resting, key=lambda claim: len(claim.rests_on)).id  # on the fewest other numbers beside these
+        of_claim = claims()[nearest](context)
+        reason = f"stands or falls with the claim '{nearest}': {of_claim.reason}"
+        return told(quote, cell, Verdict(of_claim.verdict, of_claim.unit), reason, exact=of_claim.exact)
     if what := used(quote, cell):
         return told(quote, cell, SETTING, f"the one used here: {what}", exact=f"{cell.value:g}")
     return told(quote, cell, UNCHECKED, "announced, but no number that the paper prints was made with it")
@@ -56,20 +60,6 @@ def _again(quote: Quote, cell: Cell) -> Finding:
         return told(quote, cell, CONTRADICTED, f"meant to be the number of '{cell.repeats}', but {differs}")
     what = "the difference of two printed numbers" if " - " in cell.repeats else "the number"
     return told(quote, cell, REPEATED, f"{what} of '{cell.repeats}', judged there")
-
-
-def _claim_on(quote: Quote) -> Claim | None:
-    """The claim that rests on the fewest other numbers beside those of `quote`."""
-    resting = [
-        claim for claim in published().claims.values() if any(ref.split()[0] == quote.id for ref in claim.rests_on)
-    ]
-    return min(resting, key=lambda claim: len(claim.rests_on), default=None)
-
-
-def _with_claim(quote: Quote, cell: Cell, claim: Claim, context: Context) -> Finding:
-    found = claims()[claim.id](context)
-    reason = f"stands or falls with the claim '{claim.id}': {found.reason}"
-    return told(quote, cell, Verdict(found.verdict, found.unit), reason, exact=found.exact)
 
 
 study("quoted", build_quoted)

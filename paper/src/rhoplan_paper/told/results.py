@@ -17,8 +17,7 @@ from rhoplan_paper.published import Cell, Quote, published, quotes_of, select
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, NO_DIFFERENCE, UNCHECKED, Finding, Outcome, Sheet
 from rhoplan_paper.tables.rows import measured, number
-from rhoplan_paper.told.findings import each_quoted, mean, setting, told
-from rhoplan_paper.told.repeats import disagreement
+from rhoplan_paper.told.findings import disagreement, each_quoted, mean, setting, told
 from rhoplan_paper.verdicts import SAME
 from rhoplan_paper.verdicts import by_unit as by_unit_of
 
@@ -107,7 +106,9 @@ def build_bootstrap(context: Context) -> Outcome:
     for spec, agent in places:
         kinds, columns = data[spec, agent], ("reward", "reward_low", "reward_high")
         shown = [f"{printed[spec, agent, c]} / {kinds['simulated'][c].mean:.3f}" for c in columns]
-        rows.append((spec, agent, *shown, *(_interval(kinds.get(unit)) for unit in UNITS)))
+        ends = {unit: (one["reward_low"].mean, one["reward_high"].mean) for unit, one in kinds.items()}
+        shown += ["{:.3f} to {:.3f}".format(*ends[unit]) if unit in ends else "" for unit in UNITS]
+        rows.append((spec, agent, *shown))
     headings = ("problem", "agent", *(f"{name}: published / simulated" for name in ("mean", "lower end", "upper end")),
                 "expected interval: exact, w per bit", "expected interval: exact, w per nat")  # fmt: skip
     notes = (f"simulated: {EPISODES:,} episodes of the published streams, {RESAMPLES:,} resamples",)
@@ -129,10 +130,6 @@ def _intervals(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
         shifts = {"reward": 0.0, "reward_low": -half, "reward_high": half}
         found[kind] = {name: Number(result["reward"] + shift, sd) for name, shift in shifts.items()}
     return found
-
-
-def _interval(found: Mapping[str, Number] | None) -> str:
-    return f"{found['reward_low'].mean:.3f} to {found['reward_high'].mean:.3f}" if found else ""
 
 
 def _bootstrap_finding(quote: Quote, cell: Cell, data: Mapping[tuple[str, str], Any]) -> Finding:

@@ -97,13 +97,10 @@ def _rows() -> Iterator[tuple[str, Row]]:
         yield from ((name, cell.row) for cell in mine if cell.column.split()[0] in MEASURED)
 
 
-def _protocols() -> Iterator[tuple[str, Row]]:
-    yield from ((table.id, row) for table in published().tables.values() for row in table.protocol)
-
-
 @cache
 def _key(name: str) -> list[tuple[float, str]]:
-    found = [(where, row[name]) for where, row in (*_rows(), *_protocols()) if name in row]
+    protocols = ((table.id, row) for table in published().tables.values() for row in table.protocol)
+    found = [(where, row[name]) for where, row in (*_rows(), *protocols) if name in row]
     return [(float(value), f"{name.replace('_', ' ')} of '{where}'") for where, value in found]
 
 
