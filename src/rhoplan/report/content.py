@@ -9,7 +9,8 @@ from rhoplan.advice.case import Advice, advise, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
 from rhoplan.advice.pathway import Pathway, pathway
-from rhoplan.advice.sensitivity import Flip, flips, plans_versions
+from rhoplan.advice.questions import plans_versions
+from rhoplan.advice.sensitivity import Flip, flips
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Problem
@@ -26,7 +27,7 @@ class Report:
 
     ends: share of cases (C, S) per final action and true state. bands: of two-state models. frontier: over the weight,
     for agents that have one. Bands and frontier are left out where they were too large to compute.
-    budget: seconds that the sensitivity analysis had.
+    budget: seconds that the sensitivity analysis had, None for the usual amount of work.
     """
 
     problem: Problem
@@ -40,14 +41,15 @@ class Report:
     frontier: Frontier | None
     flips: tuple[Flip, ...]
     cautions: tuple[Caution, ...]
-    budget: float
+    budget: float | None
 
 
-def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget: float = 20.0) -> Report:
+def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget: float | None = None) -> Report:
     """The report on what `agent` recommends for `problem`.
 
     seconds: for the cost-only plan, the optimum, deeper plans, bands and the steps of the weight, each. budget:
-    seconds for the sensitivity analysis. What is too large to compute is left out, the plan itself excepted.
+    seconds for the sensitivity analysis, without them a fixed amount of work. What is too large to compute is left
+    out, the plan itself excepted.
     Not covered: problems that are not observe-then-commit, agents whose choices are not fixed (see `pathway`).
     """
     check_reportable(problem)

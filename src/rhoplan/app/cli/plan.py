@@ -227,16 +227,17 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
-    default=20.0,
-    help="Seconds for the search of what would change the first action.",
+    default=None,
+    help="Seconds for the search of what would change the first action, nearest changes first.  "
+    "[default: a fixed amount of work, some seconds]",
 )
 @with_adviser
-def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
+def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float | None) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
     from rhoplan.report.page.page import write_report
 
-    if math.isnan(budget):
+    if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
     _check_place(out)
     report = make_report(problem, one_agent(agents), budget=budget)

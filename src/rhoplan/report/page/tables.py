@@ -185,8 +185,11 @@ def sensitivity(report: Report) -> str:
         whole = "" if rows or open_ else "No number changes it. "
         parts.append(f"<p>{whole}No change was found anywhere in their range for {_listed(still, report.flips)}.</p>")
     if open_:
+        done = len(report.flips) - len(open_)
+        limit = "within a fixed amount of work" if report.budget is None else f"in {report.budget:g} s"
         parts.append(
-            f"<p class='soft'>Not or not fully examined in {report.budget:g} s: {_listed(open_, report.flips)}.</p>"
+            f"<p class='soft'>{done} of {len(report.flips)} numbers were examined {limit}, those whose change looked "
+            f"nearest first. Not or not fully examined: {_listed(open_, report.flips)}.</p>"
         )
     return "".join(parts)
 
