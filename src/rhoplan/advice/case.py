@@ -1,92 +1,199 @@
 """Advice on one case: what to do next, why, what it costs, how sure we are, and how much longer it will take.
 
-The terms of every explanation add up: net = -cost + decides + weight * information, where `decides` is what the
-continuation is worth beyond stopping now, and net is what the test is worth beyond stopping now.
+An `Adviser` works the parts out one by one, each when it is asked for, with limits of its own; `advise` returns all.
+The planner asked for plans where it fits the memory, and what takes its place says so (see `agents.fitting`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 
-import numpy as np
-
-from rhoplan.advice.margin import first_lead
-from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.first import Evidence, First, tell_first
+from rhoplan.advice.outlay import Ahead, outlook, sample_ahead
+from rhoplan.advice.part import Bounds, Kind, Part, Sampled, missing
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent, make_agent
-from rhoplan.agents.policy import Policy, action_values, in_order, preferred
-from rhoplan.belief.situation import Situation, branch, named_beliefs, observe_all
-from rhoplan.errors import AgentError, EvidenceError
+from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
+from rhoplan.agents.planners.planner import Exact
+from rhoplan.agents.policy import Policy, action_values, preferred
+from rhoplan.belief.situation import Situation, observe_all
+from rhoplan.errors import AgentError, EvidenceError, LimitError
 from rhoplan.graph.graph import Graph
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
 from rhoplan.scoring.followed import Plans
 
-Evidence = Sequence[tuple[str, str]]
+__all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 
 
 @dataclass(frozen=True)
-class Result:
-    """One possible result of the recommended test: how likely it is, what it makes of the belief, what comes then."""
-
-    outcome: str
-    probability: float
-    belief: dict[str, float]
-    then: str
-    changes_decision: bool
-
-
-@dataclass(frozen=True)
-class Option:
-    """A test that could be run now: net = -cost + decides + weighted, all beyond stopping now."""
-
-    test: str
-    cost: float
-    decides: float
-    information: float
-    weighted: float
-    net: float
-
-
-@dataclass(frozen=True)
-class Stop:
-    """What stopping now means: the commit, what it is worth, and the chance that it is not a best one."""
-
-    commit: str
-    value: float
-    wrong: float
-
-
-@dataclass(frozen=True)
-class Advice:
+class Advice(First):
     """Everything a person must see within five seconds, and the table behind it.
 
-    runner_up, margin, about_as_good, beside: the next best, how far behind it is, whether the two are about as good,
-    and that in words (see `margin`). commits: what stopping now with each commit means, the best first. behind: how
-    much less than the advice each action is worth. chances: of each test on offer, how likely its outcomes are.
+    ahead, cost_only: what is still to come, and what one would do by cost alone; None where that was not worked out.
+    kinds, words: of each part, what kind of number it is, and that in words (see `part`). sampled: where `ahead` is
+    estimated.
     """
 
-    given: tuple[tuple[str, str], ...]
-    unavailable: tuple[str, ...]
-    spent: float
-    belief: dict[str, float]
-    entropy: float
-    do: str
-    is_test: bool
-    reason: str
-    runner_up: str | None
-    margin: float
-    about_as_good: bool
-    beside: str
-    stop: Stop
-    options: tuple[Option, ...]
-    results: tuple[Result, ...]
-    ahead: Ahead
-    cost_only: str
-    commits: tuple[Stop, ...]
-    behind: dict[str, float]
-    chances: dict[str, dict[str, float]]
+    ahead: Ahead | None = None
+    cost_only: str | None = None
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+    sampled: Sampled | None = None
+
+
+class Adviser:
+    """Advice by `agent` on a case of `problem` in which `given` was seen, part by part; what was worked out is kept.
+
+    unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests; plans:
+    followed on it already. memory: bytes that planning may take. agent: who plans, once the first part is there; nodes:
+    how many the graph may hold.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        agent: Agent,
+        given: Evidence = (),
+        *,
+        unavailable: Iterable[str] = (),
+        graph: Graph | None = None,
+        plans: Plans | None = None,
+        memory: float = MEMORY,
+    ) -> None:
+        check_fixed(agent)
+        self.problem, self.agent, self.given, self.memory = problem, agent, tuple(given), memory
+        self.situation, self.spent = follow(problem, given)
+        self.left = tuple(dict.fromkeys(unavailable))
+        self.model = without(problem, self.left)
+        self.plans = plans or Plans(self.model, graph=graph)
+        self.nodes = math.inf
+        self._parts: dict[str, Part] = {}
+
+    def part(self, name: str, *, seconds: float = math.inf) -> Part:
+        """The part called `name` (`first`, `ahead` or `cost-only`), worked out within `seconds` unless it is there."""
+        if name != "first":
+            self.part("first")
+        if name not in self._parts:
+            make = {"first": self._first, "ahead": self._ahead, "cost-only": self._cost_only}[name]
+            self._parts[name] = make(seconds)
+        return self._parts[name]
+
+    @property
+    def first(self) -> First:
+        """What to do next."""
+        found: First = self.part("first").content
+        return found
+
+    def advice(self, *, seconds: float = math.inf) -> Advice:
+        """All three parts in one, each of the last two within `seconds`."""
+        parts = {name: self.part(name, seconds=seconds) for name in ("first", "ahead", "cost-only")}
+        return Advice(
+            **{one.name: getattr(self.first, one.name) for one in fields(First)},
+            ahead=parts["ahead"].content,
+            cost_only=parts["cost-only"].content,
+            kinds={name: part.kind for name, part in parts.items()},
+            words={name: part.words for name, part in parts.items()},
+            sampled=parts["ahead"].sampled,
+        )
+
+    @property
+    def node(self) -> int:
+        """Where the case stands on the graph."""
+        return self.plans.graph.node(self.situation)
+
+    def _first(self, seconds: float) -> Part:
+        done = self.situation.visible
+        assert isinstance(done, Done)
+        fault: Exception | None = None
+        for fit in fitting(self.model, self.agent.planner, self.agent.objective, done=done, memory=self.memory):
+            try:
+                return self._planned(fit)
+            except (LimitError, MemoryError) as error:
+                fault = error
+                self.plans = Plans(self.model, node_limit=self.plans.graph.node_limit)
+        raise fault or LimitError(f"no planner fits '{self.problem.name}'")
+
+    def _planned(self, fit: Fit) -> Part:
+        """The first part as the planner of `fit` has it."""
+        agent = with_planner(self.agent, fit)
+        self.nodes = fit.size.most_nodes(self.memory) if fit.size else math.inf
+        with self.plans.graph.limited(self.nodes):
+            found = tell_first(
+                self.plans.policy(agent), self.node, self.given, unavailable=self.left, spent=self.spent,
+                planned=fit.words,
+            )  # fmt: skip
+        self.agent = agent
+        if found.value_bounds is None:
+            return Part("first", "exact", found, fit.words)
+        kind, words = bounded_words(self.model, found.value_bounds)
+        return Part("first", kind, found, "; ".join(filter(None, [fit.words, words])), found.value_bounds)
+
+    def _ahead(self, seconds: float) -> Part:
+        policy, node = self.plans.policy(self.agent), self.node
+        found = policy.chooser.bounded(node)
+        try:
+            with self.plans.graph.limited(self.nodes, seconds):
+                ahead = outlook(self.plans, self.agent, node)
+        except (LimitError, MemoryError) as error:
+            return self._sampled(str(error) or "it needs too much memory", seconds)
+        if found is None:
+            return Part("ahead", "exact", ahead)
+        bounds = found.lower, found.upper
+        kind, words = bounded_words(self.model, bounds)
+        return Part("ahead", kind, ahead, words, bounds)
+
+    def _sampled(self, reason: str, seconds: float) -> Part:
+        """What is still to come from sampled cases, because of `reason`."""
+        graph = Graph(self.model, node_limit=int(min(self.nodes, self.plans.graph.node_limit)))
+        try:
+            with graph.limited(math.inf, seconds):
+                ahead, sampled = sample_ahead(Policy(graph, self.agent), graph.node(self.situation))
+        except (LimitError, MemoryError):
+            return missing("ahead", reason)
+        words = f"estimated from {sampled.episodes} sampled cases: following every case is too much"
+        return Part("ahead", "estimated", ahead, words, sampled=sampled)
+
+    def _cost_only(self, seconds: float) -> Part:
+        agent = self.agent
+        how = None if isinstance(agent.planner, Exact) or not agent.planner.plans else agent.planner
+        plain = make_agent("planning", self.model, horizon=agent.horizon, discount=agent.discount, planner=how)
+        policy, node = self.plans.policy(plain), self.node
+        try:
+            with self.plans.graph.limited(self.nodes, seconds):
+                do = preferred(policy, node, action_values(policy, node)).name
+        except (LimitError, MemoryError) as error:
+            return missing("cost-only", str(error) or "it needs too much memory")
+        found = policy.chooser.bounded(node)
+        return Part("cost-only", "exact" if found is None or found.proven == do else "bounded", do)
+
+
+def advise(
+    problem: Problem,
+    agent: Agent,
+    given: Evidence = (),
+    *,
+    unavailable: Iterable[str] = (),
+    graph: Graph | None = None,
+    plans: Plans | None = None,
+    memory: float = MEMORY,
+) -> Advice:
+    """Advice by `agent` on a case of `problem` in which `given` was seen, pairs of test and outcome in order.
+
+    The settings are those of `Adviser`.
+    """
+    return Adviser(problem, agent, given, unavailable=unavailable, graph=graph, plans=plans, memory=memory).advice()
+
+
+def bounded_words(problem: Problem, bounds: Bounds) -> tuple[Kind, str]:
+    """What kind of numbers those of a plan are that was found by its bounds, and that in words."""
+    low, high = bounds
+    if high - low <= 1e-9 * problem.reward_scale:
+        return "exact", ""
+    worth = f"{money(low)} and {money(high, problem.unit)}, information counted by its weight"
+    return "bounded", f"by branch and bound: numbers of a plan that was found; the best is worth between {worth}"
 
 
 def check_fixed(agent: Agent) -> None:
@@ -117,70 +224,6 @@ def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
     return replace(problem, menu=menu.without(left_out))
 
 
-def advise(
-    problem: Problem,
-    agent: Agent,
-    given: Evidence = (),
-    *,
-    unavailable: Iterable[str] = (),
-    graph: Graph | None = None,
-    plans: Plans | None = None,
-) -> Advice:
-    """Advice by `agent` on a case of `problem` in which `given` was seen, pairs of test and outcome in order.
-
-    unavailable: tests that cannot be had from now on. graph: one to use again between cases with the same tests; plans:
-    followed on it already.
-    """
-    check_fixed(agent)
-    situation, spent = follow(problem, given)
-    left = tuple(dict.fromkeys(unavailable))
-    model = without(problem, left)
-    plans = plans or Plans(model, graph=graph)
-    graph = plans.graph
-    policy, node = plans.policy(agent), graph.node(situation)
-    values = action_values(policy, node)
-    order = in_order(policy, node, values)
-    best = next(value for value in order if value.kind == "commit")
-    stop = _stop(model, situation, best.name, best.reward)
-    chosen = preferred(policy, node, values)
-    others = [value for value in order if value is not chosen]
-    options = [
-        Option(
-            v.name, -v.reward + 0.0, v.continuation - best.value, v.information, v.weighted_information,
-            v.reward + v.weighted_information + v.continuation - best.value,
-        )
-        for v in (chosen, *others)
-        if v.kind != "commit"
-    ]  # fmt: skip
-    results = () if chosen.kind == "commit" else _results(model, policy, situation, chosen.name, stop.commit)
-    ahead = look_ahead(plans.follow(agent, node))
-    plain = make_agent("planning", model, horizon=agent.horizon, discount=agent.discount)
-    cheaper = plans.policy(plain)
-    return Advice(
-        given=tuple((test, outcome) for test, outcome in given),
-        unavailable=left,
-        spent=spent,
-        belief=_named(model, situation),
-        entropy=float(graph.tables[0].entropy[graph.belief[node, 0]]),
-        do=chosen.name,
-        is_test=chosen.kind != "commit",
-        reason=_reason(model, agent, chosen.name, options, stop, results),
-        **asdict(first_lead(agent, policy, node)),
-        stop=stop,
-        options=tuple(options),
-        results=results,
-        ahead=ahead,
-        cost_only=preferred(cheaper, node, action_values(cheaper, node)).name,
-        commits=tuple(_stop(model, situation, v.name, v.reward) for v in order if v.kind == "commit"),
-        behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
-        chances={
-            action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
-            for action in model.menu(situation.visible)
-            if not action.ends_episode
-        },
-    )
-
-
 def follow(problem: Problem, given: Evidence) -> tuple[Situation, float]:
     """The situation after `given`, and what the tests cost."""
     situation, spent = observe_all(problem, []), 0.0
@@ -189,47 +232,3 @@ def follow(problem: Problem, given: Evidence) -> tuple[Situation, float]:
         action = next(a for a in problem.menu(before.visible) if a.name == given[number][0])
         spent -= float(before.belief @ action.reward)
     return situation, spent
-
-
-def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:
-    place = [c.name for c in problem.flat.commits].index(commit)
-    return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
-
-
-def _results(problem: Problem, policy: Policy, situation: Situation, test: str, now: str) -> tuple[Result, ...]:
-    action = next(a for a in problem.menu(situation.visible) if a.name == test)
-    found = []
-    for one in branch(problem, situation, action):
-        node = policy.graph.node(one.situation)
-        menu = policy.graph.menus[policy.graph.visible[node]]
-        best = menu.ending[int(policy.plan.best_ending(np.array([node]))[1][0])].name
-        belief = _named(problem, one.situation)
-        found.append(Result(one.outcome, one.probability, belief, policy.action(node).name, best != now))
-    return tuple(found)
-
-
-def _named(problem: Problem, situation: Situation) -> dict[str, float]:
-    return next(iter(named_beliefs(problem, situation).values()))
-
-
-def _reason(
-    problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
-) -> str:
-    """Why, in a sentence or two, from the numbers."""
-    unit = problem.unit
-    mine = next((option for option in options if option.test == choice), None)
-    if mine is None:
-        if not options:
-            return f"no test is left; {stop.commit} is the best that can be done"
-        top = options[0]
-        return (
-            f"no test is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
-            f"{money(top.decides + top.weighted)} to the decision"
-        )
-    changing = [result.outcome for result in results if result.changes_decision]
-    what = f"it is worth {money(mine.decides, unit)} to the decision for a cost of {money(mine.cost)}"
-    if agent.weight_per_nat:
-        what += f" and tells {mine.information:.3g} nats, counted as {money(mine.weighted)}"
-    if changing:
-        return f"{what}; {' or '.join(changing)} would change what you would do now ({stop.commit})"
-    return f"{what}; no single result changes {stop.commit}, but with later tests it can"

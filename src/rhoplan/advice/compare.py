@@ -12,7 +12,7 @@ from typing import Any
 
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.everything import all_tests
-from rhoplan.advice.outlay import Ahead, look_ahead
+from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import Agent, make_agent
@@ -76,7 +76,8 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plan
     plans = plans or Plans(problem, node_limit=MOST_NODES)
     asked = _planned("asked", plans, agent)
     plain, deep = cost_only(problem, agent, seconds=seconds, plans=plans)
-    efe = make_agent("efe", problem, horizon=agent.horizon, unit=agent.unit, planner="exact")
+    how = "exact" if agent.planner.name != "many" else agent.planner
+    efe = make_agent("efe", problem, horizon=agent.horizon, unit=agent.unit, planner=how)
     others = [_planned("efe", plans, efe)] if agent.name != "efe" else []
     rows = [_commit_now(plans.graph), _all_tests(problem), plain, *others, asked]
     rows.append(_optimum(problem, plain, deep, seconds))
@@ -100,6 +101,8 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
     """
     most = deepest(problem)
     plans = plans or Plans(problem, node_limit=MOST_NODES)
+    if agent.planner.name == "many":
+        return _searched(plans, agent), False
     end, same, took = time.monotonic() + seconds, 0, 0.0
     horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""
     while True:
@@ -132,14 +135,20 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
     return row, most is not None and plan.horizon >= most
 
 
+def _searched(plans: Plans, agent: Agent) -> Row:
+    """The cost-only plan that branch and bound finds."""
+    plan = make_agent("planning", plans.problem, discount=1.0, planner=agent.planner)
+    ahead, first = _follow(plans, plan)
+    return _row("cost-only", "cost-only planned", first, **_brought(ahead), weight=0.0, note="by branch and bound")
+
+
 def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:
     """What following `agent` from the start brings, and its first action; LimitError where that takes too much.
 
     A plan beside the one asked for may take MOST_NODES situations, or as many as there are already.
     """
     with plans.graph.limited(MOST_NODES):
-        followed = plans.follow(agent)
-    return look_ahead(followed), followed.first
+        return outlook(plans, agent), plans.policy(agent).action(plans.graph.root).name
 
 
 def _row(key: str, label: str, first: str, *, reward: float, right: float, **more: Any) -> Row:

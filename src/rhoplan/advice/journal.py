@@ -15,10 +15,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.case import Advice, advise, check_fixed, follow, without
+from rhoplan.advice.case import Advice, Adviser, First, check_fixed, follow, without
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.fitting import MEMORY
 from rhoplan.agents.settings import KEPT
 from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
@@ -40,12 +41,15 @@ GraphOf = Callable[[tuple[str, ...]], Graph]
 class Case:
     """One case of `problem`, advised by `agent`. entries: what was done, in order, each with the advice it followed.
 
-    graph_of: the graph to plan on when these tests cannot be had; one of the case's own by default.
+    graph_of: the graph to plan on when these tests cannot be had; one of the case's own by default. memory: bytes
+    that planning may take.
     """
 
-    def __init__(self, problem: Problem, agent: Agent, *, graph_of: GraphOf | None = None) -> None:
+    def __init__(
+        self, problem: Problem, agent: Agent, *, graph_of: GraphOf | None = None, memory: float = MEMORY
+    ) -> None:
         problem.flat  # noqa: B018  (says so where the problem is not flat)
-        self.problem = problem
+        self.problem, self.memory = problem, memory
         self.entries: list[dict[str, Any]] = []
         self._graph_of = graph_of or (lambda left: Graph(without(problem, left)))
         self._graphs: dict[tuple[str, ...], Graph] = {}
@@ -55,7 +59,7 @@ class Case:
         """Let `agent` advise from here on."""
         check_fixed(agent)
         self.agent = agent
-        self._advice: Advice | None = None
+        self._adviser: Adviser | None = None
 
     @property
     def given(self) -> list[tuple[str, str]]:
@@ -73,14 +77,21 @@ class Case:
     def spent(self) -> float:
         return follow(self.problem, self.given)[1]
 
+    def adviser(self) -> Adviser:
+        """Who works out, part by part, what to do now."""
+        if self._adviser is None:
+            self._adviser = self._asked(self.given)
+        return self._adviser
+
     def advice(self) -> Advice:
-        """What to do now."""
-        if self._advice is None:
-            key = tuple(sorted(set(self.unavailable)))
-            if key not in self._graphs:
-                self._graphs[key] = self._graph_of(key)
-            self._advice = advise(self.problem, self.agent, self.given, unavailable=key, graph=self._graphs[key])
-        return self._advice
+        """What to do now, and all that is told with it."""
+        return self.adviser().advice()
+
+    def _asked(self, given: list[tuple[str, str]]) -> Adviser:
+        key = tuple(sorted(set(self.unavailable)))
+        if key not in self._graphs:
+            self._graphs[key] = self._graph_of(key)
+        return Adviser(self.problem, self.agent, given, unavailable=key, graph=self._graphs[key], memory=self.memory)
 
     def enter(self, test: str, outcome: str, why: str = "") -> None:
         """The result of a test, recommended or not."""
@@ -97,7 +108,7 @@ class Case:
     def stop(self, commit: str | None = None, why: str = "") -> None:
         """End the case with `commit`, the best one by default."""
         names = [known.name for known in self.problem.flat.commits]
-        chosen = self.advice().stop.commit if commit is None else commit
+        chosen = self.adviser().first.stop.commit if commit is None else commit
         if chosen not in names:
             raise EvidenceError(
                 f"'{self.problem.name}' has no commit '{chosen}'; it has {', '.join(names)}", field=("commit",)
@@ -124,11 +135,11 @@ class Case:
         if not self.entries:
             raise EvidenceError("there is nothing to take back")
         self.entries.pop()
-        self._advice = None
+        self._adviser = None
 
     def what_if(self, test: str, outcome: str) -> str:
         """What would follow from a result, in a sentence."""
-        later = advise(self.problem, self.agent, [*self.given, (test, outcome)], unavailable=self.unavailable)
+        later = self._asked([*self.given, (test, outcome)]).first
         top = likeliest(later.belief)[0]
         next_one = f"next {later.do}, because {later.reason}; {later.beside}"
         return f"after {test}={outcome}: {top[0]} {100 * top[1]:.1f}%; {next_one}"
@@ -136,11 +147,11 @@ class Case:
     def _add(self, entry: dict[str, Any], did: str | None, why: str) -> None:
         if self.ended:
             raise EvidenceError("the case has ended; undo takes the commit back")
-        advice = self.advice()
+        advice = self.adviser().first
         followed = did is None or did == advice.do
         said = {"advised": told(advice), "followed": followed, "why": why, "agent": settings_of(self.agent)}
         self.entries.append({**entry, **said})
-        self._advice = None
+        self._adviser = None
 
     def as_dict(self) -> dict[str, Any]:
         """The case as it is kept, with the whole model; an entry names its agent where that is not the last one."""
@@ -181,7 +192,7 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def told(advice: Advice) -> dict[str, Any]:
+def told(advice: First) -> dict[str, Any]:
     """The advice as the log keeps it: what, why, what stands beside it, and the parts that add up."""
     parts = {"stop": asdict(advice.stop), "options": [asdict(option) for option in advice.options]}
     beside = {name: getattr(advice, name) for name in BESIDE}

@@ -59,9 +59,9 @@ def first_lead(agent: Agent, policy: Policy, node: int) -> Lead:
     """What stands beside what `agent` does at `node`; `policy` is its own, or that of an agent that decides alike."""
     values = action_values(policy, node)
     chosen = preferred(policy, node, values)
-    bounds = certified(agent, policy.graph.situation(node))
-    if bounds:
-        known = bounds["bounds"]
+    found, bounds = policy.chooser.bounded(node), certified(agent, policy.graph.situation(node))
+    if bounds or found is not None:
+        known = bounds["bounds"] if found is None else found.actions
         offered = {value.name: known[value.name] for value in values if value.name in known}
         return proven_lead(policy.graph.problem, agent, chosen.name, offered)
     ranking = [chosen, *(value for value in in_order(policy, node, values) if value is not chosen)]

@@ -6,14 +6,28 @@ not only its mean.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
-from rhoplan.scoring.followed import Followed
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy
+from rhoplan.model.observe_then_commit import written
+from rhoplan.model.problem import Problem
+from rhoplan.scoring.followed import Followed, Plans
+
+if TYPE_CHECKING:
+    from rhoplan.planning.many import ManySolution
+
+EPISODES = 400
+"""Cases that an estimate samples: the standard error of a share is 2.5% at most."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,13 @@ class Ahead:
     def bad_case(self, share: float = 0.9) -> tuple[int, float]:
         """Tests and cost that `share` of cases do not exceed."""
         return int(_quantile(self.by_tests, share)), _quantile(self.by_cost, share)
+
+
+def outlook(plans: Plans, agent: Agent, node: int | None = None) -> Ahead:
+    """What following the plan of `agent` from `node` brings, the start by default."""
+    start = plans.graph.root if node is None else node
+    found = plans.policy(agent).chooser.bounded(start)
+    return look_ahead(plans.follow(agent, start)) if found is None else plan_ahead(plans.graph.problem, found)
 
 
 def look_ahead(followed: Followed) -> Ahead:
@@ -76,6 +97,77 @@ def look_ahead(followed: Followed) -> Ahead:
         cut=cut,
         cut_off=cut_off(problem, cut),
     )
+
+
+def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
+    """What following the plan of a search over evidence brings, exactly."""
+    by_tests: dict[int, float] = defaultdict(float)
+    by_cost: dict[Fraction, float] = defaultdict(float)
+    commits: dict[str, float] = defaultdict(float)
+    for end in found.ends:
+        by_tests[end.tests] += end.share
+        by_cost[end.cost] += end.share
+        if end.commit is not None:
+            commits[end.commit] += end.share
+    return Ahead(
+        tests=found.tests,
+        cost=sum(end.share * float(end.cost) for end in found.ends),
+        reward=found.reward,
+        by_tests=tuple(sorted(by_tests.items())),
+        by_cost=tuple((float(spent), share) for spent, share in sorted(by_cost.items())),
+        commits={one.name: commits[one.name] for one in problem.flat.commits if one.name in commits},
+        right=found.success,
+        cut=found.truncated,
+        cut_off=cut_off(problem, found.truncated),
+    )
+
+
+def sample_ahead(policy: Policy, node: int, *, episodes: int = EPISODES, seed: int = 0) -> tuple[Ahead, Sampled]:
+    """Means over sampled cases that follow `policy` from `node`, and their standard errors.
+
+    Results are drawn from what is believed; what a commit brings is its expectation then, not another draw.
+    """
+    graph, problem = policy.graph, policy.graph.problem
+    menu, rng = problem.flat, np.random.default_rng(seed)
+    nodes, active = np.full(episodes, node), np.arange(episodes)
+    tests, commit = np.zeros(episodes, dtype=np.int64), np.full(episodes, -1)
+    cost = [Fraction(0)] * episodes
+    reward, right = np.zeros(episodes), np.zeros(episodes)
+    for _ in range(problem.cap):
+        here = nodes[active]
+        policy.settle(np.unique(here))
+        slot, uniform = policy.choice[here], rng.random(len(active))
+        stops = np.flatnonzero(slot < 0)
+        beliefs, taken = graph.beliefs(here[stops]), policy.ending[here[stops]]
+        commit[active[stops]] = taken
+        reward[active[stops]] = (beliefs * menu.payoff[taken]).sum(axis=1)
+        right[active[stops]] = (beliefs * menu.right[taken]).sum(axis=1)
+        goes = np.flatnonzero(slot >= 0)
+        active, here, slot, uniform = active[goes], here[goes], slot[goes], uniform[goes]
+        if not active.size:
+            break
+        graph.expand(here, slot[:, None] == np.arange(graph.known.shape[1]))
+        chances = np.cumsum(graph.probability[here, slot], axis=1)
+        drawn = (uniform[:, None] * chances[:, -1:] >= chances).sum(axis=1)
+        for place, price in zip(active.tolist(), graph.reward[here, slot].tolist(), strict=True):
+            cost[place] += written(-price)
+        nodes[active] = graph.next[here, slot, drawn]
+        tests[active] += 1
+    spent = np.array(cost, dtype=float)
+    means = {"tests": tests, "cost": spent, "reward": reward - spent, "right": right}
+    cut = float(np.mean(commit < 0))
+    ahead = Ahead(
+        **{name: float(np.mean(values)) for name, values in means.items()},
+        by_tests=tuple((count, number / episodes) for count, number in sorted(Counter(tests.tolist()).items())),
+        by_cost=tuple((float(amount), number / episodes) for amount, number in sorted(Counter(cost).items())),
+        commits={
+            one.name: float(np.mean(commit == place)) for place, one in enumerate(menu.commits) if place in commit
+        },
+        cut=cut,
+        cut_off=cut_off(problem, cut),
+    )
+    errors = {name: float(np.std(values, ddof=1)) / math.sqrt(episodes) for name, values in means.items()}
+    return ahead, Sampled(episodes, seed, errors)
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.margin import first_lead
-from rhoplan.advice.outlay import look_ahead
+from rhoplan.advice.outlay import outlook
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.situation import named_beliefs
@@ -57,7 +57,9 @@ def pathway(
     left = tuple(dict.fromkeys(unavailable))
     model = without(problem, left)
     plans = plans or Plans(model, graph=graph)
-    builder, node = _Builder(plans.policy(agent), model.cap), plans.graph.node(situation)
+    node = plans.graph.node(situation)
+    policy = plans.policy(agent)
+    builder = _Builder(policy.committed(node), model.cap)
     root = builder.grow(node, smallest, most_nodes)
     return Pathway(
         problem=problem.name,
@@ -71,8 +73,8 @@ def pathway(
         spent=spent,
         smallest=smallest,
         root=builder.record(root),
-        ahead=look_ahead(plans.follow(agent, node)),
-        lead=first_lead(agent, builder.policy, node),
+        ahead=outlook(plans, agent, node),
+        lead=first_lead(agent, policy, node),
         looked_for=looked_for(problem),
     )
 

@@ -66,7 +66,7 @@ def check_case(record: dict[str, Any], place: str, case_of: CaseOf) -> Differenc
         raise ModelFileError(f"the model kept with the case is not sound: {error}", file=place) from None
     for step, entry in enumerate(record["entries"], 1):
         case.ask(agent_of(entry.get("agent", record["agent"]), case.problem))
-        now = told(case.advice())
+        now = told(case.adviser().first)
         now = {name: value for name, value in now.items() if name in entry["advised"] or name not in BESIDE}
         if not alike(entry["advised"], now):
             return {"step": step, "what": "the advice differs", "then": entry["advised"], "now": now}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
+from rhoplan.agents.fitting import chosen as chosen_planner
 from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Planner
 from rhoplan.agents.planners.rule import FollowRule
@@ -152,7 +153,8 @@ def make_agent(
 ) -> Agent:
     """The agent `name` of the paper's table with these settings.
 
-    Horizon, discount and planner are the problem's own by default, the weight is 1, the utility information.
+    Horizon, discount and planner are the problem's own by default, the weight is 1, the utility information. Where
+    exact look-ahead would be too large and nobody asks for it, another planner takes its place (see `fitting`).
 
     A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`), or that the planner does
     not take, is not used, and a note on the agent says so.
@@ -185,6 +187,9 @@ def make_agent(
     objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
     objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how
+    if planner is None:
+        fit = chosen_planner(problem, how, objective)
+        how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
     return Agent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.turnover import turnover
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import Situation, initial, named_beliefs
@@ -45,6 +46,11 @@ class Policy:
     def is_deterministic(self) -> bool:
         """Whether the situation alone decides what is done."""
         return math.isinf(self.agent.precision) and not self.agent.planner.samples
+
+    def committed(self, node: int) -> Policy:
+        """Following the plan made at `node` without planning again; itself where planning again is the plan."""
+        found = self.chooser.bounded(node)
+        return self if found is None else Policy(self.graph, self.agent.changed(planner=FollowRule(rule=found.policy)))
 
     def settle(self, nodes: Ids) -> None:
         """Decide at `nodes`, unless that was done before."""

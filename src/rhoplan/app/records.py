@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rhoplan.advice.case import Advice
     from rhoplan.advice.compare import Frontier, Row
+    from rhoplan.advice.first import First
+    from rhoplan.advice.outlay import Ahead
+    from rhoplan.advice.part import Part
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
     from rhoplan.belief.situation import Situation
@@ -87,17 +90,51 @@ def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, A
 
     What a commit comes to is also told as people count it in this model (`stake`): a loss, or a reward.
     """
-    tests, cost = advice.ahead.bad_case()
-    record = {**describe(problem, agent), "kind": "exact", **asdict(advice)}
+    record = first_record(problem, agent, advice) | {"kind": advice.kinds["first"]}
+    record["ahead"] = advice.ahead and ahead_record(advice.ahead)
+    return record
+
+
+def first_record(problem: Problem, agent: Agent, advice: First) -> dict[str, Any]:
+    """What to do next, as `advice_record` has it; where there are bounds, options have those of what they are worth."""
+    record = {**describe(problem, agent), **asdict(advice)}
     record["entropy_bits"] = advice.entropy / math.log(2)
-    record["ahead"] |= {"tests_90": tests, "cost_90": cost}
     behind, chances = record.pop("behind"), record.pop("chances")
     for option in record["options"]:
         option["behind"] = behind[option["test"]]
+        if advice.bounds is not None:
+            option["bounds"] = [bound - advice.stop.value for bound in advice.bounds[option["test"]]]
         option["outcomes"] = [{"outcome": name, "probability": p} for name, p in chances[option["test"]].items()]
     for stop in (record["stop"], *record["commits"]):
         stop["stake"], stop["behind"] = at_stake(problem, stop["value"]), behind[stop["commit"]]
     return record
+
+
+def ahead_record(ahead: Ahead) -> dict[str, Any]:
+    """What is still to come; also how many tests and what cost nine cases in ten do not exceed."""
+    tests, cost = ahead.bad_case()
+    return {**asdict(ahead), "tests_90": tests, "cost_90": cost}
+
+
+def part_record(problem: Problem, agent: Agent, part: Part) -> dict[str, Any]:
+    """A part of advice, and what kind of answer it is."""
+    told: Any = None
+    if part.content is not None:
+        match part.name:
+            case "first":
+                told = first_record(problem, agent, part.content)
+            case "ahead":
+                known = {"episodes": None, "seed": None, "se": None} | (asdict(part.sampled) if part.sampled else {})
+                told = {**ahead_record(part.content), "value_bounds": part.bounds, **known}
+            case "cost-only":
+                told = {"do": part.content}
+            case "pathway":
+                told = part.content.as_dict()
+            case "comparison":
+                told = comparison_record(problem, agent, *part.content)
+            case "sensitivity":
+                told = {"flips": [flip.as_dict() for flip in part.content]}
+    return {"part": part.name, "kind": part.kind, "words": part.words, "content": told}
 
 
 def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge: Frontier | None) -> dict[str, Any]:

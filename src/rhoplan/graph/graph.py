@@ -10,6 +10,8 @@ their M and O from the start; those of others can grow with the graph, so arrays
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -51,6 +53,7 @@ class Graph:
     ) -> None:
         self.problem = problem
         self.node_limit = int(min(node_limit, most_nodes(problem)))
+        self._limits = math.inf, math.inf  # when growing ends, and after how many seconds that is
         # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
         shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
         self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)
@@ -203,13 +206,15 @@ class Graph:
             yield self._offered.kernels[kernel], factor, np.flatnonzero(codes == code)
 
     @contextmanager
-    def limited(self, nodes: int) -> Iterator[None]:
-        """Within this block the graph may not grow beyond `nodes`, or beyond what it is already."""
-        before, self.node_limit = self.node_limit, min(self.node_limit, max(self.size, nodes))
+    def limited(self, nodes: float, seconds: float = math.inf) -> Iterator[None]:
+        """Within this block the graph may not grow beyond `nodes` or what it is already, nor after so many seconds."""
+        before = self.node_limit, self._limits
+        self.node_limit = int(min(self.node_limit, max(self.size, nodes)))
+        self._limits = min(self._limits, (time.monotonic() + seconds, seconds))
         try:
             yield
         finally:
-            self.node_limit = before
+            self.node_limit, self._limits = before
 
     def continued(self, nodes: Ids) -> tuple[Graph, Ids]:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
@@ -276,6 +281,8 @@ class Graph:
 
     def _intern(self, rows: Ids) -> Ids:
         self._index.limit = self.node_limit
+        if time.monotonic() > self._limits[0]:
+            raise LimitError(f"this takes longer than {self._limits[1]:g} seconds, the limit; shorten the horizon")
         try:
             ids, fresh = self._index.identify(row_keys(rows.view(np.uint64)), rows.view(np.uint64), self._rows)
         except OverflowError:

@@ -113,9 +113,10 @@ class Plans:
 
     def follow(self, agent: Agent, node: int | None = None) -> Followed:
         """The plan of `agent` followed from `node`, the start by default."""
-        key = (*_plan_of(agent), self.graph.root if node is None else node)
+        start = self.graph.root if node is None else node
+        key = (*_plan_of(agent), start)
         if key not in self._followed:
-            self._followed[key] = Followed(self.policy(agent), node)
+            self._followed[key] = Followed(self.policy(agent).committed(start), start)
         return self._followed[key]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -18,9 +19,14 @@ from rhoplan.model.problem import Array, Ids
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
+    from rhoplan.planning.many.search import Search
 
 USUAL_WORK = 300_000
 """Beliefs worked out where nobody gives a time: some tenths of a second, and the same on every machine."""
+
+
+MEMORY = 5e8
+"""Bytes that one search may take; the usual work takes less."""
 
 
 class Evidence(Chooser):
@@ -33,24 +39,45 @@ class Evidence(Chooser):
         super().__init__(graph, objective, 1)
         self.seconds = planner.seconds
         self._found: dict[int, ManySolution] = {}
+        self._plans: dict[int, ManySolution] = {}
+        self._latest: tuple[int, Search] | None = None
 
     def search(self, node: int) -> ManySolution:
-        """What the search finds at `node`."""
-        from rhoplan.planning.many import search
-
+        """What a search at `node` finds that stops once the first action is proven."""
         if node not in self._found:
-            self._found[node] = search(
-                self.graph.problem,
-                self.graph.situation(node),
-                weight=self.objective.weight_per_nat,
-                discount=self.objective.discount,
-                gap=RELATIVE_TOLERANCE * self.graph.problem.reward_scale,
-                seconds=math.inf if self.seconds is None else self.seconds,
-                work=USUAL_WORK if self.seconds is None else math.inf,
-                until_proven=True,
-                memory=1e9,
-            )
+            self._found[node] = self._run(node, until_proven=True)
         return self._found[node]
+
+    def bounded(self, node: int) -> ManySolution:
+        """The same search gone on with where the first action was proven early: better bounds, and a better plan."""
+        found = self.search(node)
+        if found.stopped_by != "proven":
+            return found
+        if node not in self._plans:
+            self._plans[node] = self._run(node, until_proven=False)
+        return self._plans[node]
+
+    def _run(self, node: int, *, until_proven: bool) -> ManySolution:
+        if self._latest is None or self._latest[0] != node:
+            self._latest = node, self._begin(node)
+        found, gap = self._latest[1], RELATIVE_TOLERANCE * self.graph.problem.reward_scale
+        found.begin = time.monotonic()
+        seconds, work = (math.inf, USUAL_WORK) if self.seconds is None else (self.seconds, math.inf)
+        ended = found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=None)
+        if ended == "interrupted":
+            self._latest = None
+            raise KeyboardInterrupt
+        return found.solution(gap, ended)
+
+    def _begin(self, node: int) -> Search:
+        from rhoplan.planning.many.search import Search
+
+        self._latest = None  # one at a time: they are large
+        objective = self.objective
+        return Search(
+            self.graph.problem, self.graph.situation(node), weight=objective.weight_per_nat,
+            discount=objective.discount, memory=MEMORY,
+        )  # fmt: skip
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
         self.graph.expand(nodes)  # what ending is worth is known only then
@@ -66,7 +93,7 @@ class Evidence(Chooser):
         """The lower bounds are what actions are worth: there is a plan that has them."""
         nodes = np.array([node])
         slots, endings = self.choose(nodes)
-        actions, menu = self.search(node).actions, self.graph.menus[self.graph.visible[node]]
+        actions, menu = self.bounded(node).actions, self.graph.menus[self.graph.visible[node]]
         later = np.zeros(self.graph.known.shape[1])
         bonus = self.plan.utility.going(self.graph, nodes)[0]
         for slot, action in enumerate(menu.going):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from rhoplan.agents.settings import SETTINGS
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.exact import Plan
+
+if TYPE_CHECKING:
+    from rhoplan.planning.many import ManySolution
 
 Seed: TypeAlias = tuple[int, ...]
 
@@ -48,6 +51,10 @@ class Chooser:
         nodes = np.array([node])
         slots, endings = self.choose(nodes, [seed])
         return self.plan.action_values(nodes, self.depth)[2][0], int(slots[0]), int(endings[0])
+
+    def bounded(self, node: int) -> ManySolution | None:
+        """Bounds at `node`, and the plan behind them that is followed from there; None where planning again is it."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ class Follower(Chooser):
         self.rule = rule
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
-        self.graph.expand(nodes)
         slots, ending = np.full(len(nodes), -1), np.full(len(nodes), -1)
         for place, node in enumerate(nodes.tolist()):
             name = self.rule(self.graph.problem, self.graph.situation(node), self.objective.weight_per_nat)
@@ -32,6 +31,8 @@ class Follower(Chooser):
                 slots[place] = going.index(name)
             else:
                 ending[place] = [action.name for action in menu.ending].index(name)
+        taken = slots[:, None] == np.arange(self.graph.known.shape[1])
+        self.graph.expand(nodes, taken)  # what it does not do may lead to far more than what it does
         return slots, ending
 
 

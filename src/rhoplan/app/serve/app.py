@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import schema
@@ -42,14 +42,17 @@ STATIC = {
 SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
 
-HEAVY = ("agent", "horizon", "planner", "simulations", "time")
+HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
 """Fields that make the same task on the same problem take longer."""
 
 BRISK, MOST_BRISK = 1.0, 5000
 """Seconds within which a reply shows that others of its kind need not leave a worker free; how many kinds are kept."""
 
-UNFINISHED = b'"not examined"'
-"""Stands in a reply that is not as good as it could be with more time: it is not given again."""
+UNFINISHED = (b'"not examined"', b'"kind":"missing"')
+"""Stand in a reply that is not as good as it could be with more time: it is not given again."""
+
+TOO_MUCH = (413, 429)
+"""Refusals that say nothing against the request: with more time, memory or workers it would be answered."""
 
 Replies = dict[int | str, dict[str, Any]]
 
@@ -79,6 +82,8 @@ PLANNING: dict[str, tuple[type[schema.Request], str]] = {
     "what-if": (schema.WhatIf, "Advice with other numbers, and where the first action flips."),
 }
 """The addresses that only ask a worker: what they take, and what they say of themselves."""
+
+LINES = "application/x-ndjson"
 
 PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a report may load: its own styles and figures, no script."""
@@ -112,14 +117,36 @@ class Desk:
         request = body.model_dump()
         named = [field for field in ("problem", "world") if request.get(field) is not None]
         request |= {field: find_source(request[field], self.library, field) for field in named}
-        work = asyncio.ensure_future(self.ask(task, request.pop("problem"), request))
+        return response(await self._while_there(client, task, request.pop("problem"), request))
+
+    async def stream(self, body: schema.AdviseParts, client: Request) -> Response:
+        """Parts of advice, one line each as soon as it is there; a wrong request is refused before the first line."""
+        request = body.model_dump()
+        source = find_source(request.pop("problem"), self.library, "problem")
+        names, limits, timeout = request.pop("parts"), request.pop("limits"), request.pop("timeout")
+        jobs = [{**request, "part": name, "timeout": limits.get(name, timeout)} for name in dict.fromkeys(names)]
+        first = await self._while_there(client, "part", source, jobs[0])
+        if first[0] not in (200, *TOO_MUCH):
+            return response(first)
+
+        async def lines() -> AsyncIterator[bytes]:
+            yield _line(jobs[0]["part"], first)
+            for job in jobs[1:]:
+                yield _line(job["part"], await self.ask("part", source, dict(job)))
+            yield _line("end", success({"part": "end", "kind": "exact", "words": "", "content": None}))
+
+        return StreamingResponse(lines(), media_type=LINES)
+
+    async def _while_there(self, client: Request, task: str, source: Source, request: dict[str, Any]) -> Reply:
+        """The reply of a worker, given up where the client goes."""
+        work = asyncio.ensure_future(self.ask(task, source, request))
         gone = asyncio.ensure_future(_disconnected(client))
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
         if work.done():
-            return response(work.result())
+            return work.result()
         work.cancel()
-        return response(refusal(400, None, "the client has gone"))
+        return refusal(400, None, "the client has gone")
 
     async def ask(self, task: str, source: Source, request: dict[str, Any]) -> Reply:
         """The reply of a worker, or the one that was given before."""
@@ -139,7 +166,12 @@ class Desk:
             if len(self._brisk) >= MOST_BRISK:
                 self._brisk.clear()
             self._brisk.add(kind)
-        if reply[0] == 200 and task != "solve" and request.get("time") is None and UNFINISHED not in reply[1]:
+        if (
+            reply[0] == 200
+            and task != "solve"
+            and request.get("time") is None
+            and not any(mark in reply[1] for mark in UNFINISHED)
+        ):
             self._keep(key, reply)
         return reply
 
@@ -191,6 +223,16 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_planning(app, desk)
     _add_cases(app, desk)
     return app
+
+
+def _line(part: str, reply: Reply) -> bytes:
+    """A reply as a line of a stream; a refusal is a part that is missing."""
+    status, body = reply
+    if status != 200:
+        reason = json.loads(body)["error"]["message"]
+        told = {"part": part, "kind": "missing", "words": f"not worked out: {reason}", "content": None}
+        _, body = success(told)
+    return body + b"\n"
 
 
 async def _disconnected(client: Request) -> None:
@@ -317,6 +359,13 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
 
     for task, (takes, about) in PLANNING.items():
         add(task, takes, about)
+
+    lines: Replies = {200: {"description": "A part on each line", "content": {LINES: {"schema": {"type": "string"}}}}}
+
+    @app.post(f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"])
+    async def advise_parts(body: schema.AdviseParts, client: Request) -> Response:
+        """Advice part by part, a line for each as soon as it is there; closing the connection ends the work."""
+        return await desk.stream(body, client)
 
 
 def _add_cases(app: FastAPI, desk: Desk) -> None:

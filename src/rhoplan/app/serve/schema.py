@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from rhoplan.advice.journal import KINDS
+from rhoplan.advice.parts import BASIC, NAMES
 from rhoplan.advice.variations import Kind
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import FINITE, KEPT, SETTINGS, Setting
@@ -102,6 +103,29 @@ class Advise(AgentRequest):
 
     given: Given = []  # noqa: RUF012
     unavailable: Unavailable = []  # noqa: RUF012
+
+
+class AdviseParts(Advise):
+    """Advice on a case, part by part as it is worked out."""
+
+    parts: Annotated[list[Literal[NAMES]], Field(min_length=1, max_length=len(NAMES))] = Field(  # type: ignore[valid-type]
+        list(BASIC), description="What is wanted, in this order; each comes as soon as it is there."
+    )
+    limits: dict[Literal[NAMES], Annotated[float, Field(gt=0)]] = Field(  # type: ignore[valid-type]
+        {}, description="Seconds for single parts, at most what the server allows; `timeout` holds for the others."
+    )
+
+
+class Part(BaseModel):
+    """A line of the reply to `advise/parts`; the last one is called `end` and holds nothing."""
+
+    part: str
+    kind: Literal["exact", "bounded", "estimated", "missing"] = Field(
+        description="Whether the numbers are exact, those of a plan found with bounds on the best, means over sampled "
+        "cases, or not there."
+    )
+    words: str = Field(description="That in words; of a missing part the reason.")
+    content: dict[str, Any] | None
 
 
 class Evaluate(AgentRequest):

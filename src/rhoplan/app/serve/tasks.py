@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from rhoplan.advice.case import advise, without
+from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier
 from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.sensitivity import flips
@@ -109,14 +110,31 @@ class Asked:
         name = f"{key}|without {sorted(set(unavailable))!r}"
         return shared_graph(self.shelf.get(name, lambda: replace(without(problem, unavailable))))
 
+    def adviser(self, problem: Problem, key: str, agent: Agent) -> Adviser:
+        """Who advises on the case; the latest one is kept with what it has worked out."""
+        left, memory = self.unavailable, self.request["memory"]
+        asked = repr([key, agent.name, agent.settings, self.given, left, memory])
+        if self.shelf.latest is None or self.shelf.latest[0] != asked:
+            graph = self.graph(problem, key, left)
+            self.shelf.latest = asked, Adviser(problem, agent, self.given, unavailable=left, graph=graph, memory=memory)
+        found: Adviser = self.shelf.latest[1]
+        return found
+
     def advice(self, problem: Problem, key: str, agent: Agent) -> Record:
-        left = self.unavailable
-        found = advise(problem, agent, self.given, unavailable=left, graph=self.graph(problem, key, left))
-        return records.advice_record(problem, agent, found)
+        adviser = self.adviser(problem, key, agent)
+        found = adviser.advice(seconds=self.seconds / 2)
+        return records.advice_record(problem, adviser.agent, found)
 
     def case(self, problem: Problem, key: str, agent: Agent) -> Case:
         """A case without entries, planned on the graphs at hand."""
-        return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left))
+        return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left), memory=self.request["memory"])
+
+
+def part_of_advice(asked: Asked) -> Record:
+    """One part of the advice on a case."""
+    adviser = asked.adviser(asked.problem, asked.key, asked.agent)
+    found = part(adviser, asked.request["part"], seconds=asked.seconds)
+    return records.part_record(asked.problem, adviser.agent, found)
 
 
 def model(asked: Asked) -> Record:
@@ -323,6 +341,7 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "decide": decision,
     "situation": situation,
     "advise": lambda asked: asked.advice(asked.problem, asked.key, asked.agent),
+    "part": part_of_advice,
     "journal": journal,
     "replay": replayed,
     "evaluate": evaluation,

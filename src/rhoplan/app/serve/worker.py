@@ -21,6 +21,7 @@ from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
 
 if TYPE_CHECKING:
+    from rhoplan.advice.case import Adviser
     from rhoplan.model.problem import Problem
 
 MOST_PROBLEMS = 24
@@ -49,11 +50,12 @@ class Answer:
 
 
 class Shelf:
-    """Problems with their graphs, the longest unused one last."""
+    """Problems with their graphs, the longest unused one last. latest: who advised last, and on what."""
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
         self._problems: OrderedDict[str, Problem] = OrderedDict()
+        self.latest: tuple[str, Adviser] | None = None
 
     @property
     def keys(self) -> frozenset[str]:
@@ -79,6 +81,7 @@ class Shelf:
 
     def drop(self, source: Source) -> None:
         """Forget a problem, whose graph may have stopped half grown, and what was made from it."""
+        self.latest = None
         for key in [key for key in self._problems if key.startswith(source.key)]:
             del self._problems[key]
 

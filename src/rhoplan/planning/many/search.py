@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.observe_then_commit import Done, written
+from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.asked import check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
 from rhoplan.planning.many.graph import (
@@ -42,7 +43,7 @@ from rhoplan.planning.many.graph import (
 from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph, make_standing, size_in_bytes
 from rhoplan.planning.many.machine import best_commit
 from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
-from rhoplan.planning.many.solution import ManyPolicy, ManySolution, Step, Trace, trace_of
+from rhoplan.planning.many.solution import End, ManyPolicy, ManySolution, Step, Trace, trace_of
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.many.trials import DONE, FULL, PROVEN, first_arm, run_trials
 
@@ -140,7 +141,7 @@ class Search:
 
     def solution(self, gap: float, stopped_by: str) -> ManySolution:
         """What has been found so far."""
-        policy, score = self._plan()
+        policy, ends, score = self._plan()
         lower, upper = self.bounds
         actions = self._actions()
         named = leading_arm(self.graph, ROOT, self.settings.hair)
@@ -158,6 +159,7 @@ class Search:
             int(self.graph.used[TRIALS]),
             time.monotonic() - self.begin,
             policy,
+            ends,
         )
 
     def _make_room(self) -> bool:
@@ -201,8 +203,8 @@ class Search:
             commit.name: (value, value) for commit, value in zip(menu.commits, values.tolist(), strict=True)
         }
 
-    def _plan(self) -> tuple[ManyPolicy, tuple[float, float, float, float]]:
-        """The plan behind the lower bound as a policy, and its score."""
+    def _plan(self) -> tuple[ManyPolicy, tuple[End, ...], tuple[float, float, float, float]]:
+        """The plan behind the lower bound as a policy, how cases end that follow it, and its score."""
         while True:
             graph, room = self.graph, len(self.graph.key)
             followed = Followed(
@@ -213,29 +215,47 @@ class Search:
             if follow_plan(self.model, self.maker.ceilings, self.standing, graph, self.settings, followed):
                 break
             self.graph = enlarged(self.graph, self.settings)
-        count = int(followed.reached[0])
-        order = followed.order[:count]
+        order = followed.order[: int(followed.reached[0])]
         ends, commits = self._commits(graph.belief[order])
         score_plan(self.model, graph, self.settings, followed, ends, self.problem.cap)
-        steps: dict[Trace, list[Step]] = {}
-        done = self.situation.visible
-        assert isinstance(done, Done)
+        score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
+        steps, ended = self._steps(followed, commits, ends[:, 1])
         traces = remembered(self.problem.flat, self.kinds.members)
-        dones = {ROOT: done}
-        menu, tests = self.problem.flat, {test.name: test for test in self.problem.flat.tests}
-        for place, node in enumerate(order.tolist()):
-            arm, here = int(followed.arm[place]), dones[node]
+        by_trace: dict[Trace, list[Step]] = {}
+        for done, step in steps:
+            by_trace.setdefault(trace_of(done, traces), []).append(step)
+        return ManyPolicy(self.problem, self._anew(), traces, by_trace), tuple(ended), tuple(score)
+
+    def _steps(self, plan: Followed, commits: list[str], right: Array) -> tuple[list[tuple[Done, Step]], list[End]]:
+        """What `plan` does in each situation that it comes to, and how cases end; right (n,): chances of its commits.
+
+        Nodes of fewer tests come first, so shares of cases have all arrived where a node's turn comes.
+        """
+        graph, menu, done = self.graph, self.problem.flat, self.situation.visible
+        assert isinstance(done, Done)
+        tests, outcomes = {test.name: test for test in menu.tests}, np.diff(self.model.first).tolist()
+        came, shares = {int(ROOT): (done, Fraction(0))}, {int(ROOT): 1.0}
+        steps, ended = list[tuple[Done, Step]](), list[End]()
+        for place, node in enumerate(plan.order[: int(plan.reached[0])].tolist()):
+            arm, share, depth = int(plan.arm[place]), shares.get(node, 0.0), int(plan.depth[place])
+            here, paid = came[node]
             name = commits[place]
             if arm >= 0:
-                name = self.kinds.test(int(graph.kind[arm]), here)
-                first, kind = int(graph.child[arm]), int(graph.kind[arm])
-                for other in graph.node[first : first + int(np.diff(self.model.first)[kind])].tolist():
-                    if other >= 0 and other not in dones:
-                        dones[other] = menu.after(tests[name], here)
+                kind, first = int(graph.kind[arm]), int(graph.child[arm])
+                name = self.kinds.test(kind, here)
+                then = menu.after(tests[name], here), paid + written(menu.price(tests[name], here))
+                for at in range(first, first + outcomes[kind]):
+                    other = int(graph.node[at])
+                    if other >= 0:
+                        came.setdefault(other, then)
+                        chance = float(graph.chance[at]) / self.settings.discount
+                        shares[other] = shares.get(other, 0.0) + (share * chance if depth < self.problem.cap else 0.0)
+            if share and (arm < 0 or depth >= self.problem.cap):
+                commit = name if arm < 0 else None
+                ended.append(End(share, depth, paid, commit, float(right[place]) if commit else 0.0))
             step = Step(graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist())
-            steps.setdefault(trace_of(here, traces), []).append(step)
-        score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
-        return ManyPolicy(self.problem, self._anew(), traces, steps), tuple(score)
+            steps.append((here, step))
+        return steps, ended
 
     def _anew(self) -> Callable[[Situation], ManySolution]:
         """A search for the same from another situation; it holds nothing of this one."""

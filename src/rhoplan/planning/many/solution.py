@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from fractions import Fraction
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class ManySolution:
     stopped_by: `gap` where they are within the gap asked for, `proven` where the first action is and that was asked
     for, else what ran out (`time`, `memory`, `work`), or `interrupted`. first: the first action of the plan; actions:
     lower and upper bound on each, the best plan followed afterwards; proven: the one that no other can beat. reward,
-    tests, success, truncated: the exact score of the plan, not discounted.
+    tests, success, truncated: the exact score of the plan, not discounted. ends: how cases end that follow it.
     """
 
     lower: float
@@ -51,10 +52,24 @@ class ManySolution:
     trials: int
     seconds: float
     policy: ManyPolicy = field(repr=False)
+    ends: tuple[End, ...] = field(repr=False)
 
     @property
     def converged(self) -> bool:
         return self.upper - self.lower <= self.gap
+
+
+class End(NamedTuple):
+    """A situation where the plan stops: the share of cases that come there, tests run, and what they cost.
+
+    commit: the one taken, None where cases are cut off. right: the chance that it is a best one for the true state.
+    """
+
+    share: float
+    tests: int
+    cost: Fraction
+    commit: str | None
+    right: float
 
 
 @dataclass(frozen=True, eq=False)

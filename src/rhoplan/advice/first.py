@@ -1,0 +1,183 @@
+"""What to do next in a case and why: the first part of advice, told from a policy at one node.
+
+The terms of every explanation add up: net = -cost + decides + weight * information, where `decides` is what the
+continuation is worth beyond stopping now, and net is what the test is worth beyond stopping now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from rhoplan.advice.margin import first_lead
+from rhoplan.advice.part import Bounds
+from rhoplan.advice.words import money
+from rhoplan.agents.agent import Agent
+from rhoplan.agents.policy import Policy, action_values, in_order, preferred
+from rhoplan.belief.situation import Situation, branch, named_beliefs
+from rhoplan.model.problem import Problem
+
+Evidence = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One possible result of the recommended test: how likely it is, what it makes of the belief, what comes then."""
+
+    outcome: str
+    probability: float
+    belief: dict[str, float]
+    then: str
+    changes_decision: bool
+
+
+@dataclass(frozen=True)
+class Option:
+    """A test that could be run now: net = -cost + decides + weighted, all beyond stopping now."""
+
+    test: str
+    cost: float
+    decides: float
+    information: float
+    weighted: float
+    net: float
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What stopping now means: the commit, what it is worth, and the chance that it is not a best one."""
+
+    commit: str
+    value: float
+    wrong: float
+
+
+@dataclass(frozen=True)
+class First:
+    """What a person must see first, and the table behind it.
+
+    runner_up, margin, about_as_good, beside: the next best, how far behind it is, whether the two are about as good,
+    and that in words (see `margin`). commits: what stopping now with each commit means, the best first. behind: how
+    much less than the advice each action is worth. chances: of each test on offer, how likely its outcomes are.
+    planned: what of the planning is not as asked for, in words. bounds: on what every action is worth, and
+    value_bounds on the best plan, where bounds are what is known; proven: whether they prove that nothing is better.
+    """
+
+    given: tuple[tuple[str, str], ...]
+    unavailable: tuple[str, ...]
+    spent: float
+    belief: dict[str, float]
+    entropy: float
+    do: str
+    is_test: bool
+    reason: str
+    runner_up: str | None
+    margin: float
+    about_as_good: bool
+    beside: str
+    stop: Stop
+    options: tuple[Option, ...]
+    results: tuple[Result, ...]
+    commits: tuple[Stop, ...]
+    behind: dict[str, float]
+    chances: dict[str, dict[str, float]]
+    planned: str = ""
+    bounds: dict[str, Bounds] | None = None
+    value_bounds: Bounds | None = None
+    proven: bool | None = None
+
+
+def tell_first(
+    policy: Policy, node: int, given: Evidence, *, unavailable: tuple[str, ...], spent: float, planned: str = ""
+) -> First:
+    """What the agent of `policy` does at `node`, after `given` was seen for `spent`."""
+    agent, graph, model = policy.agent, policy.graph, policy.graph.problem
+    situation = graph.situation(node)
+    values = action_values(policy, node)
+    order = in_order(policy, node, values)
+    best = next(value for value in order if value.kind == "commit")
+    stop = _stop(model, situation, best.name, best.reward)
+    chosen = preferred(policy, node, values)
+    others = [value for value in order if value is not chosen]
+    options = [
+        Option(
+            v.name, -v.reward + 0.0, v.continuation - best.value, v.information, v.weighted_information,
+            v.reward + v.weighted_information + v.continuation - best.value,
+        )
+        for v in (chosen, *others)
+        if v.kind != "commit"
+    ]  # fmt: skip
+    results = () if chosen.kind == "commit" else _results(policy, node, chosen.name, stop.commit)
+    found = policy.chooser.bounded(node)
+    return First(
+        given=tuple((test, outcome) for test, outcome in given),
+        unavailable=unavailable,
+        spent=spent,
+        belief=_named(model, situation),
+        entropy=float(graph.tables[0].entropy[graph.belief[node, 0]]),
+        do=chosen.name,
+        is_test=chosen.kind != "commit",
+        reason=_reason(model, agent, chosen.name, options, stop, results),
+        **asdict(first_lead(agent, policy, node)),
+        stop=stop,
+        options=tuple(options),
+        results=results,
+        commits=tuple(_stop(model, situation, v.name, v.reward) for v in order if v.kind == "commit"),
+        behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
+        chances={
+            action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
+            for action in model.menu(situation.visible)
+            if not action.ends_episode
+        },
+        planned=planned,
+        bounds=None if found is None else found.actions,
+        value_bounds=None if found is None else (found.lower, found.upper),
+        proven=None if found is None else found.proven == chosen.name,
+    )
+
+
+def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:
+    place = [c.name for c in problem.flat.commits].index(commit)
+    return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
+
+
+def _results(policy: Policy, node: int, test: str, now: str) -> tuple[Result, ...]:
+    graph, follows, found = policy.graph, policy.committed(node), list[Result]()
+    problem, situation = graph.problem, graph.situation(node)
+    action = next(a for a in problem.menu(situation.visible) if a.name == test)
+    for one in branch(problem, situation, action):
+        after = graph.node(one.situation)
+        menu = graph.menus[graph.visible[after]]
+        best = menu.ending[int(policy.plan.best_ending(np.array([after]))[1][0])].name
+        belief = _named(problem, one.situation)
+        found.append(Result(one.outcome, one.probability, belief, follows.action(after).name, best != now))
+    return tuple(found)
+
+
+def _named(problem: Problem, situation: Situation) -> dict[str, float]:
+    return next(iter(named_beliefs(problem, situation).values()))
+
+
+def _reason(
+    problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
+) -> str:
+    """Why, in a sentence or two, from the numbers."""
+    unit = problem.unit
+    mine = next((option for option in options if option.test == choice), None)
+    if mine is None:
+        if not options:
+            return f"no test is left; {stop.commit} is the best that can be done"
+        top = options[0]
+        return (
+            f"no test is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
+            f"{money(top.decides + top.weighted)} to the decision"
+        )
+    changing = [result.outcome for result in results if result.changes_decision]
+    what = f"it is worth {money(mine.decides, unit)} to the decision for a cost of {money(mine.cost)}"
+    if agent.weight_per_nat:
+        what += f" and tells {mine.information:.3g} nats, counted as {money(mine.weighted)}"
+    if changing:
+        return f"{what}; {' or '.join(changing)} would change what you would do now ({stop.commit})"
+    return f"{what}; no single result changes {stop.commit}, but with later tests it can"

@@ -1,0 +1,88 @@
+"""The whole answer to a case, part by part: what to do first, then what follows from it, as it is worked out.
+
+Terminal, API, page and report read the same parts. Each has its own time, and a part that cannot be had says why; those
+that come later never hold up those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from rhoplan.advice.case import Adviser
+from rhoplan.advice.compare import MOST_NODES, compare, frontier
+from rhoplan.advice.part import Part, missing
+from rhoplan.advice.pathway import pathway
+from rhoplan.advice.sensitivity import flips
+from rhoplan.errors import LimitError
+from rhoplan.scoring.followed import Plans
+
+BASIC = ("first", "ahead", "cost-only")
+"""What every piece of advice has."""
+
+SECONDS = 20.0
+"""How long a part may take where nobody says; the first is not limited so, it does a fixed amount of work."""
+
+USUAL_SHARE = 0.25
+"""Of its time, what each step of a comparison and the search for flips take at most: they use all they are given."""
+
+
+def parts(
+    adviser: Adviser,
+    names: Iterable[str] = BASIC,
+    *,
+    seconds: float = SECONDS,
+    limits: Mapping[str, float] | None = None,
+) -> Iterator[Part]:
+    """The parts called `names`, each as soon as it is worked out. limits: seconds of single ones."""
+    for name in names:
+        yield part(adviser, name, seconds=(limits or {}).get(name, seconds))
+
+
+def part(adviser: Adviser, name: str, *, seconds: float = SECONDS) -> Part:
+    """The part called `name`, worked out within `seconds`."""
+    if name in BASIC:
+        return adviser.part(name, seconds=seconds)
+    first = adviser.part("first")
+    try:
+        content = MORE[name](adviser, seconds)
+    except (LimitError, MemoryError) as error:
+        return missing(name, str(error) or "it needs too much memory")
+    if first.bounds is None or first.kind == "exact":
+        return Part(name, "exact", content)
+    return Part(name, "bounded", content, "by plans that were found, which need not be the best ones", first.bounds)
+
+
+def _pathway(adviser: Adviser, seconds: float) -> Any:
+    with adviser.plans.graph.limited(adviser.nodes, seconds):
+        return pathway(
+            adviser.problem, adviser.agent, adviser.given, unavailable=adviser.left, plans=adviser.plans
+        )  # fmt: skip
+
+
+def _comparison(adviser: Adviser, seconds: float) -> Any:
+    """Rows and frontier, from the start of a case on; no frontier for plans that were found by bounds."""
+    problem, agent, each = adviser.problem, adviser.agent, min(5.0, USUAL_SHARE * seconds)
+    plans = Plans(problem, node_limit=int(min(MOST_NODES, adviser.nodes)))
+    with plans.graph.limited(MOST_NODES, seconds):
+        rows = compare(problem, agent, seconds=each, plans=plans)
+        drawn = agent.planner.is_exact and agent.plans_for_information
+        edge = frontier(problem, agent.horizon, seconds=each, graph=plans.graph) if drawn else None
+    return rows, edge
+
+
+def _sensitivity(adviser: Adviser, seconds: float) -> Any:
+    return flips(
+        adviser.problem, adviser.agent, adviser.given, unavailable=adviser.left, budget=min(5.0, USUAL_SHARE * seconds),
+        now=adviser.first.do,
+    )  # fmt: skip
+
+
+MORE: dict[str, Callable[[Adviser, float], Any]] = {
+    "pathway": _pathway,
+    "comparison": _comparison,
+    "sensitivity": _sensitivity,
+}
+"""What can be asked for besides, and who works it out."""
+
+NAMES = (*BASIC, *MORE)
