@@ -111,13 +111,13 @@ def test_without_time_nothing_is_claimed():
 
 
 def test_nearest_flips_are_met_first(monkeypatch):
-    """When the work that all numbers take is cut by a third, the nearest flips are there and only far ones missing."""
+    """When the work that all numbers take is cut by a quarter, the nearest flips are there and only far ones missing."""
     problem = make("leak-search")
     agent = make_agent("efe", problem)
     whole = by_name(problem, agent)
     assert all(flip.is_examined for flip in whole.values())
-    near = sorted(whole.values(), key=lambda flip: flip.nearest)[:8]
-    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 2 / 3 * work_of(problem, agent))
+    near = sorted(whole.values(), key=lambda flip: flip.nearest)[:6]
+    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 0.75 * work_of(problem, agent))
     found = by_name(problem, agent)
     assert list(found) == list(whole)
     assert sum(flip.is_examined for flip in found.values()) < len(found)
