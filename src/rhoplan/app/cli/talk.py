@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +18,7 @@ from rhoplan.app.cli.common import (
     load_problem,
     number,
     one_agent,
+    option,
     print_json,
     problem_argument,
     show_rows,
@@ -25,8 +28,9 @@ from rhoplan.app.cli.common import (
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
-    from rhoplan.advice.case import Advice
+    from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
+    from rhoplan.advice.part import Part
     from rhoplan.agents.agent import Agent
     from rhoplan.model.problem import Problem
 
@@ -54,13 +58,32 @@ quit                            leave; the case is kept where --case says
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
+@click.option("--given", multiple=True, help="Evidence to begin with, in order: test=outcome,test=outcome.")
+@option("--limit", type=click.FloatRange(min=0, min_open=True), default=20.0,
+        help="Seconds for each thing that is told after what to do next.")  # fmt: skip
+@option("--memory", type=click.FloatRange(min=0.05), default=1.0,
+        help="Gigabytes that planning may take; what does not fit is planned in another way, and says so.")  # fmt: skip
+@click.option("--also", multiple=True, type=click.Choice(("pathway", "comparison", "sensitivity")),
+              help="With --json: further parts. May be repeated.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the advice as one JSON object, each part with its kind.")
 @with_adviser
-def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None, log: Path | None) -> None:
+def advise_command(
+    problem: Problem,
+    agents: list[Agent],
+    case_file: Path | None,
+    log: Path | None,
+    given: tuple[str, ...],
+    limit: float,
+    memory: float,
+    also: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """A case of PROBLEM as a conversation: what to test next and why, until it is time to commit.
 
     Type `help` for what can be said. Input may be piped in, one entry per line.
     """
     from rhoplan.advice.journal import Case, load_case
+    from rhoplan.app.cli.plan import parse_evidence
 
     adviser = one_agent(agents)
     if case_file and case_file.exists():
@@ -69,11 +92,17 @@ def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None
             case.ask(case.agent.changed(near=adviser.near))
     else:
         case = Case(problem, adviser)
+    case.memory = 1e9 * memory
+    for test, outcome in [pair for text in given for pair in parse_evidence(text)]:
+        case.enter(test, outcome)
+    if as_json:
+        print_json(_all_parts(case, also, limit))
+        return
     out, over = console(), case.ended
     if not over:
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
-        show_advice(problem, case.advice())
-        _converse(case, case_file)
+        show_case(case, limit)
+        _converse(case, case_file, limit)
     if case.ended:
         from rhoplan.advice.words import counted, money
 
@@ -85,6 +114,21 @@ def advise_command(problem: Problem, agents: list[Agent], case_file: Path | None
         out.print(f"\nThe case is kept in {case_file}")
 
 
+def _all_parts(case: Case, also: tuple[str, ...], limit: float) -> dict[str, Any]:
+    """Every part of the advice on the case as it stands; ctrl-C leaves out what is not there yet."""
+    from rhoplan.advice.parts import BASIC, parts
+    from rhoplan.app.records import part_record
+
+    adviser, told = case.adviser(), list[dict[str, Any]]()
+    try:
+        for part in parts(adviser, (*BASIC, *dict.fromkeys(also)), seconds=limit):
+            told.append(part_record(case.problem, adviser.agent, part))
+    except KeyboardInterrupt:
+        if not told:
+            raise
+    return {"problem": case.problem.spec, "parts": told}
+
+
 def _typed(*names: str) -> bool:
     """Whether the command line says any of these; if it does not say who advises, a case goes on with whom it had."""
     context = click.get_current_context()
@@ -92,7 +136,7 @@ def _typed(*names: str) -> bool:
     return any(context.get_parameter_source(name) is typed for name in names)
 
 
-def _converse(case: Case, case_file: Path | None) -> None:
+def _converse(case: Case, case_file: Path | None, limit: float) -> None:
     """Do what the person types until the case ends or they leave."""
     from rhoplan.errors import RhoplanError
 
@@ -117,7 +161,7 @@ def _converse(case: Case, case_file: Path | None) -> None:
             out.print(answer)
         elif not case.ended:
             _show_override(case)
-            show_advice(case.problem, case.advice())
+            show_case(case, limit)
 
 
 def _show_override(case: Case) -> None:
@@ -131,7 +175,10 @@ def _ask() -> str | None:
     """The next line that the person types, None at the end of the input."""
     if sys.stdin.isatty():
         click.echo("\n> ", nl=False)
-    line = sys.stdin.readline()
+    try:
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:  # the case is kept after every entry
+        return None
     return line.strip() if line else None
 
 
@@ -144,7 +191,9 @@ def respond(case: Case, line: str) -> str:
     if not first and why:
         case.explain(why)
         return "the reason is kept"
-    if line in [result.outcome for result in case.advice().results]:  # what is asked for comes before any command
+    if line in [
+        result.outcome for result in case.adviser().first.results
+    ]:  # what is asked for comes before any command
         case.enter(*_pair(case, line), why)
         return ""
     if first in ("", "help", "?"):
@@ -155,7 +204,7 @@ def respond(case: Case, line: str) -> str:
         case.undo()
         return ""
     if first in ("skip", "na") or line.lower() == "not available":
-        case.skip(rest if first in ("skip", "na") and rest else case.advice().do, why)
+        case.skip(rest if first in ("skip", "na") and rest else case.adviser().first.do, why)
         return ""
     if first == "stop":
         case.stop(rest or None, why)
@@ -168,7 +217,7 @@ def respond(case: Case, line: str) -> str:
         case.save(Path(rest))
         return f"kept in {rest}"
     if first == "why":
-        show_options(case.problem, case.advice())
+        show_options(case.problem, case.adviser().first)
         return " "
     if line.lower().startswith("what if "):
         return case.what_if(*_pair(case, line[8:]))
@@ -184,7 +233,7 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
     if "=" in text:
         test, _, outcome = text.partition("=")
         return test.strip(), outcome.strip()
-    advice = case.advice()
+    advice = case.adviser().first
     names = [result.outcome for result in advice.results]
     text = text.strip()
     if not advice.is_test:
@@ -194,11 +243,44 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
     return advice.do, text
 
 
-def show_advice(problem: Problem, advice: Advice) -> None:
-    """What a person must see: belief, what to do and why, what stopping means, what is still to come."""
+def show_case(case: Case, seconds: float) -> None:
+    """What to do next at once, then the rest as it is worked out; ctrl-C leaves out what is not there yet."""
+    adviser, out = case.adviser(), console()
+    with working("planning"):
+        first = adviser.part("first")
+    show_first(case.problem, first)
+    try:
+        if first.content.is_test:
+            with working("working out what is still to come"):
+                ahead = adviser.part("ahead", seconds=seconds)
+            show_ahead(case.problem, ahead)
+        with working("planning by cost alone"):
+            plain = adviser.part("cost-only", seconds=seconds)
+    except KeyboardInterrupt:
+        out.print("the rest was not worked out: stopped")
+        return
+    if plain.content is None:
+        out.print(f"by cost alone: {plain.words}", soft_wrap=True)
+    elif plain.content != first.content.do:
+        out.print(f"by cost alone one would do: {plain.content}")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows on a terminal that work goes on; nothing where output goes elsewhere."""
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        yield
+        return
+    with console().status(f"{what} (ctrl-C stops)"):
+        yield
+
+
+def show_first(problem: Problem, part: Part) -> None:
+    """Belief, what to do and why, and what stopping means."""
     from rhoplan.advice.variations import counts_losses
     from rhoplan.advice.words import counted, likeliest, money, percent
 
+    advice: First = part.content
     out, unit = console(), problem.unit
     out.print()
     ranked = likeliest(advice.belief)
@@ -219,32 +301,52 @@ def show_advice(problem: Problem, advice: Advice) -> None:
     out.print(f"\n{verb}: {advice.do}", style="bold")
     out.print(f"because {advice.reason}")
     out.print(advice.beside)
-    if advice.is_test:
-        for place, result in enumerate(advice.results, 1):
-            out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
-        ahead = advice.ahead
-        tests, cost = ahead.bad_case()
-        out.print(
-            f"still to come: {number(ahead.tests, 1)} tests, about {money(ahead.cost, unit)}; "
-            f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, unit)}"
-        )
-        if ahead.cut_off:
-            out.print(ahead.cut_off, soft_wrap=True)
-    else:
+    if part.words:
+        out.print(part.words, soft_wrap=True)
+    for place, result in enumerate(advice.results, 1):
+        out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
+    if not advice.is_test:
         out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
-    if advice.cost_only != advice.do:
-        out.print(f"by cost alone one would do: {advice.cost_only}")
 
 
-def show_options(problem: Problem, advice: Advice) -> None:
+def show_ahead(problem: Problem, part: Part) -> None:
+    """What is still to come, and what kind of numbers that is."""
+    from rhoplan.advice.words import counted, money
+
+    out, ahead = console(), part.content
+    if ahead is None:
+        out.print(f"still to come: {part.words}", soft_wrap=True)
+        return
+    tests, cost = ahead.bad_case()
+    kind = {"bounded": " by this plan", "estimated": ", estimated"}.get(part.kind, "")
+    out.print(
+        f"still to come{kind}: {number(ahead.tests, 1)} tests, about {money(ahead.cost, problem.unit)}; "
+        f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, problem.unit)}"
+    )
+    if part.sampled:
+        se = part.sampled.se
+        out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
+    if ahead.cut_off:
+        out.print(ahead.cut_off, soft_wrap=True)
+
+
+def show_options(problem: Problem, advice: First) -> None:
+    """The table of all tests; with bounds on what each is worth where they are what is known."""
+    known = advice.bounds
     rows = [
-        [o.test, number(o.cost), signed(o.decides), number(o.information), signed(o.weighted), signed(o.net)]
+        [
+            *[o.test, number(o.cost), signed(o.decides), number(o.information), signed(o.weighted), signed(o.net)],
+            *([signed(known[o.test][1] - advice.stop.value)] if known else []),
+        ]
         for o in advice.options
     ]
-    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net"], rows, numbers=1)
+    more = ["net at most"] if known else []
+    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net", *more], rows, numbers=1)
     console().print(
         f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
     )
+    if known:
+        console().print("decides and net are those of plans that were found: at least so much")
 
 
 @click.command("replay")
