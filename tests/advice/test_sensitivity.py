@@ -111,7 +111,7 @@ def test_without_time_nothing_is_claimed():
 
 
 def test_nearest_flips_are_met_first(monkeypatch):
-    """When the work that all numbers take is cut by a quarter, the nearest flips are there and only far ones missing."""
+    """With three quarters of the work that all numbers take, the nearest flips are there."""
     problem = make("leak-search")
     agent = make_agent("efe", problem)
     whole = by_name(problem, agent)
@@ -131,8 +131,8 @@ def work_of(problem, agent):
     whole = []
 
     class Counted(Allowance):
-        def use(self, versions, numbers):
-            fine = super().use(versions, numbers)
+        def use(self, versions, numbers, states):
+            fine = super().use(versions, numbers, states)
             whole.append(self._done)
             return fine
 

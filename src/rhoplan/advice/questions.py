@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,15 @@ from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.versions import Copies, Layout
 
-USUAL_WORK = 6e8
-"""Numbers worked out where nobody sets a time: five to ten seconds, enough for every number of the worked models."""
+USUAL_WORK = 1e9
+"""Numbers worked out where nobody sets a time: ten to twenty seconds, enough for every number of the worked models."""
 
 WORK_EACH = 5e3
 """What a version takes beside its numbers: it has to be made and told."""
+
+
+STATES_AS_ONE = 16
+"""States whose beliefs take as long as one number."""
 
 
 class Allowance:
@@ -43,11 +47,11 @@ class Allowance:
             return self._done / USUAL_WORK
         return (time.monotonic() - self._begin) / self.seconds
 
-    def use(self, versions: int, numbers: int) -> bool:
+    def use(self, versions: int, numbers: int, states: int) -> bool:
         """Whether there is enough left to begin with so many versions of so many numbers each."""
         if self.used >= 1:
             return False
-        self._done += versions * (WORK_EACH + numbers)
+        self._done += versions * (WORK_EACH + numbers * (1 + states / STATES_AS_ONE))
         return True
 
 
@@ -94,6 +98,7 @@ class Asker:
         self.now = now or self._alone(problem, agent, 0.0)[0].action
         self.layouts: dict[bool, Layout | None] = {}
         self._known: dict[tuple[str, float], Answer | None] = {}
+        self._today: dict[Layout, Answer | None] = {}
 
     def layout(self, parameter: Parameter) -> Layout | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
@@ -121,24 +126,31 @@ class Asker:
                 continue
             problem, agent = parameter.change(value)
             layout = self.layout(parameter)
+            if layout in self._today and value == parameter.value:  # the model itself, whichever number is asked about
+                today = self._today[layout]
+                self._known[parameter.id, value] = None if today is None else replace(today, value=value)
+                continue
             if layout is not None:
                 together.setdefault((layout, agent.weight), []).append((parameter, value, problem))
                 continue
-            if not allowance.use(1, 0):
+            if allowance.used >= 1:
                 return None
             try:
                 answer, size = self._alone(problem, agent, value)
                 self._known[parameter.id, value] = answer
-                allowance.use(0, size)
+                allowance.use(1, size, len(problem.states))
             except RhoplanError:  # so far from the model what has been seen could not have happened
                 self._known[parameter.id, value] = None
         for (layout, weight), versions in together.items():
             for start in range(0, len(versions), layout.at_once):
                 part = versions[start : start + layout.at_once]
-                if not allowance.use(len(part), layout.numbers):
+                if not allowance.use(len(part), layout.numbers, len(self.problem.states)):
                     return None
                 answers = self._together(layout, part, self.agent.changed(weight=weight))
                 self._known |= {(p.id, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
+                for (parameter, value, _), one in zip(part, answers, strict=True):
+                    if value == parameter.value:
+                        self._today[layout] = one
         return {(parameter.id, value): self._known[parameter.id, value] for parameter, value in questions}
 
     def _together(

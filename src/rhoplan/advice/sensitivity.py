@@ -35,6 +35,9 @@ SIDE_BY_SIDE = 16
 """Parameters searched at the same time, fewer where not so many versions are planned at once."""
 
 
+SHARE_OF_BEGINNING = 0.3
+"""Of the allowance, what may pass before searches are no longer begun but where those begun have ended."""
+
 BEYOND = 4.0
 """How many times further away than what was looked at a flip is taken to be where nothing points to one."""
 
@@ -122,7 +125,12 @@ def flips(
     kinds = None if only is None else set(only)
     convex = agent.commits_count and agent.objective.is_information  # other utilities need not be
     chosen = [_Search(p, convex) for p in parameters(model, agent) if kinds is None or p.kind in kinds]
-    while waiting := sorted((one for one in chosen if one.wanted), key=lambda one: one.urgency):
+
+    def urgency(one: _Search) -> tuple[bool, float]:
+        is_late = allowance.used > SHARE_OF_BEGINNING and not one.line.known
+        return (True, math.inf) if is_late else one.urgency
+
+    while waiting := sorted((one for one in chosen if one.wanted), key=urgency):
         layout_of_first = asker.layout(waiting[0].parameter)
         count = 1 if layout_of_first is None else max(1, min(SIDE_BY_SIDE, layout_of_first.at_once // 2))
         group = waiting[:count]
