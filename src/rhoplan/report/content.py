@@ -17,11 +17,9 @@ from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import MOST_NODES as MOST_ASKED
 from rhoplan.advice.pathway import SMALLEST, Pathway, pathway
 from rhoplan.advice.questions import plans_versions
-from rhoplan.advice.sensitivity import Flip, flips
-from rhoplan.advice.words import counted
+from rhoplan.advice.sensitivity import Flip
+from rhoplan.advice.standin import flips_of
 from rhoplan.agents.agent import Agent
-from rhoplan.agents.fitting import size_of
-from rhoplan.agents.planners.planner import Exact
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.versions import Layout
@@ -29,9 +27,6 @@ from rhoplan.scoring.followed import Plans
 
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
-
-MOST_NUMBERS = 1_000_000
-"""Situations times tests of a look-ahead that stands in for a plan when numbers are moved: a hundred a second."""
 
 Progress = Callable[[str], None]
 
@@ -100,11 +95,9 @@ def make_report(
     progress("what the weight does")
     found_frontier = None if "weight" in marks else _frontier(plans, agent, seconds)
     progress("what would change the first action")
-    moved = marks.get("flips")
-    if moved is None:
-        found_flips = flips(problem, agent, budget=budget, now=followed.first, layout=layout)
-    else:
-        found_flips, marks["flips"] = _shallow_flips(problem, agent, followed.first, budget)
+    moved = flips_of(problem, agent, followed.first, budget=budget, layout=layout)
+    if moved.kind != "exact":
+        marks["flips"] = moved
     progress("warnings")
     return Report(
         problem=problem,
@@ -116,7 +109,7 @@ def make_report(
         stops=stops(followed),
         rows=rows,
         frontier=found_frontier,
-        flips=found_flips,
+        flips=moved.content,
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
         marks=marks,
@@ -147,26 +140,7 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
         "comparison": replace(first, name="comparison", words="each plan is scored exactly, the best is bounded"),
         "stop": missing("stop", again.format("belief")),
         "weight": missing("weight", again.format("weight")),
-        "flips": missing("flips", again.format("number")),
     }
-
-
-def _shallow_flips(problem: Problem, agent: Agent, now: str, budget: float | None) -> tuple[tuple[Flip, ...], Part]:
-    """Flips of a plan that looks as far ahead as many versions can be planned, if it begins with `now` too."""
-    depth = agent.horizon
-    while depth > 1 and size_of(problem, depth).nodes * len(problem.flat.tests) > MOST_NUMBERS:
-        depth -= 1
-    shallow, ahead = agent.changed(planner=Exact(depth)), counted(depth, "test")
-    try:
-        layout = Layout(problem, (), depth)
-        first = Adviser(problem, shallow).first.do
-    except LimitError as error:
-        return (), missing("flips", str(error))
-    if first != now:
-        return (), missing("flips", f"a plan that looks {ahead} ahead, for which it could be, begins with {first}")
-    words = f"for a plan that looks {ahead} ahead and begins with {now} too; how far the plan of this report bears "
-    words += "changes may differ"
-    return flips(problem, shallow, budget=budget, now=now, layout=layout), Part("flips", "estimated", None, words)
 
 
 def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:

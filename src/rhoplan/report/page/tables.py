@@ -157,7 +157,7 @@ def _bounds(row: Row, losses: bool) -> str:
 
 def sensitivity(report: Report) -> str:
     """Parameters whose flip is nearest first; those that do not flip are counted below."""
-    moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=lambda flip: flip.nearest)
+    moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=_near)
     still = [flip for flip in report.flips if flip.nearest == math.inf and flip.is_examined]
     open_ = [flip for flip in report.flips if not flip.is_examined]
     far = [flip for flip in moving[NEAREST:] if flip.nearest > FAR[flip.quantity]]
@@ -203,6 +203,11 @@ def sensitivity(report: Report) -> str:
             f"nearest first. Not or not fully examined: {_listed(open_, report.flips)}.</p>"
         )
     return "".join(parts)
+
+
+def _near(flip: Flip) -> float:
+    """How far away a flip is; what differs by rounding only is as far, and stays in the model's order."""
+    return float(f"{flip.nearest:.6g}")
 
 
 def _listed(chosen: Sequence[Flip], everything: Sequence[Flip]) -> str:
