@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.case import advise
+from rhoplan.advice.questions import Allowance
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
@@ -107,6 +108,50 @@ def test_without_time_nothing_is_claimed():
     problem = make("printer")
     found = flips(problem, make_agent("efe", problem), budget=1e-9)
     assert {edge.status for flip in found for edge in (flip.down, flip.up)} == {"not examined"}
+
+
+def test_nearest_flips_are_met_first(monkeypatch):
+    """With three quarters of the work that all numbers take, the nearest flips are there."""
+    problem = make("leak-search")
+    agent = make_agent("efe", problem)
+    whole = by_name(problem, agent)
+    assert all(flip.is_examined for flip in whole.values())
+    near = sorted(whole.values(), key=lambda flip: flip.nearest)[:6]
+    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 0.75 * work_of(problem, agent))
+    found = by_name(problem, agent)
+    assert list(found) == list(whole)
+    assert sum(flip.is_examined for flip in found.values()) < len(found)
+    assert {flip.kind for flip in near} == {"cost", "prior"}
+    for flip in near:
+        assert found[flip.id].nearest == pytest.approx(flip.nearest, rel=1e-5), flip.id
+
+
+def work_of(problem, agent):
+    """What all flips take, in the count of `Allowance`."""
+    whole = []
+
+    class Counted(Allowance):
+        def use(self, versions, numbers, states):
+            fine = super().use(versions, numbers, states)
+            whole.append(self._done)
+            return fine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rhoplan.advice.sensitivity.Allowance", Counted)
+        flips(problem, agent)
+    return whole[-1]
+
+
+def test_without_a_time_clocks_do_not_matter(monkeypatch):
+    problem = make("printer")
+    agent = make_agent("efe", problem)
+    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 1e7)
+    quick = flips(problem, agent)
+    years = iter(range(10**9))
+    monkeypatch.setattr("rhoplan.advice.questions.time.monotonic", lambda: 1e6 * next(years))
+    slow = flips(problem, agent)
+    assert quick == slow
+    assert 0 < sum(flip.is_examined for flip in quick) < len(quick)
 
 
 def test_a_test_that_was_run_may_be_unavailable_since():

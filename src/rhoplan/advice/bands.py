@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.advice.pathway import looked_for
-from rhoplan.advice.sensitivity import first_actions, plans_versions
+from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.graph.graph import Graph

@@ -1,7 +1,7 @@
 """Where the first action changes as one number moves: which values to look at next, and what is certain by then.
 
 A search is told answers and says which values it wants to know about; whoever runs it may ask for many searches at
-once. First it looks along the whole range, then closes in on the nearest change either way, and last it rules out that
+once. It looks further and further away either way until it meets a change, closes in on it, and last it rules out that
 a nearer one hides between the values looked at. That follows from convexity: below the chord between two values,
 above the line through two neighbours beyond them. Where this leaves a gap open, it is divided.
 """
@@ -55,29 +55,50 @@ Search: TypeAlias = Generator[list[float], Mapping[float, Answer | None], None]
 
 
 class Line:
-    """What is known along the range of one parameter, and the search for the nearest changes."""
+    """What is known along the range of one parameter, and the search for the nearest changes.
 
-    def __init__(self, own: float, values: list[float], *, is_convex: bool) -> None:
-        self.own, self.values, self.is_convex = own, sorted({own, *values}), is_convex
+    down, up: values to look at on the way from the parameter's own to the ends of its range.
+    """
+
+    def __init__(self, own: float, down: list[float], up: list[float], *, is_convex: bool) -> None:
+        self.own, self.is_convex = own, is_convex
+        self.steps = {-1: down, 1: up}
         self.known: dict[float, Answer] = {}
+        self._asked: set[float] = set()
         self._ruled_out: dict[tuple[float | None, ...], bool] = {}
-        self.is_closed_in = False
 
     def search(self) -> Search:
         """Yields values to ask for, and is sent what was found there; None where the question makes no sense."""
-        asked, left = self.values, MOST_DIVISIONS
+        left = MOST_DIVISIONS
+        asked = [self.own, *(steps[0] for steps in self.steps.values() if steps)]
         while asked:
-            found, had = (yield asked), len(self.known)
+            self._asked |= set(asked)
+            found = yield asked
             self.known |= {value: answer for value, answer in found.items() if answer is not None}
-            if self.own not in self.known or len(self.known) == had:
+            if self.own not in self.known:
                 return
             # Today's action is today's, whichever way rounding lets a tie fall.
             self.known[self.own] = replace(self.known[self.own], same=True)
-            asked = [value for side in (-1, 1) for value in self._closer(side)]
-            if not asked:
-                self.is_closed_in = True
-                asked = self._dividers()[:left] if self.is_convex else []
+            asked = [value for side in (-1, 1) for value in self._further(side)]
+            if not asked and self.is_convex and all(map(self.is_closed, (-1, 1))):
+                asked = self._dividers()[:left]
                 left -= len(asked)
+
+    def is_closed(self, side: int) -> bool:
+        """Whether the search has come to an end that way: next to a change, or without one at the end of the range."""
+        if self.own not in self.known:
+            return False
+        outside = self.outside(side)
+        if outside is None:
+            return all(value in self._asked for value in self.steps[side])
+        inside = self.inside(side)[-1]
+        return abs(outside.value - inside.value) <= self._near(inside, outside)
+
+    def _further(self, side: int) -> list[float]:
+        """Values to look at next that way: towards a change that was met, else one step further away."""
+        if self.outside(side) is not None:
+            return [value for value in self._closer(side) if value not in self._asked]
+        return next(([value] for value in self.steps[side] if value not in self._asked), [])
 
     def inside(self, side: int) -> list[Answer]:
         """Answers with today's action, from the parameter's own value outward until the first change."""

@@ -22,7 +22,7 @@ class Leaf:
     elsewhere (`back_to` is the number of that step). action: the commit, or the test that comes next. share: of all
     cases. spent: what was paid on the way here. tests, cost, reward: expected totals of a case that comes here, from
     the start of the pathway to its end, tests included in the reward. right, commits: how such cases end. cut: share
-    of them beyond the cap.
+    of them beyond the cap. ends: in how many situations they end, 1 at a commit.
     """
 
     number: int
@@ -38,11 +38,31 @@ class Leaf:
     commits: dict[str, float]
     cut: float = 0.0
     back_to: int | None = None
+    ends: int = 1
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether it stands for a branch that is not drawn anywhere."""
+        return self.kind == "goes on" and self.back_to is None
 
     @property
     def loss(self) -> float:
         """Expected loss of the commit alone, without the tests."""
         return -(self.reward + self.cost) + 0.0
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What all folded branches of a pathway stand for together: how many they are, and in how many situations their
+    cases end; the share of all cases, and means over these: tests, cost of tests, loss of the commit, right."""
+
+    branches: int
+    ends: int
+    share: float
+    tests: float
+    cost: float
+    loss: float
+    right: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,7 @@ class Pathway:
     ahead: Ahead
     lead: Lead
     looked_for: str = ""
+    planner: str = "exact"
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -101,6 +122,17 @@ class Pathway:
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Leaf))
+
+    @property
+    def folded(self) -> Folded | None:
+        """What is not drawn; None where everything is."""
+        leaves = [leaf for leaf in self.leaves if leaf.is_folded]
+        share = sum(leaf.share for leaf in leaves)
+        if not share:
+            return None
+        names = ("tests", "cost", "loss", "right")
+        means = {name: sum(leaf.share * getattr(leaf, name) for leaf in leaves) / share for name in names}
+        return Folded(len(leaves), sum(leaf.ends for leaf in leaves), share, **means)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain objects, lists, text and numbers, ready for JSON."""

@@ -16,6 +16,7 @@ from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
@@ -126,6 +127,9 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
         if time.monotonic() + took * max(1.0, took / before if before > 0.01 else 1.0) > end:
             note = f"a deeper plan than horizon {horizon} was not tried for lack of time"
             break
+        if _would_hold(plans.graph, horizon + 1) > MOST_NODES:
+            note = f"horizon {horizon + 1} would need more than {MOST_NODES:,} situations"
+            break
         horizon += 1
     if best is None:
         return _unknown("cost-only", "cost-only planned", note), False
@@ -140,6 +144,16 @@ def _searched(plans: Plans, agent: Agent) -> Row:
     plan = make_agent("planning", plans.problem, discount=1.0, planner=agent.planner)
     ahead, first = _follow(plans, plan)
     return _row("cost-only", "cost-only planned", first, **_brought(ahead), weight=0.0, note="by branch and bound")
+
+
+def _would_hold(graph: Graph, horizon: int) -> float:
+    """How many situations `graph`, which holds plans one test less deep, would hold with such plans, at a guess.
+
+    As many times more as look-ahead from the start has, and never more than there are.
+    """
+    problem = graph.problem
+    before, after, whole = (size_of(problem, depth).nodes for depth in (horizon - 1, horizon, len(problem.flat.tests)))
+    return min(whole, graph.size * after / before)
 
 
 def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:

@@ -13,7 +13,7 @@ from rhoplan.advice.case import Adviser
 from rhoplan.advice.compare import MOST_NODES, compare, frontier
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import pathway
-from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.standin import flips_of
 from rhoplan.errors import LimitError
 from rhoplan.scoring.followed import Plans
 
@@ -48,6 +48,8 @@ def part(adviser: Adviser, name: str, *, seconds: float = SECONDS) -> Part:
         content = MORE[name](adviser, seconds)
     except (LimitError, MemoryError) as error:
         return missing(name, str(error) or "it needs too much memory")
+    if isinstance(content, Part):
+        return content
     if first.bounds is None or first.kind == "exact":
         return Part(name, "exact", content)
     return Part(name, "bounded", content, "by plans that were found, which need not be the best ones", first.bounds)
@@ -72,9 +74,9 @@ def _comparison(adviser: Adviser, seconds: float) -> Any:
 
 
 def _sensitivity(adviser: Adviser, seconds: float) -> Any:
-    return flips(
-        adviser.problem, adviser.agent, adviser.given, unavailable=adviser.left, budget=min(5.0, USUAL_SHARE * seconds),
-        now=adviser.first.do,
+    return flips_of(
+        adviser.problem, adviser.agent, adviser.first.do, adviser.given, unavailable=adviser.left,
+        budget=min(5.0, USUAL_SHARE * seconds),
     )  # fmt: skip
 
 

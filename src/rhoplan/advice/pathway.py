@@ -76,6 +76,7 @@ def pathway(
         ahead=outlook(plans, agent, node),
         lead=first_lead(agent, policy, node),
         looked_for=looked_for(problem),
+        planner=agent.planner.name,
     )
 
 
@@ -157,6 +158,7 @@ class _Builder:
             commits=ahead.commits,
             cut=ahead.cut,
             back_to=place.back_to.number if place.back_to else None,
+            ends=ahead.ends,
         )
 
     def _place(self, node: int, share: float, spent: float, depth: int) -> _Place:
@@ -176,12 +178,14 @@ class _Builder:
 
 @dataclass(frozen=True)
 class Totals:
-    """Expected tests, cost of tests, reward of tests and commit together, share of right commits; shares of commits."""
+    """Expected tests, cost of tests, reward of tests and commit together, share of right commits; in how many
+    situations cases end; shares of commits."""
 
     tests: float
     cost: float
     reward: float
     right: float
+    ends: int
     commits: dict[str, float]
 
     @property
@@ -203,9 +207,9 @@ def totals(policy: Policy, places: Iterable[tuple[int, int]]) -> dict[tuple[int,
 
 
 def _followed(policy: Policy, nodes: list[int], left: int) -> Array:
-    """Tests, cost, reward, right, and one column per commit, for cases that begin at each of `nodes`: one flow for all,
-    each with a label of its own."""
-    brought = np.zeros((len(nodes), 4 + len(policy.graph.problem.flat.commits)))
+    """Tests, cost, reward, right, number of ends, and one column per commit, for cases that begin at each of `nodes`:
+    one flow for all, each with a label of its own."""
+    brought = np.zeros((len(nodes), 5 + len(policy.graph.problem.flat.commits)))
     if not left:
         return brought
     ones, labels = np.ones(len(nodes)), np.arange(len(nodes))
@@ -216,7 +220,8 @@ def _followed(policy: Policy, nodes: list[int], left: int) -> Array:
         np.add.at(brought[:, 0], label[going], acts.mass[going])
         np.add.at(brought[:, 1], label[going], -paid[going])
         np.add.at(brought[:, 2], label, paid)
-        np.add.at(brought, (label[ends], 4 + acts.ending[ends]), acts.mass[ends])
+        np.add.at(brought[:, 4], label[ends], 1)
+        np.add.at(brought, (label[ends], 5 + acts.ending[ends]), acts.mass[ends])
         for one in layer.endings:
             places = ends[one.place]
             np.add.at(brought[:, 3], label[places], acts.mass[places] * (one.belief * one.right).sum(axis=1))
@@ -224,6 +229,6 @@ def _followed(policy: Policy, nodes: list[int], left: int) -> Array:
 
 
 def _read(row: Array, names: list[str]) -> Totals:
-    tests, cost, reward, right, *shares = row.tolist()
+    tests, cost, reward, right, ends, *shares = row.tolist()
     taken = {name: share for name, share in zip(names, shares, strict=True) if share}
-    return Totals(tests, cost + 0.0, reward, right, taken)
+    return Totals(tests, cost + 0.0, reward, right, int(ends), taken)

@@ -130,7 +130,12 @@ class Layout:
     @property
     def at_once(self) -> int:
         """How many versions fit one graph."""
-        return max(1, NUMBERS_AT_ONCE // max(self.graph.probability[: self.graph.size].size, 1))
+        return max(1, NUMBERS_AT_ONCE // max(self.numbers, 1))
+
+    @property
+    def numbers(self) -> int:
+        """Arc probabilities of one version: what planning it takes grows with them."""
+        return self.graph.probability[: self.graph.size].size
 
     def plan(self, copies: Copies, utility: Utility, *, discount: float, commits_count: bool) -> Plan:
         """A plan for every version at once."""

@@ -1,15 +1,24 @@
-"""What the printable report on a model says: everything is worked out here, `page` says it in HTML."""
+"""What the printable report on a model says: everything is worked out here, `page` says it in HTML.
+
+Where exact look-ahead is too much, the plan is one that branch and bound found. It is followed exactly, so its own
+numbers are exact; what depends on the best plan is bounded, and `marks` say so section by section.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from rhoplan.advice.bands import Band, Stopping, bands, stops
-from rhoplan.advice.case import Advice, advise, check_fixed
+from rhoplan.advice.case import Adviser, First, check_fixed
 from rhoplan.advice.cautions import Caution, cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
-from rhoplan.advice.pathway import Pathway, pathway
-from rhoplan.advice.sensitivity import Flip, flips, plans_versions
+from rhoplan.advice.part import Part, missing
+from rhoplan.advice.pathway import MOST_NODES as MOST_ASKED
+from rhoplan.advice.pathway import SMALLEST, Pathway, pathway
+from rhoplan.advice.questions import plans_versions
+from rhoplan.advice.sensitivity import Flip
+from rhoplan.advice.standin import flips_of
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Problem
@@ -19,6 +28,8 @@ from rhoplan.scoring.followed import Plans
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
 
+Progress = Callable[[str], None]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -26,12 +37,14 @@ class Report:
 
     ends: share of cases (C, S) per final action and true state. bands: of two-state models. frontier: over the weight,
     for agents that have one. Bands and frontier are left out where they were too large to compute.
-    budget: seconds that the sensitivity analysis had.
+    budget: seconds that the sensitivity analysis had, None for the usual amount of work. marks: of sections that are
+    not plainly exact, by the names `first`, `pathway`, `stop`, `comparison`, `weight`, `flips`, what kind they are and
+    why.
     """
 
     problem: Problem
     agent: Agent
-    advice: Advice
+    advice: First
     pathway: Pathway
     ends: Array
     bands: tuple[Band, ...]
@@ -40,36 +53,66 @@ class Report:
     frontier: Frontier | None
     flips: tuple[Flip, ...]
     cautions: tuple[Caution, ...]
-    budget: float
+    budget: float | None
+    marks: Mapping[str, Part] = field(default_factory=dict)
 
 
-def make_report(problem: Problem, agent: Agent, *, seconds: float = 5.0, budget: float = 20.0) -> Report:
+def make_report(
+    problem: Problem,
+    agent: Agent,
+    *,
+    seconds: float = 5.0,
+    budget: float | None = None,
+    smallest: float | None = None,
+    progress: Progress = lambda section: None,
+) -> Report:
     """The report on what `agent` recommends for `problem`.
 
     seconds: for the cost-only plan, the optimum, deeper plans, bands and the steps of the weight, each. budget:
-    seconds for the sensitivity analysis. What is too large to compute is left out, the plan itself excepted.
+    seconds for the sensitivity analysis, without them a fixed amount of work. smallest: share of cases below which a
+    branch of the pathway is folded; without it, as many as leave a page that can be read. progress: told which section
+    is worked out next. What is too large to compute is left out, the plan itself excepted.
     Not covered: problems that are not observe-then-commit, agents whose choices are not fixed (see `pathway`).
     """
     check_reportable(problem)
     check_fixed(agent)
-    plans = Plans(problem)
+    progress("what to do first")
+    adviser = Adviser(problem, agent)
+    marks = _marks(adviser)
+    agent, plans = adviser.agent, adviser.plans
     followed = plans.follow(agent)
+    progress("the comparison with other ways of deciding")
     rows = compare(problem, agent, seconds=seconds, plans=plans)
     plain = next(row for row in rows if row.key == "cost-only")
+    progress("the pathway")
+    drawn = pathway(
+        problem, agent, plans=plans, smallest=SMALLEST if smallest is None else smallest,
+        most_nodes=MOST_NODES if smallest is None else MOST_ASKED,
+    )  # fmt: skip
     layout = _layout(problem, agent)
+    progress("when to stop")
+    found_bands = () if "stop" in marks else _bands(problem, agent, seconds, layout)
+    progress("what the weight does")
+    found_frontier = None if "weight" in marks else _frontier(plans, agent, seconds)
+    progress("what would change the first action")
+    moved = flips_of(problem, agent, followed.first, budget=budget, layout=layout)
+    if moved.kind != "exact":
+        marks["flips"] = moved
+    progress("warnings")
     return Report(
         problem=problem,
         agent=agent,
-        advice=advise(problem, agent, plans=plans),
-        pathway=pathway(problem, agent, most_nodes=MOST_NODES, plans=plans),
+        advice=adviser.first,
+        pathway=drawn,
         ends=followed.ends,
-        bands=_bands(problem, agent, seconds, layout),
+        bands=found_bands,
         stops=stops(followed),
         rows=rows,
-        frontier=_frontier(plans, agent, seconds),
-        flips=flips(problem, agent, budget=budget, now=followed.first, layout=layout),
+        frontier=found_frontier,
+        flips=moved.content,
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
+        marks=marks,
     )
 
 
@@ -85,6 +128,21 @@ def check_reportable(problem: Problem) -> None:
         f"a report needs tests that leave one hidden state alone and a commit that ends the case; '{problem.name}' is "
         f"not such a problem{why} (rhoplan evaluate and simulate take it)"
     )
+
+
+def _marks(adviser: Adviser) -> dict[str, Part]:
+    """What kind of numbers the sections have, where that is not plainly exact."""
+    first = adviser.part("first")
+    if adviser.agent.planner.name != "many":
+        return {"first": first} if first.words else {}
+    again = "a plan would have to be searched for anew for every {}"
+    return {
+        "first": first,
+        "pathway": Part("pathway", "exact", None, "exact for the plan that was found, which is followed to all ends"),
+        "comparison": replace(first, name="comparison", words="each plan is scored exactly, the best is bounded"),
+        "stop": missing("stop", again.format("belief")),
+        "weight": missing("weight", again.format("weight")),
+    }
 
 
 def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:

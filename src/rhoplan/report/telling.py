@@ -7,6 +7,9 @@ import re
 from rhoplan.advice.branches import Leaf, Node, Pathway, Step
 from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, plain
 
+COUNTED = 10
+"""Ends from which on a folded branch says how many they are."""
+
 
 def as_text(pathway: Pathway) -> str:
     """The pathway as numbered plain text, one line per step or leaf, indented by depth."""
@@ -18,12 +21,14 @@ def as_text(pathway: Pathway) -> str:
         lines.append(f"Not available: {', '.join(pathway.unavailable)}.")
     lines += [expectation(pathway), f"First: {pathway.root.action}; {pathway.lead.beside}.", ""]
     _tell(pathway.root, "", 0, pathway, lines)
+    lines += ["", words] if (words := folded_words(pathway)) else []
     return "\n".join(lines) + "\n"
 
 
 def agent_words(pathway: Pathway) -> str:
     per = pathway.information_unit.removesuffix("s")
-    return f"{pathway.agent}, horizon {pathway.horizon}, weight {pathway.weight:g} {pathway.unit} per {per}"
+    far = "branch and bound" if pathway.planner == "many" else f"horizon {pathway.horizon}"
+    return f"{pathway.agent}, {far}, weight {pathway.weight:g} {pathway.unit} per {per}"
 
 
 def expectation(pathway: Pathway) -> str:
@@ -58,7 +63,23 @@ def goes_on(leaf: Leaf) -> str:
     """What happens at a leaf where the case does not end."""
     if leaf.back_to is not None:
         return f"as at step {leaf.back_to} ({leaf.action})"
-    return f"{leaf.action}, and so on (too few cases to draw)"
+    if leaf.ends < COUNTED:
+        return f"{leaf.action}, and so on (too few cases to draw)"
+    return f"{leaf.action}, and so on: {leaf.ends:,} ends, {leaf.tests:.1f} tests on average"
+
+
+def folded_words(pathway: Pathway) -> str:
+    """What the folded branches stand for together, in a sentence; nothing where they are few."""
+    found = pathway.folded
+    if found is None or found.ends < COUNTED:
+        return ""
+    unit = pathway.unit
+    worth = f"gain {money(-found.loss, unit)}" if found.loss < 0 else f"loss {money(found.loss, unit)}"
+    return (
+        f"Folded: {counted(found.branches, 'line')} above for {found.ends:,} ends, "
+        f"{in_thousand(found.share)} of 1,000 cases; on average {found.tests:.2f} tests for {money(found.cost, unit)}, "
+        f"then {worth}, right {chance(found.right)}."
+    )
 
 
 def as_mermaid(pathway: Pathway) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,7 +50,7 @@ def _with_settings(command: Command, names: Iterable[str]) -> Command:
     for name in reversed(list(names)):
         setting = SETTINGS[name]
         in_a_row = setting.kind is tuple
-        read = _numbers if in_a_row else _share if setting.is_share else None
+        read = _numbers if in_a_row else share if setting.is_share else None
         command = click.option(
             f"--{name}",
             setting.word,
@@ -71,7 +72,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
         raise click.BadParameter(f"numbers must have commas between them; they read '{value}'") from None
 
 
-def _share(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
     """A share, written 0.01 or 1%."""
     text = str(value).strip()
     try:
@@ -198,6 +199,15 @@ def print_cut_off(problem: Problem, shares: dict[str, float], cap: int | None) -
 def print_json(data: Any) -> None:
     """`data` as JSON; a number that JSON cannot hold (an infinite log score) becomes null."""
     click.echo(json.dumps(finite(data), indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Within this block what is worked out next can be told to who sits at a terminal; elsewhere nothing is shown."""
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False, markup=False).status("") as status:
+        yield lambda what: status.update(f"Working out {what} (ctrl-C stops)")
 
 
 def console() -> Console:

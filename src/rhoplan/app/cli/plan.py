@@ -22,7 +22,9 @@ from rhoplan.app.cli.common import (
     print_cut_off,
     print_json,
     problem_argument,
+    progress,
     settings_line,
+    share,
     show_rows,
     signed,
     weight_of,
@@ -215,6 +217,14 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
     return sorted((tests, share) for tests, share in ranked if share >= 5e-5)
 
 
+def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A share of cases above 0; None where nobody gives one."""
+    found = None if value is None else share(ctx, param, value)
+    if found is not None and not 0 < found <= 1:
+        raise click.BadParameter(f"a share of cases must be above 0 and at most 1; it is {value}")
+    return found
+
+
 @click.command("report")
 @problem_argument
 @option(
@@ -227,19 +237,30 @@ def usual_counts(distribution: tuple[float, ...], rows: int = 12) -> list[tuple[
 @option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
-    default=20.0,
-    help="Seconds for the search of what would change the first action.",
+    default=None,
+    help="Seconds for the search of what would change the first action, nearest changes first.  "
+    "[default: a fixed amount of work, some seconds]",
+)
+@click.option(
+    "--smallest",
+    callback=_part,
+    metavar="SHARE",
+    help="Share of cases below which a branch of the pathway is folded into one line, such as 0.01 or 1%.  "
+    "[default: 0.1%, and what is beyond 200 lines]",
 )
 @with_adviser
-def report_command(problem: Problem, agents: list[Agent], out: Path, budget: float) -> None:
+def report_command(
+    problem: Problem, agents: list[Agent], out: Path, budget: float | None, smallest: float | None
+) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
     from rhoplan.report.page.page import write_report
 
-    if math.isnan(budget):
+    if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
     _check_place(out)
-    report = make_report(problem, one_agent(agents), budget=budget)
+    with progress() as tell:
+        report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:
         written = write_report(report, out)
     except OSError as error:

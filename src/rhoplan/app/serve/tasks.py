@@ -17,7 +17,7 @@ from rhoplan.advice.journal import Case, agent_of, digest
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
-from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_agent
 from rhoplan.agents.policy import decide
@@ -302,13 +302,15 @@ def what_if(asked: Asked) -> Record:
     own = asked.one_agent(base, weight=request.get("base_weight"))
     before = asked.advice(base, asked.key, own)
     numbers, counts = records.parameter_records(problem, agent, (base, own), most=request["most"])
-    found = None
+    found, words = None, ""
     if request.get("flips", True):
         budget, only = min(request.get("budget") or 5.0, asked.seconds), request.get("only")
-        moved = flips(problem, agent, asked.given, unavailable=asked.unavailable, only=only, budget=budget)
-        found = [flip.as_dict() for flip in moved]
+        moved = flips_of(
+            problem, agent, told["do"], asked.given, unavailable=asked.unavailable, only=only, budget=budget
+        )
+        found, words = [flip.as_dict() for flip in moved.content], moved.words
     changed = {"without_changes": before["do"], "changed": told["do"] != before["do"]}
-    return {"advice": told, **changed, "parameters": numbers, "counts": counts, "flips": found}
+    return {"advice": told, **changed, "parameters": numbers, "counts": counts, "flips": found, "flips_words": words}
 
 
 def _changed(asked: Asked) -> tuple[str, Problem, Agent]:

@@ -15,7 +15,7 @@ from rhoplan.files import write_text
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.report.content import Report
 from rhoplan.report.drawing import Drawing
-from rhoplan.report.page.parts import MANY, safe, table
+from rhoplan.report.page.parts import MANY, mark, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
 from rhoplan.report.page.tests import tests_section
@@ -43,14 +43,17 @@ def page(report: Report) -> str:
         "<h2>Tests</h2>",
         tests_section(report.problem),
         "<h2>Recommended pathway</h2>",
+        mark(report, "pathway"),
         steps,
         "<h2>What becomes of 1,000 cases</h2>",
+        mark(report, "pathway"),
         thousand(report),
         "<h2>When to stop</h2>",
         stopping(report),
         "<h2>Compared with other ways of deciding</h2>",
+        mark(report, "comparison"),
         comparison(report),
-        *(["<h2>What the weight does</h2>", weight_section(report, report.frontier)] if report.frontier else []),
+        *_weight(report),
         "<h2>What would change the first action</h2>",
         sensitivity(report),
         "<h2>Assumptions and warnings</h2>",
@@ -61,6 +64,14 @@ def page(report: Report) -> str:
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     head += f"<title>{name}: recommended pathway</title><style>{style}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _weight(report: Report) -> list[str]:
+    """The section on the weight; none for agents that have no weight."""
+    if report.frontier is None and "weight" not in report.marks:
+        return []
+    told = weight_section(report, report.frontier) if report.frontier else mark(report, "weight")
+    return ["<h2>What the weight does</h2>", told]
 
 
 def write_report(report: Report, out: Path) -> tuple[Path, ...]:
@@ -116,7 +127,7 @@ def _first(report: Report) -> str:
         f"<div class='first'><p class='do'>First: {'run' if advice.is_test else 'stop and commit to'} "
         f"<strong>{safe(advice.do)}</strong></p><p>because {safe(advice.reason)}.</p>"
         f"<p class='beside'>{safe(_whole(advice.beside))}</p><ul class='facts'>{items}</ul>"
-        f"<p class='soft'>{_plan(report)}</p></div>"
+        f"{mark(report, 'first')}<p class='soft'>{_plan(report)}</p></div>"
     )
 
 
@@ -127,6 +138,8 @@ def _plan(report: Report) -> str:
         return f"This plan follows the rule {safe(agent.name)}."
     per = agent.unit.removesuffix("s")
     far = f"looking {counted(agent.horizon, 'test')} ahead at every step"
+    if agent.planner.name == "many":
+        far = "found by branch and bound, with no limit to the number of tests"
     if not agent.commits_count:
         return f"This plan counts the cost of tests and information only ({safe(agent.name)}), {far}."
     if agent.weight == 0:
@@ -195,7 +208,12 @@ def _assumptions(report: Report) -> str:
         points.append(f"At most {counted(menu.most_tests, 'test')} may be run.")
     if menu.budget is not None:
         points.append(f"At most {money(menu.budget, problem.unit)} may be spent on tests.")
-    points.append("All numbers are exact for this model, not simulated; they are as good as the model.")
+    exact = "All numbers are exact for this model, not simulated; they are as good as the model."
+    if report.marks:
+        exact = (
+            "No number is simulated. What is not exact for this model says what it is; all are as good as the model."
+        )
+    points.append(exact)
     if report.agent.weight or report.frontier:
         points.append(
             f"Information is counted in {report.agent.unit}: the toss of a fair coin tells "

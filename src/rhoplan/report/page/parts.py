@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from rhoplan.advice.words import plain
+
+if TYPE_CHECKING:
+    from rhoplan.report.content import Report
 
 NONE = "<span class='soft'>–</span>"
 
@@ -19,6 +23,16 @@ LONG = 14
 def safe(text: object) -> str:
     """`text` as it may stand in a page."""
     return escape(plain(str(text)))
+
+
+def mark(report: Report, name: str) -> str:
+    """What kind of numbers a section has, where it is not plainly exact; why it is missing, where it is."""
+    found = report.marks.get(name)
+    if found is None:
+        return ""
+    if found.kind == "missing":
+        return f"<p class='soft'>{safe(found.words[:1].upper() + found.words[1:])}.</p>"
+    return f"<p class='soft'><b>{found.kind.capitalize()}</b>: {safe(found.words)}.</p>"
 
 
 def table(

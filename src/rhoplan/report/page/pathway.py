@@ -10,7 +10,7 @@ from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, belief_words, chance, counted, in_thousand, money, one_in, percent
 from rhoplan.report.page.parts import MANY, NONE, safe, table
 from rhoplan.report.sheets import Sheet, sheets
-from rhoplan.report.telling import goes_on
+from rhoplan.report.telling import folded_words, goes_on
 
 if TYPE_CHECKING:
     from rhoplan.report.content import Report
@@ -111,7 +111,8 @@ def _steps_note(report: Report) -> str:
         told.append("Right: share of these cases for whom it is a best action.")
     if any(leaf.kind != "commit" for leaf in report.pathway.leaves):
         told.append("Where a case goes on, right, loss or reward and spending are what to expect in the end.")
-    return " ".join(told)
+    told.append(safe(folded_words(report.pathway)))
+    return " ".join(filter(None, told))
 
 
 def _screening(report: Report) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from rhoplan.advice.compare import Row, alike
 from rhoplan.advice.sensitivity import Edge, Flip
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
-from rhoplan.report.page.parts import NONE, safe, table
+from rhoplan.report.page.parts import NONE, mark, safe, table
 
 if TYPE_CHECKING:
     from rhoplan.report.content import Report
@@ -45,7 +45,14 @@ def stopping(report: Report) -> str:
     ]
     heads = ["final action", "in&nbsp;1,000", "least sure", "on average", "most sure"]
     note = "How sure the plan is when it stops: the chance, then, that the final action is a best one."
-    return f"<p class='lead'>{note}</p>{table(heads, rows)}{bands}"
+    return f"{mark(report, 'pathway')}<p class='lead'>{note}</p>{table(heads, rows)}{bands}{_no_bands(report)}"
+
+
+def _no_bands(report: Report) -> str:
+    """Why there are no bands, where a two-state model should have some."""
+    missing = mark(report, "stop") if len(report.problem.states) == 2 else ""
+    lead = f"<p class='lead'>What to do first, by the chance of {safe(report.pathway.looked_for)}:</p>"
+    return lead + missing if missing else ""
 
 
 def _band_table(report: Report) -> str:
@@ -150,7 +157,7 @@ def _bounds(row: Row, losses: bool) -> str:
 
 def sensitivity(report: Report) -> str:
     """Parameters whose flip is nearest first; those that do not flip are counted below."""
-    moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=lambda flip: flip.nearest)
+    moving = sorted((flip for flip in report.flips if flip.nearest < math.inf), key=_near)
     still = [flip for flip in report.flips if flip.nearest == math.inf and flip.is_examined]
     open_ = [flip for flip in report.flips if not flip.is_examined]
     far = [flip for flip in moving[NEAREST:] if flip.nearest > FAR[flip.quantity]]
@@ -159,10 +166,14 @@ def sensitivity(report: Report) -> str:
         for f in moving
         if f not in far
     ]
+    marked = mark(report, "flips")
+    if marked and not report.flips:
+        return marked
     parts = [
+        marked,
         f"<p class='lead'>Each number is moved alone (a chance takes its room from the others in proportion) until the "
         f"first action is no longer <b>{safe(report.advice.do)}</b>, which was computed on both sides of every change. "
-        f"Money in {safe(report.problem.unit)}; P(result | state): chance of a result in that state.</p>"
+        f"Money in {safe(report.problem.unit)}; P(result | state): chance of a result in that state.</p>",
     ]
     if rows:
         parts.append(table(["number", "now", "changes below", "changes above"], rows[:NEAREST], kind="flips tight"))
@@ -185,10 +196,18 @@ def sensitivity(report: Report) -> str:
         whole = "" if rows or open_ else "No number changes it. "
         parts.append(f"<p>{whole}No change was found anywhere in their range for {_listed(still, report.flips)}.</p>")
     if open_:
+        done = len(report.flips) - len(open_)
+        limit = "within a fixed amount of work" if report.budget is None else f"in {report.budget:g} s"
         parts.append(
-            f"<p class='soft'>Not or not fully examined in {report.budget:g} s: {_listed(open_, report.flips)}.</p>"
+            f"<p class='soft'>{done} of {len(report.flips)} numbers were examined {limit}, those whose change looked "
+            f"nearest first. Not or not fully examined: {_listed(open_, report.flips)}.</p>"
         )
     return "".join(parts)
+
+
+def _near(flip: Flip) -> float:
+    """How far away a flip is; what differs by rounding only is as far, and stays in the model's order."""
+    return float(f"{flip.nearest:.6g}")
 
 
 def _listed(chosen: Sequence[Flip], everything: Sequence[Flip]) -> str:

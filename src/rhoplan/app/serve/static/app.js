@@ -1,6 +1,6 @@
 // The page: chooses the model and the view, draws it, and holds what all views share.
 
-import { ask, el, later, latest, number, working } from "./dom.js";
+import { ask, el, later, latest, number, stopAll, stopped, working } from "./dom.js";
 import { freshCase, isCase, recall, remember, state, weight, weightLimit } from "./state.js";
 import { showCase } from "./case.js";
 import { showEpisode } from "./episode.js";
@@ -50,7 +50,7 @@ export async function redraw() {
   frame();
   const name = `${state.model.problem} ${state.tab}`;
   if (place.dataset.view !== name) {
-    place.replaceChildren(working());
+    place.replaceChildren(el("section", { class: "box waiting" }, working(cancel)));
     place.dataset.view = name;
   }
   try {
@@ -65,11 +65,24 @@ export async function redraw() {
     return null;
   } catch (error) {
     if (mine !== drawn) return null;
-    if (place.querySelector(".working")) place.replaceChildren();
+    if (place.querySelector(":scope > .waiting")) place.replaceChildren(notDone());
     complain(error);
     return error;
   }
 }
+
+// Stop what the view waits for; what is there stays.
+function cancel() {
+  drawn += 1;
+  stopAll();
+  at("main").replaceChildren(notDone());
+}
+
+// What stands in place of a view that could not be drawn, or was not waited for.
+const notDone = () => el("section", { class: "box" }, stopped(() => {
+  at("main").dataset.view = "";
+  redraw();
+}));
 
 // New content; who had the focus in the old one keeps it, or is at the advice.
 function replace(place, content) {

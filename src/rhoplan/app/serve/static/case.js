@@ -1,28 +1,56 @@
 // The Case screen: what to do next and why, what was seen, what stopping means, what is still to come.
 
-import { amount, ask, beliefBars, beside, counted, decimals, el, few, fixed, latest, number, percent, plus, thousand } from "./dom.js";
+import { Refusal, amount, beliefBars, beside, counted, decimals, el, few, fixed, kindOf, latest, number, parts, percent, plus, stopAll, stopped, thousand, working } from "./dom.js";
 import { ending, entryOf, given, question, stake, state, unavailable } from "./state.js";
-import { enter, predict, reset, run, undo } from "./app.js";
+import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
 
-const advise = latest((signal) => ask("advise", question({ given: given(), unavailable: unavailable() }), { signal }));
+// What to do first, and the parts that follow it.
+const advise = latest(async (signal, names) => {
+  const coming = parts(question({ given: given(), unavailable: unavailable(), parts: names }), { signal });
+  const { value: first } = await coming.next();
+  if (first.kind === "missing") throw new Refusal({ message: first.words });
+  return { first, coming };
+});
 
 export async function showCase() {
-  const advice = await advise();
-  if (!advice) return null;
+  const waits = !ending() && !(state.teach && !state.prediction);
+  const found = await advise(waits ? ["first", "ahead", "cost-only"] : ["first"]);
+  if (!found) return null;
+  const advice = found.first.content;
   const last = state.entries.at(-1);
   if (last?.before && !last.after && last.outcome !== undefined) last.after = advice.belief;
   const hidden = state.teach && !state.prediction && !ending();
   const act = actions(advice);
+  const ahead = el("section", { class: "box ahead-box" });
+  const plain = el("div", { class: "cost-only" });
   const log = logBox({ title: "Case log", empty: "Nothing seen yet.", total: `spent ${amount(advice.spent, state.model.reward_unit)}` });
   const content = el("div", { class: "case" },
-    el("div", { class: "column now" }, ending() ? closedBox(advice) : hidden ? predictBox(advice) : nextBox(advice, act),
+    el("div", { class: "column now" }, ending() ? closedBox(advice) : hidden ? predictBox(advice) : nextBox(advice, act, found.first, plain),
       hidden ? null : optionsBox(advice, act)),
     el("div", { class: "column belief-column" }, beliefBox(advice), hidden || ending() ? null : stopBox(advice, act)),
-    el("div", { class: "column log-column" }, log, hidden || ending() ? null : aheadBox(advice)));
+    el("div", { class: "column log-column" }, log, waits ? ahead : null));
   const spoken = ending() ? `Case closed with ${ending().commit}` : hidden ? "What would you do next?" : `Do next: ${advice.is_test ? "" : "stop with "}${advice.do}; ${advice.beside}`;
-  return { content, spoken, keys: keys(advice, act, hidden) };
+  if (waits) drawAhead(ahead, advice, null);
+  return { content, spoken, keys: keys(advice, act, hidden), start: waits ? () => fillIn(found.coming, advice, ahead, plain) : null };
 }
+
+// The parts that follow the first, each drawn when it comes.
+async function fillIn(coming, advice, ahead, plain) {
+  try {
+    for await (const part of coming) {
+      if (part.part === "ahead") drawAhead(ahead, advice, part);
+      else if (part.content && part.content.do !== advice.do) plain.replaceChildren(otherwise(part));
+    }
+  } catch (error) {
+    if (error.name !== "AbortError" && ahead.querySelector("[data-cancel]")) leave(ahead);
+  }
+}
+
+const leave = (ahead) => ahead.replaceChildren(el("h2", {}, "Still to come"), stopped(redraw));
+
+const otherwise = ({ kind, content }) => el("p", { class: "note" }, el("b", {}, "Cost alone says otherwise: "),
+  `with no price on information the plan would do ${content.do}.`, kind === "exact" ? "" : ` (${kind})`);
 
 function actions(advice) {
   return {
@@ -56,13 +84,13 @@ function predictBox(advice) {
   return el("section", { class: "box next", "aria-label": "Your turn", tabindex: -1 },
     el("h2", {}, "What would you do next?"),
     el("p", {}, "Choose first. The advice and its reasons appear after that."),
-    el("div", { class: "results" }, choices(advice).map((name, i) =>
+    el("div", { class: "results tall" }, choices(advice).map((name, i) =>
       el("button", { type: "button", class: name in costs ? "choice" : "choice plain", onclick: () => predict(name) },
         i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, name),
         el("small", {}, name in costs ? `test for ${amount(costs[name], unit)}` : "stop and commit")))));
 }
 
-function nextBox(advice, act) {
+function nextBox(advice, act, part, plain) {
   const unit = state.model.reward_unit;
   const chosen = advice.options.find((row) => row.test === advice.do);
   const body = [el("h2", {}, "Do next"), state.prediction ? verdict(advice) : null,
@@ -83,10 +111,7 @@ function nextBox(advice, act) {
     body.push(el("div", { class: "results" }, el("button", { type: "button", class: "choice strong", "data-commit": advice.do,
       onclick: () => act.commit(advice.do) }, el("kbd", {}, "1"), el("span", {}, `Close the case with ${advice.do}`))));
   }
-  if (advice.cost_only !== advice.do) {
-    body.push(el("p", { class: "note" }, el("b", {}, "Cost alone says otherwise: "),
-      `with no price on information the plan would do ${advice.cost_only}.`));
-  }
+  body.push(plain, kindOf(part));
   return el("section", { class: "box next", "aria-label": "Do next", tabindex: -1 }, body);
 }
 
@@ -133,24 +158,54 @@ function stopBox(advice, act) {
         el("span", {}, row.commit), el("small", {}, `${stake()} ${amount(row.stake, unit)}, wrong ${percent(row.wrong)}`))))) : null);
 }
 
+// Tests from which on they can be searched, and how many are shown until somebody asks for all.
+const MANY = 15;
+const SHOWN = 10;
+
+// A field that leaves those of `rows` whose name holds what is typed; `all` says whether everything is shown.
+function finder(rows, what) {
+  let all = false;
+  const field = el("input", { type: "search", class: "find", "aria-label": `Find a ${what}`, placeholder: `Find a ${what} …`, autocomplete: "off" });
+  const said = el("span", { class: "quiet", role: "status" });
+  const more = el("button", { type: "button", class: "small", "data-all": "" });
+  const sift = () => {
+    const typed = field.value.trim().toLowerCase();
+    const fits = rows.filter(({ name }) => name.toLowerCase().includes(typed));
+    const kept = typed || all ? fits : fits.slice(0, SHOWN);
+    for (const { node } of rows) node.hidden = true;
+    for (const { node } of kept) node.hidden = false;
+    said.textContent = kept.length === rows.length ? `all ${rows.length}` : `${kept.length} of ${rows.length}, the best first`;
+    more.hidden = Boolean(typed);
+    more.textContent = all ? "show the best" : `show all ${rows.length}`;
+  };
+  field.addEventListener("input", sift);
+  more.addEventListener("click", () => { all = !all; sift(); });
+  sift();
+  return el("div", { class: "row wrap finder noprint" }, field, said, more);
+}
+
 function optionsBox(advice, act) {
   const unit = state.model.reward_unit;
   const left = unavailable().length ? ` Not available: ${unavailable().join(", ")}.` : "";
   if (!advice.options.length) return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"), el("p", {}, `No test is left.${left}`));
   const cents = Math.max(decimals(advice.options.map((option) => option.cost)), decimals(advice.options.map((option) => option.net)));
   const nats = decimals(advice.options.map((option) => option.information), 3);
+  const bounded = advice.options.some((option) => option.bounds);
   const row = (option) => {
     const chosen = option.test === advice.do;
-    return el("tr", { class: chosen ? "chosen" : null }, el("th", { scope: "row" }, chosen ? `→ ${option.test}` : ending() ? option.test : otherTest(option, act)),
+    return el("tr", { class: chosen ? "chosen" : null, "data-test": option.test }, el("th", { scope: "row" }, chosen ? `→ ${option.test}` : ending() ? option.test : otherTest(option, act)),
       el("td", { "data-label": "cost" }, fixed(option.cost, cents)), el("td", { "data-label": "decides" }, plus(option.decides, cents)),
       el("td", { "data-label": "informs" }, fixed(option.information, nats)), el("td", { "data-label": "× weight" }, plus(option.weighted, cents)),
-      el("td", { "data-label": "net", class: option.net > 0 ? "good" : "bad" }, plus(option.net, cents)));
+      el("td", { "data-label": "net", class: option.net > 0 ? "good" : "bad" }, plus(option.net, cents)),
+      bounded ? el("td", { "data-label": "at most" }, option.bounds ? plus(option.bounds[1], cents) : "–") : null);
   };
-  return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"),
-    el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
-      ["test", "cost", "decides", "informs", "× weight", "net"].map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, advice.options.map(row)))),
+  const rows = advice.options.map((option) => ({ name: option.test, node: row(option) }));
+  const names = ["test", "cost", "decides", "informs", "× weight", "net", ...(bounded ? ["at most"] : [])];
+  return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"), rows.length > MANY ? finder(rows, "test") : null,
+    el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, rows.map(({ node }) => node)))),
     el("p", { class: "quiet" }, `net = −cost + decides + × weight, in ${unit}, beyond stopping now. Decides: worth to the decision. Informs: expected information in nats.`,
+      bounded ? " Net is that of the plan found; no plan that begins so has more than what stands under at most." : "",
       ending() || !advice.options.some((option) => option.test !== advice.do) ? "" : el("span", { class: "noprint" }, " Open a test to enter its result instead."), left));
 }
 
@@ -162,16 +217,17 @@ function otherTest(option, act) {
     el("button", { type: "button", class: "small choice plain", onclick: () => act.missing(option.test) }, "not available")));
 }
 
-function aheadBox(advice) {
-  const { ahead } = advice;
+// What is still to come; nothing of it yet where `part` is null.
+function drawAhead(place, advice, part) {
   const unit = state.model.reward_unit;
-  const ends = few(Object.entries(ahead.commits), 8);
-  return el("section", { class: "box ahead-box" }, el("h2", {}, "Still to come"),
-    advice.is_test
-      ? [el("p", { class: "large" }, `${counted(ahead.tests, "test")}, about ${amount(ahead.cost, unit)}`),
-        el("p", {}, `9 in 10 cases: at most ${counted(ahead.tests_90, "test")} and ${amount(ahead.cost_90, unit)}`),
-        el("p", { class: "quiet" }, `Right in the end: ${percent(ahead.right)}`),
-        el("ul", { class: "ends quiet" }, ends.map(([name, share]) => el("li", {}, el("span", {}, name), el("span", { class: "number" }, percent(share))))),
-        ahead.cut_off ? el("p", {}, `${ahead.cut_off}.`) : null]
-      : el("p", { class: "large" }, "Nothing: decide now."));
+  const ahead = part?.content;
+  const body = !advice.is_test ? [el("p", { class: "large" }, "Nothing: decide now.")]
+    : !part ? [working(() => { stopAll(); leave(place); }, "Working it out …")]
+      : !ahead ? [kindOf(part)]
+        : [el("p", { class: "large" }, `${counted(ahead.tests, "test")}, about ${amount(ahead.cost, unit)}`),
+          el("p", {}, `9 in 10 cases: at most ${counted(ahead.tests_90, "test")} and ${amount(ahead.cost_90, unit)}`),
+          el("p", { class: "quiet" }, `Right in the end: ${percent(ahead.right)}`),
+          el("ul", { class: "ends quiet" }, few(Object.entries(ahead.commits), 8).map(([name, share]) => el("li", {}, el("span", {}, name), el("span", { class: "number" }, percent(share))))),
+          ahead.cut_off ? el("p", {}, `${ahead.cut_off}.`) : null, kindOf(part)];
+  place.replaceChildren(el("h2", {}, "Still to come"), ...body.filter(Boolean));
 }

@@ -1,16 +1,17 @@
 // Ways of deciding side by side, and what reward and success come to over the price of information.
 
-import { ask, el, fixed, latest, number, percent, svg } from "./dom.js";
+import { el, fixed, kindOf, latest, number, onePart, percent, svg } from "./dom.js";
 import { question, stake, state } from "./state.js";
 
-const fetchAll = latest((signal) => ask("compare", question(), { signal }));
+const fetchAll = latest((signal) => onePart(question(), "comparison", { signal }));
 
 export async function showCompare() {
-  const found = await fetchAll();
-  return found && { content: [tableBox(found), found.frontier ? frontierBox(found.frontier) : null].filter(Boolean) };
+  const part = await fetchAll();
+  const found = part?.content;
+  return found && { content: [tableBox(found, part), found.frontier ? frontierBox(found.frontier) : null].filter(Boolean) };
 }
 
-function tableBox({ rows, cost_only_better_by: better }) {
+function tableBox({ rows, cost_only_better_by: better }, part) {
   const unit = state.model.reward_unit;
   const worth = `total ${stake()}`;
   const said = [];
@@ -19,7 +20,7 @@ function tableBox({ rows, cost_only_better_by: better }) {
   else if (better === 0) said.push("Cost-only planning and the plan with a price on information come to the same.");
   const optimum = rows.find((row) => row.key === "optimum");
   if (optimum && !optimum.reached) said.push("The certified optimum was not reached in time; its bounds are shown.");
-  return el("section", { class: "box" }, el("h2", {}, "Ways of deciding"), said.map((line) => el("p", {}, line)),
+  return el("section", { class: "box" }, el("h2", {}, "Ways of deciding"), kindOf(part), said.map((line) => el("p", {}, line)),
     el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
       ["policy", "first", worth, "tests", "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", { class: row.key === "asked" ? "chosen" : null },

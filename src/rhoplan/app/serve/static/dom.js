@@ -26,7 +26,7 @@ function fill(node, props, children) {
 
 // What stands beside a first action: the next best and how far behind it is, in the server's words.
 export const beside = ({ beside: words, about_as_good: near }) =>
-  el("p", { class: near ? "beside near" : "beside quiet", "data-near": near }, `${words[0].toUpperCase()}${words.slice(1)}.`);
+  el("p", { class: near ? "beside near" : "beside quiet", "data-near": near }, sentence(words));
 
 export class Refusal extends Error {
   constructor(error, status) {
@@ -37,6 +37,11 @@ export class Refusal extends Error {
 
 // What the server says at an address of its API; `raw` for the text as it came.
 export async function ask(path, body, { signal, raw } = {}) {
+  const reply = await fetchFrom(path, body, signal);
+  return raw ? reply.text() : reply.json();
+}
+
+async function fetchFrom(path, body, signal) {
   const options = body === undefined ? {} : {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
   };
@@ -47,10 +52,47 @@ export async function ask(path, body, { signal, raw } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Refusal({ message: "The server does not answer; is rhoplan serve still running?" }, 0);
   }
-  if (reply.ok && raw) return reply.text();
+  if (reply.ok) return reply;
   const data = await reply.json();
-  if (!reply.ok) throw new Refusal(data.error ?? { message: reply.statusText }, reply.status);
-  return data;
+  throw new Refusal(data.error ?? { message: reply.statusText }, reply.status);
+}
+
+// The parts of advice, each as soon as the server has worked it out.
+export async function* parts(body, { signal } = {}) {
+  const reply = await fetchFrom("advise/parts", body, signal);
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (text + value).split("\n");
+    text = lines.pop();
+    for (const part of lines.map((line) => JSON.parse(line))) {
+      if (part.part === "end") return;
+      yield part;
+    }
+  }
+}
+
+// One part, or a refusal where it cannot be had.
+export async function onePart(body, name, { signal } = {}) {
+  const { value } = await parts({ ...body, parts: [name] }, { signal }).next();
+  if (value.kind === "missing") throw new Refusal({ message: sentence(value.words) });
+  return value;
+}
+
+const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
+
+// What kind of answer a part is: exact, bounded, estimated; and that in words where there are any.
+export const kindOf = ({ kind, words }) =>
+  el("p", { class: "kind quiet", "data-kind": kind }, el("b", {}, kind), words ? ` ${words}.` : null);
+
+const underWay = new Set();
+
+// Give up whatever the server is asked for.
+export function stopAll() {
+  for (const one of underWay) one.abort();
+  underWay.clear();
 }
 
 // Runs only the latest of several calls: earlier ones are given up.
@@ -58,7 +100,9 @@ export function latest(work) {
   let running;
   return async (...args) => {
     running?.abort();
+    underWay.delete(running);
     const mine = (running = new AbortController());
+    underWay.add(mine);
     try {
       return await work(mine.signal, ...args);
     } catch (error) {
@@ -173,4 +217,9 @@ export function download(name, text, type = "text/plain") {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-export const working = (text = "Planning …") => el("p", { class: "working", role: "status" }, text);
+// What stands where something is still to come, with a way to stop it.
+export const working = (stop, text = "Planning …") => el("p", { class: "working row wrap", role: "status" }, el("span", {}, text),
+  stop ? el("button", { type: "button", class: "small", "data-cancel": "", onclick: stop }, "Cancel") : null);
+
+export const stopped = (again) => el("p", { class: "working row wrap", role: "status" }, el("span", {}, "This was not worked out."),
+  el("button", { type: "button", class: "small", "data-again": "", onclick: again }, "Try again"));

@@ -1,16 +1,17 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
-import { amount, ask, beside, counted, el, few, latest, percent, thousand } from "./dom.js";
+import { amount, beside, counted, el, few, kindOf, latest, number, onePart, percent, thousand } from "./dom.js";
 import { given, question, state, unavailable } from "./state.js";
 import { redraw } from "./app.js";
 
-const draw = latest((signal) => ask("pathway", question(state.whole ? {} : { given: given(), unavailable: unavailable() }), { signal }));
+const draw = latest((signal) => onePart(question(state.whole ? {} : { given: given(), unavailable: unavailable() }), "pathway", { signal }));
 const OPEN_SHARE = 0.04;
 const OPEN_DEPTH = 4;
 
 export async function showPathway() {
-  const found = await draw();
-  if (!found) return null;
+  const part = await draw();
+  if (!part) return null;
+  const found = part.content;
   const { expected } = found;
   const unit = state.model.reward_unit;
   const seen = found.given.map((pair) => pair.join(": ")).join(", ");
@@ -26,18 +27,21 @@ export async function showPathway() {
     el("p", {}, found.root.kind === "test"
       ? `To expect: ${counted(expected.tests, "test")} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, "test")} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
       : `Nothing more to test: commit now. Right in ${percent(expected.right)} of cases.`),
-    beside(found), el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
+    beside(found), kindOf(part), el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
     el("div", { class: "tree" }, branch(found.root, null, 0)),
     el("p", { class: "quiet legend" }, el("span", { class: "key" }), "share of cases at a test ", el("span", { class: "key ends" }), "at a commit ",
       el("span", { class: "key on" }), "goes on as at an earlier step. Spent: tests from here on."));
   return { content };
 }
 
+const goesOn = ({ ends, tests, back_to: back }) =>
+  (back || ends < 10 ? " and so on" : ` and so on: ${ends.toLocaleString("en")} ends, ${number(tests, 1)} tests on average`);
+
 function branch(node, outcome, depth) {
   const unit = state.model.reward_unit;
   const label = [outcome ? el("span", { class: "outcome" }, `${outcome.outcome} (${percent(outcome.probability)}) → `) : null,
     el("b", { class: node.kind === "commit" ? "commit" : "" }, node.action),
-    el("span", { class: "quiet" }, node.kind === "test" ? ` costs ${amount(node.cost, unit)}` : node.kind === "goes on" ? " and so on" : "")];
+    el("span", { class: "quiet" }, node.kind === "test" ? ` costs ${amount(node.cost, unit)}` : node.kind === "goes on" ? goesOn(node) : "")];
   const top = Object.entries(node.belief).reduce((best, pair) => (pair[1] > best[1] ? pair : best));
   const share = node.share < 0.001 ? `${thousand(node.share)} cases` : `${thousand(node.share)} of 1,000`;
   const facts = el("span", { class: "quiet facts-line" }, `${share}; ${top[0]} ${percent(top[1])}`,

@@ -21,7 +21,7 @@ const thorough = latest(async (signal, tell) => {
   for (const only of KINDS) {
     const part = await ask("what-if", body({ flips: true, only, budget: 8 }), { signal });
     found.push(...part.flips);
-    tell(found, only === KINDS.at(-1));
+    tell(found, only === KINDS.at(-1), part.flips_words);
   }
 });
 
@@ -41,7 +41,7 @@ export async function showWhatIf() {
   const examine = later(500, async () => {
     if (gone()) return;
     try {
-      await thorough((found, done) => !gone() && drawFlips(flips, sliders, found, done));
+      await thorough((found, done, words) => !gone() && drawFlips(flips, sliders, found, done, words));
     } catch (error) { fail(error); }
   });
   const update = async () => {
@@ -72,11 +72,11 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
-      advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
+      advice.is_test && !advice.ahead ? advice.words.ahead : advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
     beside(advice));
 }
 
-function drawFlips(place, sliders, flips, done) {
+function drawFlips(place, sliders, flips, done, words) {
   const rows = [];
   for (const flip of flips) {
     const said = [];
@@ -97,6 +97,7 @@ function drawFlips(place, sliders, flips, done) {
     ? el("ul", { class: "flips" }, rows.slice(0, 8).map((row) => el("li", {}, el("b", {}, row.name), ` ${row.text}`)))
     : el("p", {}, done ? "No single number that was examined flips the first action." : "looking …"),
   done ? null : el("p", { class: "quiet" }, "still looking …"),
+  words ? el("p", { class: "quiet" }, `${words[0].toUpperCase()}${words.slice(1)}.`) : null,
   el("p", { class: "quiet" }, "Nearest first, relative to the value now. Each flip was computed on both sides.")].filter(Boolean));
 }
 
