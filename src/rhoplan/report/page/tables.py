@@ -45,7 +45,18 @@ def stopping(report: Report) -> str:
     ]
     heads = ["final action", "in&nbsp;1,000", "least sure", "on average", "most sure"]
     note = "How sure the plan is when it stops: the chance, then, that the final action is a best one."
-    return f"<p class='lead'>{note}</p>{table(heads, rows)}{bands}"
+    return f"<p class='lead'>{note}</p>{table(heads, rows)}{bands or _no_bands(report)}"
+
+
+def _no_bands(report: Report) -> str:
+    """Why a model of two diagnoses has no bands."""
+    if not report.pathway.looked_for or not report.problem.factors[0].diagnosis_of:
+        return ""
+    about = safe(report.pathway.looked_for)
+    return (
+        f"<p class='soft note'>There are no thresholds on the chance of {about}: what to do next also depends on which "
+        "subtypes the results point to.</p>"
+    )
 
 
 def _band_table(report: Report) -> str:
