@@ -40,14 +40,15 @@ class Band:
 
 
 def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layout | None = None) -> tuple[Band, ...]:
-    """The bands from 0 to 1 of a two-state model before any test is run; none for other models.
+    """The bands from 0 to 1 of a two-state model before any test is run; none for other models, nor where a diagnosis
+    has subtypes: there what to do does not follow from its chance alone.
 
     They are chances of the state that the model is about (see `pathway.looked_for`). Once tests have been run, fewer
     are left and the bands are others. A narrow band can be missed: below one in three hundred of the stretch in which
     one tests, or in seventy-five where there is no time for more. layout: of the problem before any test, where there
     is one. Not covered: agents whose choices are not fixed.
     """
-    if not problem.observes_then_commits or len(problem.states) != 2:
+    if not problem.observes_then_commits or len(problem.states) != 2 or problem.factors[0].diagnosis_of:
         return ()
     begin, first_is_it = time.monotonic(), looked_for(problem) == problem.states[0]
     answer = _together(problem, agent, layout) if plans_versions(problem, agent) else _one_by_one(problem, agent)

@@ -81,8 +81,8 @@ def pathway(
 
 
 def looked_for(problem: Problem) -> str:
-    """The state that a two-state model is about: the one its file calls positive, else the second; else nothing."""
-    states = problem.states
+    """The diagnosis that a model of two is about: the one its file calls positive, else the second; else nothing."""
+    states = problem.diagnoses
     return str(problem.details.get("positive", states[1])) if len(states) == 2 else ""
 
 

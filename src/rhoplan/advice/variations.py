@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError, dotted
@@ -71,12 +73,12 @@ class Parameter:
     def change(self, value: float) -> tuple[Problem, Agent]:
         """Model and agent with `value` instead."""
         problem, menu = self.problem, self.problem.flat
-        states = problem.states
+        factor, states = problem.factors[0], problem.states
         parts: dict[str, Any]
         match self.kind, *self.names:
-            case "prior", state:
-                factor = replace(problem.factors[0], prior=moved(problem.prior, states.index(state), value))
-                return replace(problem, factors=(factor,)), self.agent
+            case "prior", diagnosis:
+                chances = moved(factor.fold(factor.prior), factor.diagnoses.index(diagnosis), value)
+                return replace(problem, factors=(replace(factor, prior=factor.spread(chances)),)), self.agent
             case "cost", name:
                 parts = {"tests": _with(menu.tests, name, cost=value)}
             case "first-price", group:
@@ -85,9 +87,10 @@ class Parameter:
                 test, row = next(test for test in menu.tests if test.name == name), states.index(state)
                 chances = moved(test.likelihood[row], test.outcomes.index(outcome), value)
                 parts = {"tests": _with(menu.tests, name, likelihood=_set(test.likelihood, row, chances))}
-            case kind, name, state:
+            case kind, name, diagnosis:
                 old = next(commit.reward for commit in menu.commits if commit.name == name)
-                reward = _set(old, states.index(state), -value if kind == "loss" else value)
+                its = factor.groups == factor.diagnoses.index(diagnosis)
+                reward = np.where(its, -value if kind == "loss" else value, old)
                 parts = {"commits": _with(menu.commits, name, reward=reward)}
             case _:
                 return problem, self.agent.changed(weight=value)
@@ -97,18 +100,18 @@ class Parameter:
 def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     """Every parameter, those that usually matter most first.
 
-    Of a two-state model one prior is enough: that of the state its shorthands are about. Of a likelihood row the entry
-    of each outcome is one, of two outcomes the larger; of models with more than two states the likeliest outcome of
-    each row only.
+    Priors and stakes are those of diagnoses, likelihoods those of states. Of a model of two diagnoses one prior is
+    enough: that of the one its shorthands are about. Of a likelihood row the entry of each outcome is one, of two
+    outcomes the larger; of models with more than two diagnoses the likeliest outcome of each row only.
     """
-    menu, largest = problem.flat, FAR * problem.reward_scale
-    two = len(problem.states) == 2
-    only = problem.details.get("positive", problem.states[-1]) if two else None
+    menu, factor, largest = problem.flat, problem.factors[0], FAR * problem.reward_scale
+    two = len(factor.diagnoses) == 2
+    only = problem.details.get("positive", factor.diagnoses[-1]) if two else None
 
     def number(kind: Kind, names: tuple[str, ...], value: float, low: float, high: float) -> Parameter:
         return Parameter(kind, names, float(value), low, high, problem, agent)
 
-    for state, share in zip(problem.states, problem.prior, strict=True):
+    for state, share in zip(factor.diagnoses, factor.fold(factor.prior), strict=True):
         if 0 < share < 1 and only in (None, state):
             yield number("prior", (state,), share, 0, 1)
     if agent.plans_for_information:
@@ -119,7 +122,7 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
         yield number("first-price", (group,), price, 0, largest)
     kind = stake(problem)
     for commit in menu.commits:
-        for state, reward in zip(problem.states, commit.reward, strict=True):
+        for state, reward in zip(factor.diagnoses, factor.by_diagnosis(commit.reward), strict=True):
             yield number(kind, (commit.name, state), (-reward if kind == "loss" else reward) + 0.0, -largest, largest)
     for test in menu.tests:
         for state, row in zip(problem.states, test.likelihood, strict=True):

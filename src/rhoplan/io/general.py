@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.fields import described, listed
 from rhoplan.io.part_reader import PartReader
 from rhoplan.io.reader import DEFAULT_HORIZON
+from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.blocks import joined_problem
 from rhoplan.model.limits import LARGEST_HORIZON
@@ -103,8 +102,7 @@ class GeneralReader(PartReader):
         self.check_fields(tree, FACTOR_FIELDS, required=("states",))
         states = self.names(tree.items["states"])
         self.positives[name] = self.positive(tree, states)
-        prior = self.prior(tree, states, self.positives[name])
-        return Factor(name, states, np.full(len(states), 1 / len(states)) if prior is None else prior)
+        return Factor(name, states, self.prior(tree, read_subtypes(self, None, states), self.positives[name]))
 
     def joint(self, tree: Tree, factors: Tree) -> list[JointPrior]:
         """Priors over several factors together, which then have none of their own."""

@@ -21,6 +21,7 @@ from rhoplan.model.blocks import MOST_STATES
 from rhoplan.model.parts import DONE, Part, combined
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Factor
 from rhoplan.model.sparse import MOST_DENSE, Change, Sparse
+from rhoplan.model.subtypes import Grouped
 
 PART_FIELDS = ("outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "change", "change_on")
 
@@ -80,9 +81,9 @@ class PartReader(ModelReader):
         likelihood: Array | None = None
         if has_shorthand(tree):
             positive = self.positives[scope[0]] if len(scope) == 1 else states[-1]
-            outcomes, likelihood = two_state_test(self, tree, states=states, positive=positive)
+            outcomes, likelihood = two_state_test(self, tree, hidden=Grouped(states), positive=positive)
         elif {"outcomes", "likelihood", INCONCLUSIVE} & items.keys():
-            outcomes, likelihood = self.likelihood(tree, states)
+            outcomes, likelihood = self.likelihood(tree, Grouped(states))
         if "change" in items and "change_on" in items:
             raise self.fault(
                 f"{tree.label} must give either change or change_on (by outcome), not both", items["change_on"]

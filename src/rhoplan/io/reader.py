@@ -14,16 +14,18 @@ import numpy as np
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
+from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import Array, Problem
+from rhoplan.model.subtypes import Grouped
 
 DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
-    "name", "unit", "states", "positive", "prior", "prevalence", "groups", "tests", "commits", "losses", "cap",
-    "horizon", "info",
+    "name", "unit", "states", "subtypes", "positive", "prior", "prevalence", "groups", "tests", "commits", "losses",
+    "cap", "horizon", "info",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -39,10 +41,11 @@ class ModelReader(Fields):
         items = tree.items
         states = self.names(items["states"])
         positive = self.positive(tree, states)
-        prior = self.prior(tree, states, positive)
-        tests = self.tests(tree, states, positive)
+        subtypes = read_subtypes(self, items.get("subtypes"), states)
+        hidden, prior = subtypes.grouped, self.prior(tree, subtypes, positive)
+        tests = self.tests(tree, hidden, positive)
         first_prices = self.first_prices(tree, used={test.group for test in tests})
-        commits = self.commits(tree, states, taken=[test.name for test in tests])
+        commits = self.commits(tree, hidden, taken=[test.name for test in tests])
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         try:
@@ -50,6 +53,7 @@ class ModelReader(Fields):
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
+                subtypes=hidden.subtypes,
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
@@ -81,19 +85,23 @@ class ModelReader(Fields):
             raise self.fault(f"positive needs two states; {tree.label} has {len(states)}", given)
         return self.one_of(given, states, "state")
 
-    def prior(self, tree: Tree, states: tuple[str, ...], positive: str) -> Array | None:
-        """The belief before any evidence; None where the file leaves it out."""
-        items = tree.items
+    def prior(self, tree: Tree, subtypes: Subtypes, positive: str) -> Array:
+        """The belief before any evidence; where the file leaves it out, all diagnoses have the same chance."""
+        items, states = tree.items, subtypes.grouped.diagnoses
         if "prevalence" not in items:
-            return self.distribution(items["prior"], states) if "prior" in items else None
+            if "prior" in items:
+                return read_prior(self, items["prior"], subtypes)
+            equal: Array = subtypes.shares / len(states)
+            return equal
         if "prior" in items:
             raise self.fault(f"{tree.label} must give either prior or prevalence, not both", items["prevalence"])
         if len(states) != 2:
             raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", items["prevalence"])
         share = self.probability(items["prevalence"])
-        return np.array([share if state == positive else 1 - share for state in states])
+        chances = np.array([share if state == positive else 1 - share for state in states])
+        return subtypes.grouped.unfold(chances) * subtypes.shares
 
-    def commits(self, tree: Tree, states: tuple[str, ...], taken: list[str]) -> tuple[Commit, ...]:
+    def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""
         items = tree.items
         if ("commits" in items) == ("losses" in items):
@@ -106,7 +114,8 @@ class ModelReader(Fields):
         for name, row in self.named_maps(items[field]).items():
             if name in taken:
                 raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
-            found.append(Commit(name, sign * self.per_name(row, states, what, "state") + 0.0))
+            amounts = self.per_name(row, hidden.diagnoses, what, "state")
+            found.append(Commit(name, sign * hidden.unfold(amounts) + 0.0))
         return tuple(found)
 
     def first_prices(self, tree: Tree, used: set[str]) -> dict[str, float]:
@@ -129,16 +138,16 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, states: tuple[str, ...], positive: str) -> tuple[Test, ...]:
+    def tests(self, tree: Tree, hidden: Grouped, positive: str) -> tuple[Test, ...]:
         """All tests; groups and orders that they name exist."""
         items = tree.items
         groups = tuple(self.named_maps(items["groups"])) if "groups" in items else ()
         trees = self.named_maps(items["tests"], empty_allowed=True) if "tests" in items else {}
-        found = tuple(self.test(name, test, states, positive, groups) for name, test in trees.items())
+        found = tuple(self.test(name, test, hidden, positive, groups) for name, test in trees.items())
         self.check_order(found, trees)
         return found
 
-    def test(self, name: str, tree: Tree, states: tuple[str, ...], positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
         """One test with its cost, its likelihood and its rules."""
         self.check_fields(tree, TEST_FIELDS, required=("cost",))
         items = tree.items
@@ -155,12 +164,12 @@ class ModelReader(Fields):
         group = self.one_of(items["group"], groups, "group") if "group" in items else ""
         after = self.after(items["after"]) if "after" in items else ()
         if has_shorthand(tree):
-            outcomes, likelihood = two_state_test(self, tree, states=states, positive=positive)
+            outcomes, likelihood = two_state_test(self, tree, hidden=hidden, positive=positive)
         else:
-            outcomes, likelihood = self.likelihood(tree, states)
+            outcomes, likelihood = self.likelihood(tree, hidden)
         return Test(name, cost, outcomes, likelihood, repeat == "independent", group, after)
 
-    def likelihood(self, tree: Tree, states: tuple[str, ...]) -> tuple[tuple[str, ...], Array]:
+    def likelihood(self, tree: Tree, hidden: Grouped) -> tuple[tuple[str, ...], Array]:
         """Outcomes and likelihood (S, O) of a test that gives them in full."""
         items = tree.items
         self.check_fields(tree, items.keys(), required=("outcomes", "likelihood"))
@@ -170,9 +179,7 @@ class ModelReader(Fields):
                 items[INCONCLUSIVE],
             )
         outcomes = self.names(items["outcomes"])
-        rows = items["likelihood"]
-        self.check_names(rows, states, "state")
-        return outcomes, np.stack([self.row(rows.items[state], outcomes) for state in states])
+        return outcomes, read_rows(self, items["likelihood"], hidden, outcomes)
 
     def after(self, tree: Tree) -> tuple[str, ...]:
         """The tests to run before: a name or a list of names."""

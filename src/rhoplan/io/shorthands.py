@@ -1,10 +1,11 @@
-"""Shorthands of a test in a model of two states: how people quote a test's quality, as P(outcome | state).
+"""Shorthands of a test in a model of two states (diagnoses): how people quote a test's quality, as P(outcome | state).
 
     sensitivity, specificity    P(positive | positive state), P(negative | other state)
     lr_positive, lr_negative    LR+ = sens / (1 - spec), LR- = (1 - sens) / spec, hence
                                 sens = LR+ (1 - LR-) / (LR+ - LR-), spec = (LR+ - 1) / (LR+ - LR-)
     tp, fn, fp, tn              sens = tp / (tp + fn), spec = tn / (tn + fp)
 
+Sensitivity and specificity may be given for each subtype of the diagnosis they are about; the others hold for all.
 With `inconclusive` a third outcome says nothing: it has this probability in both states, and sensitivity and
 specificity are those of the other two.
 """
@@ -14,8 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.io.fields import Fields
+from rhoplan.io.subtypes import per_subtype
 from rhoplan.io.tree import Tree
 from rhoplan.model.problem import Array
+from rhoplan.model.subtypes import Grouped
 
 RATES = ("sensitivity", "specificity")
 RATIOS = ("lr_positive", "lr_negative")
@@ -32,14 +35,12 @@ def has_shorthand(tree: Tree) -> bool:
     return any(name in tree.items for name in SHORTHANDS)
 
 
-def two_state_test(
-    fields: Fields, tree: Tree, *, states: tuple[str, ...], positive: str
-) -> tuple[tuple[str, ...], Array]:
-    """Outcomes and likelihood (2, O) of a test given by a shorthand; `positive` is the state it looks for.
+def two_state_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str) -> tuple[tuple[str, ...], Array]:
+    """Outcomes and likelihood (S, O) of a test given by a shorthand; `positive` is the diagnosis it looks for.
 
-    A family of shorthands gives the rows of the other state and of the positive one, the negative outcome first.
+    A family of shorthands gives rows for the other diagnosis and for the positive one, the negative outcome first.
     """
-    items = tree.items
+    items, states = tree.items, hidden.diagnoses
     used = [family for family in (RATES, RATIOS, COUNTS) if any(name in items for name in family)]
     if "likelihood" in items or len(used) > 1:
         given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
@@ -50,18 +51,24 @@ def two_state_test(
     fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
         raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; there are {len(states)}", tree)
-    read = {RATES: _rates, RATIOS: _from_ratios, COUNTS: _from_counts}[used[0]]
-    rows = read(fields, tree)
+    if used[0] is RATES:
+        likelihood = _from_rates(fields, tree, hidden, positive)
+    else:
+        rows = (_from_ratios if used[0] is RATIOS else _from_counts)(fields, tree)
+        likelihood = hidden.unfold(rows if positive == states[-1] else rows[::-1])
     silent = fields.probability(items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
     if silent is not None:
-        rows = np.column_stack([rows * (1 - silent), [silent, silent]])
-    likelihood = rows if positive == states[-1] else rows[::-1].copy()
+        likelihood = np.column_stack([likelihood * (1 - silent), np.full(len(likelihood), silent)])
     return _outcomes(fields, tree, inconclusive=silent is not None), likelihood
 
 
-def _rates(fields: Fields, tree: Tree) -> Array:
-    sensitivity, specificity = (fields.probability(tree.items[name]) for name in RATES)
-    return np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
+def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
+    likelihood = np.empty((len(hidden.states), 2))
+    for diagnosis in hidden.diagnoses:
+        name, found = ("sensitivity", 1) if diagnosis == positive else ("specificity", 0)
+        places, rate = hidden.places[diagnosis], per_subtype(fields, tree.items[name], hidden, diagnosis)
+        likelihood[places, found], likelihood[places, 1 - found] = rate, 1 - rate
+    return likelihood
 
 
 def _from_ratios(fields: Fields, tree: Tree) -> Array:

@@ -16,6 +16,7 @@ from rhoplan.io.general_writer import general_record
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
+from rhoplan.model.subtypes import Grouped
 
 
 def write_model(problem: Problem) -> str:
@@ -42,7 +43,7 @@ def model_record(problem: Problem) -> dict[str, Any]:
 
 
 def _flat_record(problem: Problem) -> dict[str, Any]:
-    menu, states, details = problem.flat, problem.states, problem.details
+    menu, hidden, details = problem.flat, Grouped.of(problem.factors[0]), problem.details
     notes = details.get("test_info", {})
     caps = {"tests": menu.most_tests, "spend": menu.budget}
     groups = dict.fromkeys([*menu.first_prices, *(test.group for test in menu.tests if test.group)])
@@ -52,23 +53,36 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "name": problem.name,
         "unit": problem.unit,
         "info": details.get("info"),
-        "states": list(states),
+        "states": list(hidden.diagnoses),
+        "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,
         "positive": details.get("positive"),
-        "prior": problem.prior.tolist(),
+        "prior": _by_diagnosis(hidden, problem.prior.tolist(), always=True)
+        if hidden.subtypes
+        else problem.prior.tolist(),
         "horizon": problem.horizon,
         "cap": {name: value for name, value in caps.items() if value is not None} or None,
         "groups": {g: {"first": menu.first_prices[g]} if g in menu.first_prices else {} for g in groups} or None,
-        "tests": {test.name: _test_record(test, states, notes.get(test.name)) for test in menu.tests},
-        "losses" if losses else "commits": {n: dict(zip(states, row, strict=True)) for n, row in amounts.items()},
+        "tests": {test.name: _test_record(test, hidden, notes.get(test.name)) for test in menu.tests},
+        "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
     }
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _test_record(test: Test, states: tuple[str, ...], info: dict[str, str | bool] | None) -> dict[str, Any]:
+def _by_diagnosis(hidden: Grouped, rows: list[Any], *, always: bool = False) -> dict[str, Any]:
+    """What holds for each state, by diagnosis; by subtype where subtypes differ (or `always`)."""
+    record: dict[str, Any] = {}
+    for diagnosis in hidden.diagnoses:
+        own, names = rows[hidden.places[diagnosis]], hidden.subtypes.get(diagnosis)
+        differ = always or any(one != own[0] for one in own)
+        record[diagnosis] = dict(zip(names, own, strict=True)) if names and differ else own[0]
+    return record
+
+
+def _test_record(test: Test, hidden: Grouped, info: dict[str, str | bool] | None) -> dict[str, Any]:
     record = {
         "cost": test.cost,
         "outcomes": list(test.outcomes),
-        "likelihood": dict(zip(states, test.likelihood.tolist(), strict=True)),
+        "likelihood": _by_diagnosis(hidden, test.likelihood.tolist()),
         "repeat": "independent" if test.repeatable else "once",
         "group": test.group or None,
         "after": list(test.after) or None,

@@ -15,7 +15,7 @@ block; E ways in which the state can change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -137,9 +137,7 @@ class _Block:
         prior = prior / prior.sum() if len(joint) + len(alone) > 1 else prior
         states = combined(factor.states for factor in factors)
         shares = [np.bincount(self.place((one.name,))[0], weights=prior, minlength=len(one.states)) for one in factors]
-        members = tuple(
-            Factor(one.name, one.states, share.astype(float)) for one, share in zip(factors, shares, strict=True)
-        )
+        members = tuple(replace(one, prior=share.astype(float)) for one, share in zip(factors, shares, strict=True))
         return Factor(", ".join(self.sizes), states, prior, joins=members if len(members) > 1 else ())
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
 from rhoplan.model.payments import mean_payment
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
+from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem
 from rhoplan.model.sparse import Change, numbers, row_sums
+from rhoplan.model.subtypes import subtype
 
 
 def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
@@ -33,6 +34,8 @@ def _check(problem: Problem, most: int) -> None:
         if not factor.states:
             raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
         _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
+        if factor.diagnosis_of:
+            _check_diagnoses(problem.name, factor, (*place, "subtypes"))
     for visible, actions in problem.menus(most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
         names = tuple(action.name for action in actions)
@@ -65,6 +68,8 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
     states = problem.factors[action.factor].states
     label = f"{action.kind} '{action.name}'{where}"
     _check_reward(action, states, label, (*place, "reward"))
+    if action.ends_episode and problem.factors[action.factor].diagnosis_of:
+        _check_by_diagnosis(action, problem.factors[action.factor], label, (*place, "reward"))
     _check_names(f"outcomes of {label}", action.outcomes, (*place, "outcomes"))
     if action.likelihood.shape != (len(states), len(action.outcomes)) or not action.outcomes:
         raise ProblemError(
@@ -88,6 +93,36 @@ def _check_reward(action: Action, states: tuple[str, ...], label: str, field: Fi
         raise ProblemError(rule, field=field)
     for wrong in np.flatnonzero(~(np.abs(action.reward) <= LARGEST_REWARD))[:1]:
         raise ProblemError(rule, field=(*field, states[wrong]))
+
+
+def _check_by_diagnosis(action: Action, factor: Factor, label: str, field: Field) -> None:
+    first = np.unique(factor.groups, return_index=True)[1][factor.groups]
+    for wrong in np.flatnonzero(action.reward != action.reward[first])[:1]:
+        raise ProblemError(
+            f"reward of {label} must be the same for every subtype of '{factor.diagnosis_of[wrong]}': what is decided "
+            f"is about the diagnosis; it is {action.reward[first[wrong]]:g} in '{factor.states[first[wrong]]}' and "
+            f"{action.reward[wrong]:g} in '{factor.states[wrong]}'",
+            field=(*field, factor.states[wrong]),
+        )
+
+
+def _check_diagnoses(name: str, factor: Factor, field: Field) -> None:
+    if len(factor.diagnosis_of) != len(factor.states):
+        raise ProblemError(
+            f"diagnoses of '{name}' must be one for each of {len(factor.states)} states; they are "
+            f"{len(factor.diagnosis_of)}",
+            field=field,
+        )
+    _check_names(f"diagnoses of '{name}'", factor.diagnoses, field)
+    for state, diagnosis in zip(factor.states, factor.diagnosis_of, strict=True):
+        if state != diagnosis and not subtype(state, diagnosis):
+            raise ProblemError(
+                f"states of '{name}' with subtypes must be called 'diagnosis' or 'diagnosis (subtype)'; '{state}' is "
+                f"one of '{diagnosis}'",
+                field=field,
+            )
+    if np.any(np.diff(factor.groups) < 0):
+        raise ProblemError(f"subtypes of one diagnosis of '{name}' must stand side by side", field=field)
 
 
 def _check_transition(action: Action, change: Change, states: tuple[str, ...], label: str, field: Field) -> None:

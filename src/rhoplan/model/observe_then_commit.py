@@ -21,6 +21,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.model.check import check_problem
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem
+from rhoplan.model.subtypes import Grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +189,7 @@ def observe_then_commit(
     tests: tuple[Test, ...],
     commits: tuple[Commit, ...],
     prior: Array | None = None,
+    subtypes: Mapping[str, tuple[str, ...]] | None = None,
     unit: str = "points",
     horizon: int = 3,
     note: str = "",
@@ -197,15 +199,21 @@ def observe_then_commit(
     most_tests: int | None = None,
     budget: float | None = None,
 ) -> Problem:
-    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default."""
+    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default.
+
+    subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
+    and rewards belong to the states that `Grouped` makes of both, in its order.
+    """
     if not commits:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
     menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget)
     _check_rules(name, menu)
-    belief = np.full(len(states), 1.0 / max(len(states), 1)) if prior is None else np.asarray(prior, dtype=float)
+    grouped = Grouped(tuple(states), _known_subtypes(name, tuple(states), subtypes or {}))
+    hidden = grouped.states
+    belief = np.full(len(hidden), 1.0 / max(len(hidden), 1)) if prior is None else np.asarray(prior, dtype=float)
     problem = Problem(
         name=name,
-        factors=(Factor("state", tuple(states), belief),),
+        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of),),
         start=Done(),
         menu=menu,
         unit=unit,
@@ -216,6 +224,20 @@ def observe_then_commit(
     )
     check_problem(problem)
     return problem
+
+
+def _known_subtypes(
+    name: str, diagnoses: tuple[str, ...], subtypes: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """`subtypes`, if they are some, of states that exist."""
+    for diagnosis, names in subtypes.items():
+        if diagnosis not in diagnoses or not names or not all(names):
+            raise ProblemError(
+                f"subtypes of '{name}' must be names, at least one, for a state of {', '.join(diagnoses)}; "
+                f"'{diagnosis}' has {', '.join(names) or 'none'}",
+                field=("subtypes", diagnosis),
+            )
+    return {diagnosis: tuple(names) for diagnosis, names in subtypes.items()}
 
 
 def _check_rules(name: str, menu: FlatMenu) -> None:

@@ -55,22 +55,64 @@ class Factor:
 
     joins: the quantities that it stands for, where several belong together (`blocks`): its states are the combinations
     of theirs, the last varying fastest.
+    diagnosis_of: where states are subtypes, the diagnosis of each: likelihoods are about the state; what is decided,
+    and what people are told, is about the diagnosis. Empty where each state is a diagnosis of its own.
     """
 
     name: str
     states: tuple[str, ...]
     prior: Array
     joins: tuple[Factor, ...] = ()
+    diagnosis_of: tuple[str, ...] = ()
+
+    @cached_property
+    def diagnoses(self) -> tuple[str, ...]:
+        """What people are told about: the states, but for those that are subtypes of one diagnosis."""
+        return tuple(dict.fromkeys(self.diagnosis_of)) or self.states
+
+    @cached_property
+    def groups(self) -> Ids:
+        """The place (S,) of each state's diagnosis in `diagnoses`."""
+        place = {name: number for number, name in enumerate(self.diagnoses)}
+        return np.array([place[name] for name in self.diagnosis_of or self.states], dtype=np.int64)
+
+    def fold(self, chances: Array) -> Array:
+        """Chances (..., D) of diagnoses, given those (..., S) of states."""
+        if not self.diagnosis_of:
+            return chances
+        folded: Array = chances @ np.eye(len(self.diagnoses))[self.groups]
+        return folded
+
+    def by_diagnosis(self, numbers: Array) -> Array:
+        """Numbers (..., D) by diagnosis, given those (..., S) by state that are the same in all of its subtypes."""
+        picked: Array = numbers[..., np.unique(self.groups, return_index=True)[1]]
+        return picked
+
+    @cached_property
+    def within(self) -> Array:
+        """The share (S,) that each state has in its diagnosis before any evidence; equal where that is ruled out."""
+        held, counts = self.fold(self.prior)[self.groups], np.bincount(self.groups)[self.groups]
+        result: Array = np.divide(self.prior, held, out=1.0 / counts, where=held > 0)
+        return result
+
+    def results(self, likelihood: Array) -> Array:
+        """The chance (D, O) of each outcome in each diagnosis before any evidence, given that (S, O) in each state."""
+        return self.fold((self.within[:, None] * likelihood).T).T
+
+    def spread(self, chances: Array) -> Array:
+        """Chances (S,) of states, given those (D,) of diagnoses, whose subtypes keep their shares."""
+        result: Array = chances[self.groups] * self.within
+        return result
 
     def shares(self, belief: Array) -> dict[str, dict[str, float]]:
-        """For each quantity that this is, or stands for, the chance of its states by name, given a belief (S,)."""
+        """For each quantity that this is, or stands for, the chance of its diagnoses by name, given a belief (S,)."""
         if not self.joins:
-            return {self.name: dict(zip(self.states, belief.tolist(), strict=True))}
+            return {self.name: dict(zip(self.diagnoses, self.fold(belief).tolist(), strict=True))}
         table = belief.reshape([len(one.states) for one in self.joins])
         found = {}
         for axis, one in enumerate(self.joins):
             share = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
-            found[one.name] = dict(zip(one.states, share.tolist(), strict=True))
+            found[one.name] = dict(zip(one.diagnoses, one.fold(share).tolist(), strict=True))
         return found
 
 
@@ -297,6 +339,11 @@ class Problem:
     def states(self) -> tuple[str, ...]:
         """States of the first factor (the only one of a flat problem)."""
         return self.factors[0].states
+
+    @property
+    def diagnoses(self) -> tuple[str, ...]:
+        """What people are told about the first factor: its states, but for subtypes of one diagnosis."""
+        return self.factors[0].diagnoses
 
     @property
     def prior(self) -> Array:

@@ -47,7 +47,7 @@ class Episodes:
     discounted is the reward as the world discounts it.
     tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
     whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
-    log_score: log of the probability that the final belief gave the true state (NaN with several factors or places).
+    log_score: log of the probability that the final belief gave the true diagnosis (NaN with more factors or places).
     worst_paid: the least that one action paid. worst_possible: the least that one of the actions taken could have paid,
     by what the agent believed then; worst_chance: how often it was to be expected (see NEGLIGIBLE).
     """
@@ -203,7 +203,8 @@ class Walk:
         if not self.problem.observes_then_commits:
             return np.full(len(nodes), np.nan)
         with np.errstate(divide="ignore"):
-            held = self.graph.beliefs(nodes)[np.arange(len(nodes)), self.state_places[0][states[:, 0]]]
+            factor, true = self.problem.factors[0], self.state_places[0][states[:, 0]]
+            held = factor.fold(self.graph.beliefs(nodes))[np.arange(len(nodes)), factor.groups[true]]
             scores: Array = np.log(held)
         return scores
 

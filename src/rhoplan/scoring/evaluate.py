@@ -9,6 +9,7 @@ import numpy as np
 
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
+from rhoplan.belief.information import entropy
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
 from rhoplan.following.spread import Paid
@@ -33,8 +34,8 @@ class Score:
     expected number of tests, and of actions, the one that ends included. success: share of episodes that the problem
     tallies as one, or else, with one hidden factor, that end with a best ending action for the true state. truncated:
     share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in nats, of the
-    probability that the final belief gives the true state. tests_distribution: probability of each number of tests from
-    0 on. dropped: mass too small to follow. nodes: size of the graph. tallies: expected counts of what the problem
+    probability that the final belief gives the true diagnosis. tests_distribution: probability of each number of tests
+    from 0 on. dropped: mass too small to follow. nodes: size of the graph. tallies: expected counts of what the problem
     tallies. A column that a problem does not have is NaN.
     """
 
@@ -180,12 +181,13 @@ class _Totals:
         """Cases (n,) that end with the beliefs they have."""
         if math.isnan(self._scored):
             return
+        fold = self.graph.problem.factors[0].fold
         if self.world.is_model:
-            self._scored -= float(mass @ self.graph.tables[0].entropy[self.graph.belief[node, 0]])
+            self._scored -= float(mass @ entropy(fold(self.graph.beliefs(node))))
         else:
-            held = self.world.graph.beliefs(truth)
+            held = fold(self.world.graph.beliefs(truth))
             with np.errstate(divide="ignore"):
-                logs = np.log(self.graph.beliefs(node))
+                logs = np.log(fold(self.graph.beliefs(node)))
             counted = (held > 0) & (mass > 0)[:, None]
             self._scored += float((np.where(counted, logs, 0.0) * held * mass[:, None]).sum())
 

@@ -95,14 +95,20 @@ def print_problem(problem: Problem) -> None:
 
     out, menu = console(), problem.flat
     h0 = max(float(entropy(problem.prior)), 0.0)
+    grouped = bool(problem.factors[0].diagnosis_of)
     sizes = {"state": problem.states, "test": menu.tests, "commit": menu.commits}
+    diagnoses = f"{len(problem.diagnoses)} {'diagnosis' if len(problem.diagnoses) == 1 else 'diagnoses'}, "
+    told = ", ".join(counted(len(parts), what) for what, parts in sizes.items())
     out.print(
-        f"{problem.name}: {', '.join(counted(len(parts), what) for what, parts in sizes.items())}; "
+        f"{problem.name}: {diagnoses if grouped else ''}{told}; "
         f"rewards in {problem.unit}; prior entropy {h0:.4f} nats; look-ahead {problem.horizon} unless asked otherwise\n"
     )
     if notes := _notes(problem.details.get("info", {})):
         out.print("\n".join(notes) + "\n")
     states = [[state, percent(p)] for state, p in zip(problem.states, problem.prior, strict=True)]
+    if grouped:
+        shares = problem.factors[0].shares(problem.prior)["state"]
+        show_rows(["diagnosis", "prior"], [[name, percent(p)] for name, p in shares.items()], title="Diagnoses")
     show_rows(["state", "prior"], states, title="States", most=MOST_ROWS)
     print_tests(problem)
     title = "Commits (given as losses: the reward is minus the loss)" if problem.details.get("losses") else "Commits"

@@ -10,6 +10,7 @@ import numpy as np
 from rhoplan.errors import Field, ProblemError, RhoplanError
 from rhoplan.model.observe_then_commit import Commit, observe_then_commit
 from rhoplan.model.problem import Array, Problem
+from rhoplan.model.subtypes import Grouped
 
 
 def overridden(
@@ -22,7 +23,7 @@ def overridden(
 ) -> Problem:
     """`problem` with these numbers instead of its own; what is not named stays.
 
-    prior: one probability per state. costs: per test. rewards: per commit and state. first_prices: per group.
+    prior: one probability per diagnosis. costs: per test. rewards: per commit and diagnosis. first_prices: per group.
     """
     menu = problem.flat
     _known(("costs",), "test", costs, [test.name for test in menu.tests])
@@ -35,7 +36,8 @@ def overridden(
     try:
         changed = observe_then_commit(
             problem.name,
-            problem.states,
+            problem.diagnoses,
+            subtypes=Grouped.of(problem.factors[0]).subtypes,
             prior=problem.prior if prior is None else _prior(problem, prior),
             tests=tests,
             commits=commits,
@@ -62,20 +64,22 @@ def _asked(field: Field | None) -> Field | None:
 
 def _prior(problem: Problem, prior: Mapping[str, float] | Sequence[float]) -> Array:
     if isinstance(prior, Mapping):
-        _known(("prior",), "state", prior, list(problem.states))
-        missing = [state for state in problem.states if state not in prior]
+        _known(("prior",), "state", prior, list(problem.diagnoses))
+        missing = [state for state in problem.diagnoses if state not in prior]
         if missing:
             rule = "prior must give a probability for each state"
             raise RhoplanError(f"{rule}; '{missing[0]}' is missing", field=("prior",))
-        return np.array([prior[state] for state in problem.states], dtype=float)
-    return np.array(prior, dtype=float)
+        prior = [prior[state] for state in problem.diagnoses]
+    chances, factor = np.array(prior, dtype=float), problem.factors[0]
+    return factor.spread(chances) if len(chances) == len(factor.diagnoses) else chances  # which is refused
 
 
 def _row(problem: Problem, commit: Commit, changes: Mapping[str, float]) -> Array:
-    _known(("rewards", commit.name), "state", changes, list(problem.states))
+    factor = problem.factors[0]
+    _known(("rewards", commit.name), "state", changes, list(factor.diagnoses))
     row: Array = commit.reward.copy()
     for state, value in changes.items():
-        row[problem.states.index(state)] = value
+        row[factor.groups == factor.diagnoses.index(state)] = value
     return row
 
 

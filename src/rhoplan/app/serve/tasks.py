@@ -153,7 +153,7 @@ def model(asked: Asked) -> Record:
         "reward_scale": problem.reward_scale,
         "horizon": problem.horizon,
         "cap": problem.cap,
-        "states": list(problem.states),
+        "states": list(problem.diagnoses),
         **{name: problem.details.get(name) for name in ("grid", "places")},
         "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),

@@ -13,6 +13,8 @@ from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, 
 from rhoplan.belief.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.model.observe_then_commit import Commit
+from rhoplan.model.problem import Problem
+from rhoplan.model.subtypes import Grouped
 from rhoplan.report.content import Report
 from rhoplan.report.drawing import Drawing
 from rhoplan.report.page.parts import MANY, mark, safe, table
@@ -164,35 +166,47 @@ def _states(report: Report) -> str:
     problem, losses = report.problem, counts_losses(report.problem)
     commits: Sequence[Commit] = problem.flat.commits
     what, sign = ("Loss", -1) if losses else ("Reward", 1)
-    if len(problem.states) > MANY:
+    factor = problem.factors[0]
+    if len(factor.diagnoses) > MANY:
         return _many_states(report, what.lower(), sign)
-    columns = [amounts(sign * value for value in commit.reward.tolist()) for commit in commits]
+    columns = [amounts(sign * value for value in factor.by_diagnosis(commit.reward).tolist()) for commit in commits]
     rows = [
         [safe(state), stated(share), in_thousand(share), *(column[place] for column in columns)]
-        for place, (state, share) in enumerate(zip(problem.states, problem.prior.tolist(), strict=True))
+        for place, (state, share) in enumerate(zip(factor.diagnoses, factor.fold(factor.prior).tolist(), strict=True))
     ]
     heads = ["state", "prior", "in&nbsp;1,000", *(safe(commit.name) for commit in commits)]
     lead = f"<p class='lead'>{what} of each final action in each state, in {safe(problem.unit)}. "
     lead += "Prior: the chance of each state before any test.</p>"
-    return lead + table(heads, rows, kind="dense" if len(commits) > 6 else "")
+    return lead + table(heads, rows, kind="dense" if len(commits) > 6 else "") + _subtypes(problem)
+
+
+def _subtypes(problem: Problem) -> str:
+    """What each diagnosis is made of, where some have subtypes."""
+    factor, grouped = problem.factors[0], Grouped.of(problem.factors[0])
+    told = []
+    for diagnosis, names in grouped.subtypes.items():
+        shares = factor.within[grouped.places[diagnosis]].tolist()
+        parts = ", ".join(f"{safe(name)} {stated(share)}" for name, share in zip(names, shares, strict=True))
+        told.append(f"{safe(diagnosis)}: {parts}")
+    return f"<p class='soft note'>Subtypes, which tests may tell apart: {'; '.join(told)}.</p>" if told else ""
 
 
 def _many_states(report: Report, what: str, sign: int) -> str:
     """Of models with many states: how large chances and losses are, in a few lines."""
-    problem = report.problem
-    low, high = (stated(float(end)) for end in (problem.prior.min(), problem.prior.max()))
+    problem, factor = report.problem, report.problem.factors[0]
+    prior = factor.fold(factor.prior)
+    low, high = (stated(float(end)) for end in (prior.min(), prior.max()))
     chances = f"each with a prior of {low}" if low == high else f"with priors from {low} to {high}"
     rows = []
     for commit in problem.flat.commits[:MANY]:
-        values = sorted({round(sign * float(value) + 0.0, 9) for value in commit.reward})
-        told = ", ".join(
-            f"{money(value)} in {int((abs(sign * commit.reward - value) < 1e-9).sum())}" for value in values[:6]
-        )
+        rewards = factor.by_diagnosis(commit.reward)
+        values = sorted({round(sign * float(value) + 0.0, 9) for value in rewards})
+        told = ", ".join(f"{money(value)} in {int((abs(sign * rewards - value) < 1e-9).sum())}" for value in values[:6])
         rows.append([safe(commit.name), told + (", ..." if len(values) > 6 else "")])
     left = len(problem.flat.commits) - len(rows)
     more = f"<p class='soft note'>And {left} more final actions.</p>" if left > 0 else ""
     heads = ["final action", f"{what}, {safe(problem.unit)}, and in how many states"]
-    return f"<p class='lead'>{len(problem.states)} states, {chances}.</p>{table(heads, rows, numbers=9)}{more}"
+    return f"<p class='lead'>{len(prior)} states, {chances}.</p>{table(heads, rows, numbers=9)}{more}"
 
 
 def _assumptions(report: Report) -> str:

@@ -120,9 +120,9 @@ def _screening(report: Report) -> tuple[str, str] | None:
     problem, about = report.problem, report.pathway.looked_for
     if not about or "positive" not in problem.details:
         return None
-    place = problem.states.index(about)
+    place, best_for = problem.diagnoses.index(about), problem.factors[0].by_diagnosis(problem.flat.right)
     best = [
-        [commit.name for commit, right in zip(problem.flat.commits, problem.flat.right[:, state], strict=True) if right]
+        [commit.name for commit, right in zip(problem.flat.commits, best_for[:, state], strict=True) if right]
         for state in (place, 1 - place)
     ]
     if any(len(names) != 1 for names in best) or best[0] == best[1]:
@@ -142,10 +142,11 @@ def thousand(report: Report) -> str:
 
 
 def _endings(report: Report) -> str:
-    problem, ends = report.problem, report.ends
+    problem, factor = report.problem, report.problem.factors[0]
+    ends, names = factor.fold(report.ends), factor.diagnoses
     chosen = [place for place in range(len(ends)) if ends[place].sum() > 0]
-    few = len(problem.states) <= MANY
-    right = (ends * problem.flat.right).sum(axis=1)
+    few = len(names) <= MANY
+    right = (ends * factor.by_diagnosis(problem.flat.right)).sum(axis=1)
     rows = [
         [
             safe(problem.flat.commits[place].name),
@@ -157,8 +158,8 @@ def _endings(report: Report) -> str:
     ]
     rows.append(["all", *(_count(float(s)) for s in (ends.sum(axis=0) if few else ())), _count(float(ends.sum())), ""])
     rows[-1][-1] = chance(float(right.sum() / ends.sum())) if chosen else NONE  # a plan that never ends
-    heads = ["final action", *(map(safe, problem.states) if few else ()), "all", "right"]
-    return table(heads, rows, kind="dense" if few and len(problem.states) > 6 else "", marked=len(rows) - 1)
+    heads = ["final action", *(map(safe, names) if few else ()), "all", "right"]
+    return table(heads, rows, kind="dense" if few and len(names) > 6 else "", marked=len(rows) - 1)
 
 
 def _count(share: float) -> str:
@@ -175,10 +176,10 @@ def _screened(report: Report) -> str:
     problem = report.problem
     names = [commit.name for commit in problem.flat.commits]
     rule_in, rule_out = (names.index(name) for name in two)
-    place = problem.states.index(report.pathway.looked_for)
-    hit, miss = (float(report.ends[row, place]) for row in (rule_in, rule_out))
-    alarm, clear = (float(report.ends[row, 1 - place]) for row in (rule_in, rule_out))
-    ill, well = safe(problem.states[place]), safe(problem.states[1 - place])
+    place, ends = problem.diagnoses.index(report.pathway.looked_for), problem.factors[0].fold(report.ends)
+    hit, miss = (float(ends[row, place]) for row in (rule_in, rule_out))
+    alarm, clear = (float(ends[row, 1 - place]) for row in (rule_in, rule_out))
+    ill, well = safe(problem.diagnoses[place]), safe(problem.diagnoses[1 - place])
     parts = [f"Misses ({ill}, {safe(two[1])}): {in_thousand(miss)} of 1,000"]
     parts.append(f"false alarms ({well}, {safe(two[0])}): {in_thousand(alarm)} of 1,000")
     values = []

@@ -45,14 +45,19 @@ def stopping(report: Report) -> str:
     ]
     heads = ["final action", "in&nbsp;1,000", "least sure", "on average", "most sure"]
     note = "How sure the plan is when it stops: the chance, then, that the final action is a best one."
-    return f"{mark(report, 'pathway')}<p class='lead'>{note}</p>{table(heads, rows)}{bands}{_no_bands(report)}"
+    return f"{mark(report, 'pathway')}<p class='lead'>{note}</p>{table(heads, rows)}{bands or _no_bands(report)}"
 
 
 def _no_bands(report: Report) -> str:
-    """Why there are no bands, where a two-state model should have some."""
+    """Why there are no bands, where a model of two states or of two diagnoses should have some."""
+    about = safe(report.pathway.looked_for)
+    if about and report.problem.factors[0].diagnosis_of:
+        return (
+            f"<p class='soft note'>There are no thresholds on the chance of {about}: what to do next also depends on "
+            "which subtypes the results point to.</p>"
+        )
     missing = mark(report, "stop") if len(report.problem.states) == 2 else ""
-    lead = f"<p class='lead'>What to do first, by the chance of {safe(report.pathway.looked_for)}:</p>"
-    return lead + missing if missing else ""
+    return f"<p class='lead'>What to do first, by the chance of {about}:</p>{missing}" if missing else ""
 
 
 def _band_table(report: Report) -> str:

@@ -18,9 +18,10 @@ def tests_section(problem: Problem) -> str:
     """Every test with its price, rules and accuracy."""
     if not problem.flat.tests:
         return "<p>The model has no tests.</p>"
-    if len(problem.states) == 2:
-        return _two_states(problem) + _notes(problem)
-    return (_matrix(problem) if len(problem.states) <= MANY else _likeliest(problem)) + _notes(problem)
+    by_state = _matrix(problem) if len(problem.states) <= MANY else _likeliest(problem)
+    if len(problem.diagnoses) == 2:
+        return _two_states(problem) + (by_state if problem.factors[0].diagnosis_of else "") + _notes(problem)
+    return by_state + _notes(problem)
 
 
 def _notes(problem: Problem) -> str:
@@ -47,12 +48,12 @@ def _rules(problem: Problem, test: Test) -> str:
 
 def _two_states(problem: Problem) -> str:
     """Sensitivity, specificity and likelihood ratios of tests with two results that tell; the others by result."""
-    place = problem.states.index(looked_for(problem))
-    state, other = safe(problem.states[place]), safe(problem.states[1 - place])
+    place, factor = problem.diagnoses.index(looked_for(problem)), problem.factors[0]
+    state, other = safe(problem.diagnoses[place]), safe(problem.diagnoses[1 - place])
     unit, two, more = safe(problem.unit), [], []
     for test in problem.flat.tests:
         lead = [safe(test.name), money(test.cost), _rules(problem, test)]
-        with_it, without = test.likelihood[place], test.likelihood[1 - place]
+        with_it, without = factor.results(test.likelihood)[[place, 1 - place]]
         telling = np.flatnonzero(np.abs(with_it - without) > UNREADABLE)
         if len(telling) == 2:
             positive, negative = sorted(telling.tolist(), key=lambda k: float(without[k] - with_it[k]))
@@ -81,6 +82,8 @@ def _two_states(problem: Problem) -> str:
             f"negative result if {other}. LR+ and LR−, the likelihood ratios: how much likelier a positive, a negative "
             f"result is if {state} than if {other}. The last two columns: chance of {state} after this test alone.</p>"
         )
+    if factor.diagnosis_of:
+        parts.append("<p class='soft note'>These are means over subtypes as they are before any test.</p>")
     if more:
         heads = ["test", f"price, {unit}", "rules", "result", f"chance if {state}", f"chance if {other}"]
         parts.append(grouped([*heads, "likelihood ratio", f"{state} after it"], more, numbers=4, kind="grouped"))
@@ -125,5 +128,5 @@ def ratio(top: float, bottom: float) -> str:
 
 
 def _after(problem: Problem, test: Test, column: int, place: int) -> str:
-    joint: Array = problem.prior * test.likelihood[:, column]
+    joint = problem.factors[0].fold(problem.prior * test.likelihood[:, column])
     return chance(float(joint[place] / joint.sum())) if joint.sum() > 0 else NONE
