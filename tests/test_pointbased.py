@@ -13,6 +13,7 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.graph import LOWER, TRIALS, UPPER, VECTOR_AT
+from rhoplan.planning.certified.pointbased.potential import MARGIN, least_share
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
 from rhoplan.planning.certified.solve import solve
@@ -161,6 +162,36 @@ def test_value_without_potential_is_convex(weight: float) -> None:
             recursion(problem, b, 3, weight, 0.9) - weight * entropy(b) for b in (left, right, between)
         )
         assert np.all(w_between <= share[:, 0] * w_left + (1 - share[:, 0]) * w_right + 1e-9)
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.95, 1.0])
+def test_value_without_the_least_potential_is_convex(discount: float) -> None:
+    rng, shares = np.random.default_rng(6), []
+    for seed in range(20):
+        problem = draw(seed, 3)
+        shares.append(least_share(problem.compiled, discount))
+        left, right = rng.dirichlet(np.full(3, 0.5), 40), rng.dirichlet(np.full(3, 0.3), 40)
+        right = left + 0.1 * (right - left)
+        ends, middle = (
+            recursion(problem, b, 3, 1.0, discount) - shares[-1] * entropy(b)
+            for b in (np.concatenate([left, right]), (left + right) / 2)
+        )
+        assert np.all(middle <= ends.reshape(2, -1).mean(axis=0) + 1e-9)
+    assert min(shares) < 0.3 < max(shares)
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.95, 1.0])
+def test_least_potential_of_a_state_that_stays_is_known(discount: float) -> None:
+    told = np.array([[0.8, 0.2], [0.2, 0.8]])
+    problem = flat(dense_joint(np.eye(2)[None], told[None]), np.ones((1, 2)), np.array([0.5, 0.5]))
+    kept = 0.6**2  # 1 - 2 (0.8)(0.2) / 0.5, at even odds
+    assert least_share(problem, discount) == pytest.approx(kept / (1 - discount + discount * kept), abs=2 * MARGIN)
+
+
+def test_least_potential_is_all_where_a_test_tells_all_and_none_where_it_tells_nothing() -> None:
+    for told, share in ((np.eye(3), 1.0), (np.full((3, 2), 0.5), 0.0)):
+        problem = flat(dense_joint(np.eye(3)[None], told[None]), np.ones((1, 3)), np.full(3, 1 / 3))
+        assert least_share(problem, 0.9) == pytest.approx(share, abs=2 * MARGIN)
 
 
 def tiger(discount: float = 0.95) -> Compiled:

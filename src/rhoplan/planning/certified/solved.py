@@ -45,8 +45,9 @@ MOST_SWEEPS, SETTLED = 500, 1e-6
 class SolvedPolicy(BoundedPolicy):
     """Bounds and actions of a solved problem in any situation that can be reached in it.
 
-    vectors: per class alpha (V, S), the share (V,) of w times the entropy, and the pair (V,) that each takes.
-    points: per class beliefs (P, S) and their bound (P,) on V - w H. corner (N,), informed: bounds that always hold.
+    vectors: per class alpha (V, S), the share (V,) of `potential` times the entropy, and the pair (V,) that each
+    takes. points: per class beliefs (P, S) and their bound (P,) on V - potential H, which is convex. corner (N,),
+    informed: bounds that always hold.
     """
 
     origin: Problem
@@ -56,6 +57,7 @@ class SolvedPolicy(BoundedPolicy):
     points: dict[int, tuple[Array, Array]]
     corner: Array
     informed: Array
+    potential: float
 
     def action(self, situation: Situation) -> str:
         """The name of what to do in `situation`."""
@@ -90,7 +92,7 @@ class SolvedPolicy(BoundedPolicy):
         The largest is the lower bound there.
         """
         alpha, share, pair = self.vectors[self.problem.start_class]
-        worth = beliefs @ alpha.T + self.settings.weight * entropy(beliefs)[:, None] * share
+        worth = beliefs @ alpha.T + self.potential * entropy(beliefs)[:, None] * share
         return worth, [self._action_name(int(taken)) for taken in pair]
 
     def upper_from(self, beliefs: Array) -> Array:
@@ -123,7 +125,7 @@ class SolvedPolicy(BoundedPolicy):
 
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load` reads it for the same problem."""
-        told = self.heading(FORMAT, digest(self.problem))
+        told = self.heading(FORMAT, digest(self.problem)) | {"potential": self.potential}
         arrays: dict[str, Array | Ids] = {"corner": self.corner, "informed": self.informed}
         for home, (alpha, share, pair) in self.vectors.items():
             arrays |= {f"alpha-{home}": alpha, f"share-{home}": share, f"pair-{home}": pair}
@@ -137,7 +139,7 @@ class SolvedPolicy(BoundedPolicy):
         if self.problem.ended[home]:
             return 0.0, -1
         alpha, share, pair = self.vectors[home]
-        worth = alpha @ belief + share * self.settings.weight * float(entropy(belief))
+        worth = alpha @ belief + share * self.potential * float(entropy(belief))
         best = int(np.argmax(worth))
         taken = int(pair[best])
         return float(worth[best]), taken if taken >= 0 else int(self.problem.model.class_pair[home])
@@ -145,7 +147,7 @@ class SolvedPolicy(BoundedPolicy):
     def _upper(self, home: int, belief: Array) -> float:
         if self.problem.ended[home]:
             return 0.0
-        model, potential = self.problem.model, self.settings.weight * float(entropy(belief))
+        model, potential = self.problem.model, self.potential * float(entropy(belief))
         pays = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.informed[pays].reshape(-1, len(belief)) @ belief).max())
         corner = self.corner[model.class_state[home] : model.class_state[home + 1]]
@@ -158,7 +160,7 @@ class SolvedPolicy(BoundedPolicy):
         low = backup(self, pair, belief, lambda _, there, after: self._best(there, after)[0])
         high = backup(self, pair, belief, lambda _, there, after: self._upper(there, after))
         at = self.problem.model.pair_reward[pair]
-        potential = self.settings.weight * float(entropy(belief))
+        potential = self.potential * float(entropy(belief))
         return low, min(high, float(self.informed[at : at + len(belief)] @ belief) + potential)
 
     def _action_name(self, pair: int) -> str:
@@ -224,9 +226,8 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
     settings = Asked(plan.settings.weight, plan.settings.discount)
     found = {home: held for home, held in points.items() if len(held[1])}
-    return SolvedPolicy(
-        problem, compiled, settings, vectors, found, plan.graph.corner.copy(), np.asarray(plan.first.action)
-    )
+    corner, informed = plan.graph.corner.copy(), np.asarray(plan.first.action)
+    return SolvedPolicy(problem, compiled, settings, vectors, found, corner, informed, plan.settings.potential)
 
 
 def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy:
@@ -248,7 +249,8 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
     points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
     settings = Asked(float(told["weight"]), float(told["discount"]))
-    return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"])
+    potential = float(told.get("potential", settings.weight))  # files of versions before there was a choice
+    return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"], potential)
 
 
 def _other_problem(path: Path | str, told: dict[str, Any], problem: Problem) -> ProblemError:

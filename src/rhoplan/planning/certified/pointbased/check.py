@@ -5,7 +5,7 @@ and information of that action plus what the followers claim, then by induction 
 With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
-its own backup (W = V - w H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
+its own backup (W = V - p H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
 others is implied by them. Points are drawn; the informed bound is backed up as it is.
 """
 
@@ -182,7 +182,7 @@ def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int, deadli
 
 def _claim(plan: Plan, vector: int, belief: Array) -> float:
     share = float(plan.graph.share[vector])
-    return float(plan.numbers(vector) @ belief) + share * plan.settings.weight * entropy(belief)
+    return float(plan.numbers(vector) @ belief) + share * plan.settings.potential * entropy(belief)
 
 
 def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]]:
@@ -200,7 +200,7 @@ def _point_excess(plan: Plan, home: int, place: int) -> float:
     belief, model = beliefs[place], plan.problem.model
     pairs = range(model.class_pair[home], model.class_pair[home + 1])
     best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
-    excess = best - plan.settings.weight * entropy(belief) - float(values[place])
+    excess = best - plan.settings.potential * entropy(belief) - float(values[place])
     if excess <= 0:
         return excess
     others = np.abs(beliefs - belief).max(axis=1) > APART
@@ -231,6 +231,7 @@ def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> f
                 )
                 total += discount * (matrix @ action[rows].reshape(-1, matrix.shape[1]).T).max(axis=1)
         if weight > 0:
-            total += weight * (np.array([entropy(row) for row in predicted]) - (1 - discount) * later)
+            kept = weight - discount * plan.settings.potential
+            total += weight * np.array([entropy(row) for row in predicted]) - kept * later
         worst = max(worst, float((total - action[at : at + size]).max()))
     return worst

@@ -4,10 +4,10 @@ Both are fixed points of monotone operators, and neither has to be reached: for 
 T x <= x + e everywhere, x + e / (1 - g) lies above the fixed point, and likewise below. So a guess may come from a
 linear system or from sweeps, and one more sweep certifies it.
 
-With w > 0 the upper bound is on W = V - w H, which is convex in the belief whatever the hidden state does: it is at
+With w > 0 the upper bound is on W = V - c w H, which is convex in the belief (c: see `potential`): it is at
 most the mean of its values at the corners, where the reward of action a in state s is
 
-    r_a(s) + w H(T_a(. | s)) - (1 - g) w E_o H(b'_o | s).
+    r_a(s) + w H(T_a(. | s)) - (1 - g c) w E_o H(b'_o | s).
 
 With g = 1 every reward is raised by a hair (lowered, for the lower bound), but not in states where nothing is ever paid
 again: these are worth 0 whatever is done, like the end, also where one cannot tell that one is there. Neither are steps
@@ -141,14 +141,14 @@ def informed(
     return rise
 
 
-def first_bounds(problem: Compiled, *, weight: float, discount: float, deadline: float) -> First:
+def first_bounds(problem: Compiled, *, weight: float, share: float, discount: float, deadline: float) -> First:
     """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value.
 
     Without a discount all the time there is may be needed, or more: TimeoutError.
     """
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
-    reward = model.reward + weight * corner_information(problem, discount) if weight > 0 else model.reward
+    reward = model.reward + weight * corner_information(problem, share * discount) if weight > 0 else model.reward
     over = np.repeat(problem.ended, problem.sizes)
     rest = at_rest(problem, reward) if discount == 1 else over
     circle, staying = np.full(problem.slots, -1), np.zeros(len(reward), dtype=bool)
@@ -183,20 +183,20 @@ def at_rest(problem: Compiled, reward: Array) -> Flags:
         result[left] = False
 
 
-def corner_information(problem: Compiled, discount: float) -> Array:
-    """H(T_a(. | s)) - (1 - g) E_o H(b'_o | s) for each state of each pair, in nats."""
+def corner_information(problem: Compiled, kept: float) -> Array:
+    """H(T_a(. | s)) - (1 - kept) E_o H(b'_o | s) for each state of each pair, in nats; kept is c g."""
     where, rows = problem.entries, len(problem.model.reward)
     symbol = problem.model.symbol[where.target]
     key, place = np.unique(where.source * problem.symbols + symbol, return_inverse=True)
     mass = np.bincount(place, where.chance)
     ahead = np.bincount(key // problem.symbols, -mass * np.log(mass), rows).astype(float)
-    if discount == 1:
+    if kept == 1:
         return ahead
     branches = len(problem.model.branch_target)
     key, place = np.unique(where.source * branches + where.outcome, return_inverse=True)
     total = np.bincount(place, where.chance)
     later = -np.bincount(where.source, where.chance * np.log(where.chance / total[place]), rows)
-    result: Array = ahead - (1 - discount) * later
+    result: Array = ahead - (1 - kept) * later
     return result
 
 

@@ -1,7 +1,8 @@
 """The belief graph that the search grows, as arrays, and the two bounds that carry over from belief to belief.
 
-A node is a class and a belief over its states. From below, vectors: V(b) >= alpha . b + c w H(b), with c = 0 or 1. From
-above, on W = V - w H, which is convex: the sawtooth between the corners of a class and the nodes that have a point,
+A node is a class and a belief over its states. From below, vectors: V(b) >= alpha . b + c p H(b), with c = 0 or 1. From
+above, on W = V - p H, which is convex (see `potential`): the sawtooth between the corners of a class and the nodes that
+have a point,
 
     W(b) <= u . b + min over points q of (W_q - u . q) min over q(s) > 0 of b(s) / q(s).
 
@@ -102,11 +103,11 @@ class Graph(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """gap: where to stop. outward: rounding of each backup. penalty: price of what is left of
-    a belief. coarse, fine, mix, work: see `growing`. most_*: what one
-    backup can add."""
+    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup. penalty:
+    price of what is left of a belief. coarse, fine, mix, work: see `growing`. most_*: what one backup can add."""
 
     weight: float
+    potential: float
     discount: float
     gap: float
     outward: float
@@ -179,7 +180,7 @@ def rehash(model: Model, graph: Graph) -> None:
 
 
 @compiled
-def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: float) -> int:
+def find_node(model: Model, graph: Graph, home: int, belief: Array, potential: float) -> int:
     """The node of class `home` with this dense belief, made if there is none. There must be room."""
     size, count = model.class_state[home + 1] - model.class_state[home], 0
     for s in range(size):
@@ -210,9 +211,9 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, weight: floa
                 count += 1
         graph.used[INDICES] += count
     graph.used[VALUES] += row[COUNT]
-    bound[ENTROPY] = entropy(graph.value, at, row[COUNT]) if weight > 0.0 else 0.0
+    bound[ENTROPY] = entropy(graph.value, at, row[COUNT]) if potential > 0.0 else 0.0
     bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
-    bound[LOWER], bound[UPPER], bound[OWN] = -np.inf, bound[BASE] + weight * bound[ENTROPY], np.inf
+    bound[LOWER], bound[UPPER], bound[OWN] = -np.inf, bound[BASE] + potential * bound[ENTROPY], np.inf
     return int(node)
 
 
@@ -235,7 +236,7 @@ def is_same(graph: Graph, node: int, belief: Array, size: int, count: int) -> bo
 
 
 @compiled
-def raise_lower(model: Model, graph: Graph, node: int, weight: float) -> None:
+def raise_lower(model: Model, graph: Graph, node: int, potential: float) -> None:
     """Bring the lower bound of `node` up to date with the vectors of its class."""
     row, bound = graph.node[node], graph.bound[node]
     home = row[HOME]
@@ -243,7 +244,7 @@ def raise_lower(model: Model, graph: Graph, node: int, weight: float) -> None:
     while vector >= 0:
         if graph.vector[vector, ALIVE] == 1:
             worth = weigh(graph, graph.alpha, graph.vector[vector, VECTOR_AT], node)
-            worth += graph.share[vector] * weight * bound[ENTROPY]
+            worth += graph.share[vector] * potential * bound[ENTROPY]
             if worth > bound[LOWER]:
                 bound[LOWER], row[BEST] = worth, vector
         row[VECTOR_READ] = vector
@@ -251,20 +252,20 @@ def raise_lower(model: Model, graph: Graph, node: int, weight: float) -> None:
 
 
 @compiled
-def lower_upper(model: Model, graph: Graph, node: int, weight: float) -> None:
+def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None:
     """Bring the upper bound of `node` up to date with the corners and points of its class."""
     row, bound = graph.node[node], graph.bound[node]
     home = row[HOME]
     if row[CORNERS] != graph.chain[home, MOVES]:
         row[CORNERS] = graph.chain[home, MOVES]
         bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
-        bound[UPPER] = min(bound[UPPER], bound[BASE] + weight * bound[ENTROPY])
+        bound[UPPER] = min(bound[UPPER], bound[BASE] + potential * bound[ENTROPY])
     entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
     if entry < 0 or row[COUNT] == 1:
         return
     size = model.class_state[home + 1] - model.class_state[home]
     unfold(graph, node, graph.dense, size)
-    best = min(bound[UPPER] - weight * bound[ENTROPY] - bound[BASE], 0.0)
+    best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
     while entry >= 0:
         other = graph.entry[entry, 1]
         if graph.fall[entry] < best and passes(graph, entry, best) and graph.node[other, ENTRY] == entry:
@@ -272,7 +273,7 @@ def lower_upper(model: Model, graph: Graph, node: int, weight: float) -> None:
             best = min(best, graph.fall[entry] * ratio)
         row[POINT_READ] = entry
         entry = graph.entry[entry, NEXT]
-    bound[UPPER] = min(bound[UPPER], bound[BASE] + best + weight * bound[ENTROPY])
+    bound[UPPER] = min(bound[UPPER], bound[BASE] + best + potential * bound[ENTROPY])
 
 
 @compiled
@@ -341,11 +342,11 @@ def fall_anew(model: Model, graph: Graph, home: int) -> None:
 
 
 @compiled
-def add_point(model: Model, graph: Graph, node: int, weight: float) -> None:
+def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
     """Let the upper bound of `node` count for others: as a point, or as a corner where the state is known."""
     row, bound = graph.node[node], graph.bound[node]
     home = row[HOME]
-    bound[OWN] = bound[UPPER] - weight * bound[ENTROPY]
+    bound[OWN] = bound[UPPER] - potential * bound[ENTROPY]
     if row[COUNT] == 1 and (row[INDEX] >= 0 or graph.value[row[AT]] == 1.0):
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
         graph.corner[model.class_state[home] + state] = bound[OWN]

@@ -70,7 +70,9 @@ ROOM: dict[int, tuple[str, ...]] = {
 """Which arrays each place in Graph.used counts for."""
 
 
-def make_settings(problem: Compiled, first: First, *, weight: float, discount: float, gap: float) -> Settings:
+def make_settings(
+    problem: Compiled, first: First, *, weight: float, share: float, discount: float, gap: float
+) -> Settings:
     """What the kernels need to know beside the arrays."""
     model = problem.model
     branches = (
@@ -79,15 +81,16 @@ def make_settings(problem: Compiled, first: First, *, weight: float, discount: f
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
-    share = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
+    step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
+        potential=share * weight,
         discount=discount,
         gap=gap,
         outward=ROUNDING * size,
         penalty=2 * worst + STEEPEST * weight,
-        coarse=COARSE * share,
-        fine=FINE * share,
+        coarse=COARSE * step,
+        fine=FINE * step,
         mix=MIX,
         work=WORK,
         most_children=most,

@@ -46,7 +46,7 @@ SMALLEST_PIVOT = 1e-13
 
 
 @compiled
-def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty: float, tolerance: float) -> None:
+def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penalty: float, tolerance: float) -> None:
     """Lower the upper bound of `node` to the hull of its class, if the class is small and has new points.
 
     A point that lies below the others by less than `tolerance` may be left out.
@@ -85,7 +85,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, weight: float, penalty:
     for s in range(size):
         bound[REST] += penalty * abs(graph.dense[s])
     total += bound[REST]
-    bound[UPPER] = min(bound[UPPER], total + weight * bound[ENTROPY])
+    bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
 
 
 @compiled

@@ -101,7 +101,7 @@ class Plan:
             return 0.0, -1
         size = len(belief)
         rows = self.graph.alpha[self.graph.vector[ids, VECTOR_AT][:, None] + np.arange(size)]
-        worth = rows @ belief + self.graph.share[ids] * self.settings.weight * float(entropy(belief))
+        worth = rows @ belief + self.graph.share[ids] * self.settings.potential * float(entropy(belief))
         best = int(np.argmax(worth))
         return float(worth[best]), int(ids[best])
 
@@ -109,13 +109,13 @@ class Plan:
         """The upper bound at `belief`: the least of what corners, points and the informed bound say."""
         if self.problem.ended[home]:
             return 0.0
-        model, potential = self.problem.model, self.settings.weight * float(entropy(belief))
+        model, potential = self.problem.model, self.settings.potential * float(entropy(belief))
         pairs = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.first.action[pairs].reshape(-1, len(belief)) @ belief).max())
         return min(self.between(home, *self.points(home), belief), informed) + potential
 
     def between(self, home: int, beliefs: Array, values: Array, belief: Array) -> float:
-        """The upper bound on V - w H at `belief` that the corners of class `home` and these points give."""
+        """The upper bound on V - p H at `belief` that the corners of class `home` and these points give."""
         first, last = self.problem.model.class_state[home : home + 2]
         corner = self.graph.corner[first:last]
         if len(belief) <= HULL_STATES:
@@ -146,14 +146,14 @@ class Plan:
         return {}
 
     def points(self, home: int) -> tuple[Array, Array]:
-        """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - w H."""
+        """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - p H."""
         if home not in self._unfolded:
             ids = self._opened.get(home, np.empty(0, dtype=np.int64))
             beliefs = np.zeros((len(ids), int(self.problem.sizes[home])))
             for place, node in enumerate(ids):
                 beliefs[place] = self.belief(int(node))
             bound = self.graph.bound[ids]
-            self._unfolded[home] = beliefs, bound[:, UPPER] - self.settings.weight * bound[:, ENTROPY]
+            self._unfolded[home] = beliefs, bound[:, UPPER] - self.settings.potential * bound[:, ENTROPY]
         return self._unfolded[home]
 
     def belief(self, node: int) -> Array:

@@ -42,7 +42,9 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 
 
 @compiled
-def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, weight: float, penalty: float) -> int:
+def prune(
+    model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, potential: float, penalty: float
+) -> int:
     """Drop what no longer helps; how many vectors are left. kept: vectors that stay. useful: room for the nodes."""
     nodes = graph.used[NODES]
     for node in range(nodes):
@@ -50,7 +52,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
     count = reach(model, graph, useful, nodes)
     for place in range(count):
         if graph.node[useful[nodes + place], SLOT] >= 0:
-            raise_lower(model, graph, useful[nodes + place], weight)
+            raise_lower(model, graph, useful[nodes + place], potential)
     for vector in range(kept, graph.used[VECTORS]):
         graph.vector[vector, ALIVE] = 0
     for place in range(count):
@@ -62,7 +64,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
         if best >= 0 and graph.vector[best, ALIVE] == 0:
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
-    drop_points(model, graph, useful, tolerance, weight, penalty)
+    drop_points(model, graph, useful, tolerance, potential, penalty)
     return left
 
 
@@ -113,7 +115,7 @@ def relink_vectors(graph: Graph) -> int:
 
 
 @compiled
-def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, weight: float, penalty: float) -> None:
+def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, potential: float, penalty: float) -> None:
     """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply."""
     for home in range(len(graph.chain)):
         size = model.class_state[home + 1] - model.class_state[home]
@@ -124,7 +126,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, weigh
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
                 elif size <= HULL_STATES:
-                    drop_if_mixed(model, graph, node, entry, tolerance, weight, penalty)
+                    drop_if_mixed(model, graph, node, entry, tolerance, potential, penalty)
                 else:
                     unfold(graph, node, graph.dense, size)
                     if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
@@ -141,14 +143,14 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, weigh
 
 @compiled
 def drop_if_mixed(
-    model: Model, graph: Graph, node: int, entry: int, tolerance: float, weight: float, penalty: float
+    model: Model, graph: Graph, node: int, entry: int, tolerance: float, potential: float, penalty: float
 ) -> None:
     """Take the point of `node` out if a mixture of the others says nearly as much."""
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
-    lower_by_hull(model, graph, node, weight, penalty, 0.0)
-    if bound[UPPER] - weight * bound[ENTROPY] > bound[OWN] + tolerance:
+    lower_by_hull(model, graph, node, potential, penalty, 0.0)
+    if bound[UPPER] - potential * bound[ENTROPY] > bound[OWN] + tolerance:
         graph.node[node, ENTRY] = entry
     bound[UPPER] = min(upper, bound[UPPER])
 

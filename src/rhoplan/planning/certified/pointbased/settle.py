@@ -167,7 +167,7 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
         return 0.0
     bound[UPPER] = best
     if row[ENTRY] >= 0:
-        bound[OWN] = best - settings.weight * bound[ENTROPY]
+        bound[OWN] = best - settings.potential * bound[ENTROPY]
     elif row[COUNT] == 1:
         bound[OWN] = best
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
@@ -190,5 +190,5 @@ def mixed(model: Model, graph: Graph, node: int, settings: Settings) -> float:
                 other = graph.mixture[node, i]
                 worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
                 total += graph.level[node, i] * worth
-        bound[UPPER] = min(bound[UPPER], total + settings.weight * bound[ENTROPY])
+        bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
     return float(bound[UPPER])

@@ -37,6 +37,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
@@ -110,15 +111,16 @@ class Search:
         weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
         self.deadline, self.memory = self.begin + seconds, memory
         self.problem, self.model = problem, problem.model
-        self.first = first_bounds(problem, weight=weight, discount=discount, deadline=self.deadline)
-        self.settings = make_settings(problem, self.first, weight=weight, discount=discount, gap=gap)
+        share = least_share(problem, discount) if weight > 0 else 1.0
+        self.first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.next_prune: float = FIRST_PRUNE
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
-        find_node(self.model, self.graph, problem.start_class, belief, weight)
-        raise_lower(self.model, self.graph, ROOT, weight)
+        find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
+        raise_lower(self.model, self.graph, ROOT, self.settings.potential)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -165,7 +167,7 @@ class Search:
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
         slack = 0.1 * self.settings.coarse * (upper - lower)
         settings = self.settings
-        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.weight, settings.penalty)
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.potential, settings.penalty)
         self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
         self.refresh()
 
@@ -206,8 +208,8 @@ class Search:
 
     def refresh(self) -> None:
         """Bring the bounds at the root up to date."""
-        raise_lower(self.model, self.graph, ROOT, self.settings.weight)
-        lower_upper(self.model, self.graph, ROOT, self.settings.weight)
+        raise_lower(self.model, self.graph, ROOT, self.settings.potential)
+        lower_upper(self.model, self.graph, ROOT, self.settings.potential)
 
     def solution(self, stopped_by: str) -> GeneralSolution:
         """What has been found so far."""

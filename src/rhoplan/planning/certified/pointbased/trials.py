@@ -84,14 +84,14 @@ def has_room(graph: Graph, settings: Settings) -> bool:
 
 
 @compiled
-def open_node(model: Model, graph: Graph, node: int, weight: float) -> None:
+def open_node(model: Model, graph: Graph, node: int, potential: float) -> None:
     """Give `node` its slots: each action worth what the first bounds say."""
     home, first = graph.node[node, HOME], graph.used[SLOTS]
     graph.node[node, SLOT] = first
     for pair in range(model.class_pair[home], model.class_pair[home + 1]):
         slot = first + pair - model.class_pair[home]
         above = weigh(graph, graph.action, model.pair_reward[pair], node)
-        graph.slot[slot, ABOVE] = above + weight * graph.bound[node, ENTROPY]
+        graph.slot[slot, ABOVE] = above + potential * graph.bound[node, ENTROPY]
         graph.slot[slot, BELOW] = -np.inf
         graph.slot_child[slot] = -1
     graph.used[SLOTS] += model.class_pair[home + 1] - model.class_pair[home]
@@ -132,7 +132,7 @@ def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings)
         if over:
             later += total * entropy(graph.after, 0, wide)
         else:
-            child = find_node(model, graph, target, graph.after, weight)
+            child = find_node(model, graph, target, graph.after, settings.potential)
             graph.child[place] = child
             later += total * graph.bound[child, ENTROPY]
     graph.used[CHILDREN] += model.pair_branch[pair + 1] - model.pair_branch[pair]
@@ -150,10 +150,10 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
         if child >= 0:
-            lower_upper(model, graph, child, settings.weight)
+            lower_upper(model, graph, child, settings.potential)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
-                lower_by_hull(model, graph, child, settings.weight, settings.penalty, slack)
+                lower_by_hull(model, graph, child, settings.potential, settings.penalty, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
@@ -167,7 +167,7 @@ def look_down(model: Model, graph: Graph, pair: int, slot: int, settings: Settin
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
         if child >= 0:
-            raise_lower(model, graph, child, settings.weight)
+            raise_lower(model, graph, child, settings.potential)
             total += settings.discount * graph.chance[place] * graph.bound[child, LOWER]
     graph.slot[slot, BELOW] = total
     return float(total)
@@ -178,7 +178,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
     """Back the upper bound of `node` up; the pair of the largest upper bound, which is expanded."""
     home = graph.node[node, HOME]
     if graph.node[node, SLOT] < 0:
-        open_node(model, graph, node, settings.weight)
+        open_node(model, graph, node, settings.potential)
     first, pairs = graph.node[node, SLOT], model.class_pair[home + 1] - model.class_pair[home]
     settled, best = -1, 0
     while True:
@@ -193,15 +193,15 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         look_up(model, graph, model.class_pair[home] + best, first + best, settings)
         settled = best
     bound = graph.bound[node]
-    lower_upper(model, graph, node, settings.weight)
+    lower_upper(model, graph, node, settings.potential)
     lower_by_hull(
-        model, graph, node, settings.weight, settings.penalty, SLACK * settings.coarse * graph.bound[ROOT, GAP]
+        model, graph, node, settings.potential, settings.penalty, SLACK * settings.coarse * graph.bound[ROOT, GAP]
     )
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
         if fall > settings.coarse * graph.bound[ROOT, GAP]:
-            add_point(model, graph, node, settings.weight)
+            add_point(model, graph, node, settings.potential)
     return int(model.class_pair[home] + best)
 
 
@@ -209,7 +209,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
 def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings) -> None:
     """Back the lower bound of `node` up by the better of `likely` and the action that was best so far."""
     home, first = graph.node[node, HOME], graph.node[node, SLOT]
-    raise_lower(model, graph, node, settings.weight)
+    raise_lower(model, graph, node, settings.potential)
     pairs = model.class_pair[home + 1] - model.class_pair[home]
     best = likely - model.class_pair[home]
     look_down(model, graph, likely, first + best, settings)
@@ -223,7 +223,7 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
             best = other
     if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
         link_vector(graph, make_vector(model, graph, node, model.class_pair[home] + best, settings))
-        raise_lower(model, graph, node, settings.weight)
+        raise_lower(model, graph, node, settings.potential)
 
 
 @compiled
@@ -233,8 +233,8 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
     while graph.used[WORK] < settings.work:
         if not has_room(graph, settings):
             return FULL
-        lower_upper(model, graph, ROOT, settings.weight)
-        raise_lower(model, graph, ROOT, settings.weight)
+        lower_upper(model, graph, ROOT, settings.potential)
+        raise_lower(model, graph, ROOT, settings.potential)
         open_gap = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
         if open_gap <= settings.gap:
             return DONE
@@ -259,7 +259,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 child = graph.child[place]
                 if child >= 0 and graph.node[child, WALKED] != trial:
-                    raise_lower(model, graph, child, settings.weight)
+                    raise_lower(model, graph, child, settings.potential)
                     excess = graph.chance[place] * (graph.bound[child, UPPER] - graph.bound[child, LOWER] - bear)
                     if excess > most:
                         most, follow = excess, child

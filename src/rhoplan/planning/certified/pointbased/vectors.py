@@ -1,11 +1,12 @@
 """A vector: what a plan that takes one action and then goes on with other vectors is worth, from every state.
 
-    alpha(s) = r(s) + w [ln q(s) - sum_s' T(s' | s) ln (Tq)(s')]
-               + sum_{o, s'} P(s', o | s) [(1 - g c_o) w ln q_o(s') + g alpha_o(s')]
+    alpha(s) = r(s) + p ln q(s) - w sum_s' T(s' | s) ln (Tq)(s')
+               + sum_{o, s'} P(s', o | s) [(w - g c_o p) ln q_o(s') + g alpha_o(s')]
 
 q is the belief of the node where the vector is made, with a little of all states mixed in; alpha_o and c_o belong to
 the vector that is best after outcome o. The first line and the logarithms do not depend on what follows: `pay`. The
-rest is `carry`. By Gibbs' inequality alpha . b + w H(b) is a lower bound at every belief b.
+rest is `carry`. What the plan is worth, less p H, is convex (see `potential`), and alpha is its tangent at q: so
+alpha . b + p H(b) is a lower bound at every belief b.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def pay(model: Model, graph: Graph, vector: int, out: Array, at: int, settings: 
     unfold(graph, graph.vector[vector, ORIGIN], graph.spread, size)
     for s in range(size):
         graph.spread[s] = (1.0 - settings.mix) * graph.spread[s] + settings.mix / size
-        out[at + s] += weight * np.log(graph.spread[s])
+        out[at + s] += settings.potential * np.log(graph.spread[s])
     for symbol in range(settings.symbols):
         graph.after[predicted + symbol] = 0.0
     for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
@@ -78,12 +79,12 @@ def pay(model: Model, graph: Graph, vector: int, out: Array, at: int, settings: 
         base, end = branch_states(model, branch)
         follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
         total = project(model, graph, branch, graph.spread, size, graph.after)
-        share = 1.0 if follower < 0 else 1.0 - settings.discount * graph.share[follower]
+        left = weight if follower < 0 else weight - settings.discount * settings.potential * graph.share[follower]
         for s in range(end - base):
             graph.dense[s] = 0.0
             if graph.after[s] > 0.0:
-                known = share * np.log(graph.after[s] / total)
-                graph.dense[s] = weight * (known - np.log(graph.after[predicted + model.symbol[base + s]]))
+                known = left * np.log(graph.after[s] / total)
+                graph.dense[s] = known - weight * np.log(graph.after[predicted + model.symbol[base + s]])
         add_back(model, graph, branch, 1.0, graph.dense, 0, size, out, at)
 
 
