@@ -68,7 +68,8 @@ def classified(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name
         found = model.predict_proba(features[test])
     probability = np.zeros((len(test), len(cases.plan.states)))
     probability[:, model.classes_] = found
-    return np.argmin(probability @ cases.plan.losses.T, axis=1)
+    commits: Ids = np.argmin(probability @ cases.plan.losses.T, axis=1)
+    return commits
 
 
 def _weights(name: str, cases: Cases, train: Ids) -> dict[str, Array]:
@@ -85,7 +86,9 @@ def _features(cases: Cases, train: Ids, run: NDArray[np.bool_]) -> tuple[Array, 
             values = column.numbers.copy()
         else:
             cut = cut_column(column, train, 0, test.outcomes)
-            found = np.zeros(len(column.cells)) if cut is None else cut(column).astype(float)
+            found = (
+                np.zeros(len(column.cells)) if cut is None else cut(column, np.arange(len(column.cells))).astype(float)
+            )
             values = np.where((found < 0) | column.blank, np.nan, found)
         kinds.append(column.numbers is None and not test.outcomes)
         columns.append(np.where(run[:, place], values, np.nan))

@@ -30,24 +30,28 @@ class Learned:
     diagnosis: Ids
     cases: Array
 
-    def outcomes(self, table: Table) -> Ids:
-        """The outcomes (n, T) of the problem's tests in the cases of `table`, -1 where they are blank."""
-        found = [cut(table.columns[cut.column]) for cut in self.cuts]
-        return np.stack(found, axis=1) if found else np.empty((table.size, 0), dtype=np.int64)
+    def outcomes(self, table: Table, chosen: Ids) -> Ids:
+        """The outcomes (m, T) of the problem's tests in the cases `chosen` of `table`, -1 where they are blank."""
+        return outcomes_of(self.cuts, table, chosen)
 
 
 def build(
-    table: Table, plan: Plan, diagnosis: Ids, train: Ids, choice: Choice, *, cuts: Sequence[Cut] | None = None, seed: int = 0
+    table: Table,
+    plan: Plan,
+    diagnosis: Ids,
+    train: Ids,
+    choice: Choice,
+    *,
+    cuts: Sequence[Cut] | None = None,
+    seed: int = 0,
 ) -> Learned:
     """The problem that the cases `train` of `table` make of `plan`, with the settings of `choice`.
 
     diagnosis (n,): of all cases, as numbers of the plan's states. cuts: those of `cut_all`, where they are known.
     """
     cuts = cut_all(table, plan, train, choice.outcomes) if cuts is None else cuts
-    columns = [table.columns[cut.column] for cut in cuts]
-    seen = np.stack([cut(column)[train] for cut, column in zip(cuts, columns, strict=True)], axis=1) if cuts else None
     fitted = fit(
-        np.empty((len(train), 0), dtype=np.int64) if seen is None else seen,
+        outcomes_of(cuts, table, train),
         diagnosis[train],
         sizes=[len(cut.outcomes) for cut in cuts],
         places=[cut.places for cut in cuts],
@@ -77,11 +81,19 @@ def build(
         unit=plan.unit,
         horizon=choice.horizon,
         details=_details(plan, states, fitted.diagnosis),
-        first_prices={group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)},
+        first_prices={
+            group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)
+        },
         most_tests=plan.most_tests,
         budget=plan.budget,
     )
     return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases)
+
+
+def outcomes_of(cuts: Sequence[Cut], table: Table, chosen: Ids) -> Ids:
+    """The outcomes (m, T) that `cuts` make of the cases `chosen`, -1 where they are blank."""
+    found = [cut(table.columns[cut.column], chosen) for cut in cuts]
+    return np.stack(found, axis=1) if found else np.empty((len(chosen), 0), dtype=np.int64)
 
 
 def cut_all(table: Table, plan: Plan, train: Ids, most: int) -> tuple[Cut, ...]:
@@ -101,4 +113,7 @@ def prior_of(plan: Plan, diagnosis: Ids) -> Array:
 
 def _details(plan: Plan, states: Sequence[str], diagnosis: Ids) -> dict[str, Any]:
     details = {name: value for name, value in plan.details.items() if name != "positive" or len(states) == 2}
-    return {**details, "diagnosis": {state: plan.states[d] for state, d in zip(states, diagnosis.tolist(), strict=True)}}
+    return {
+        **details,
+        "diagnosis": {state: plan.states[d] for state, d in zip(states, diagnosis.tolist(), strict=True)},
+    }

@@ -57,14 +57,15 @@ def match(table: Table, plan: Plan) -> Cases:
         if name not in plan.states:
             case = int(np.flatnonzero(target.cells == name)[0])
             raise table.fault(
-                f"the plan must give losses for every diagnosis; '{shown(name)}' has none (it has {', '.join(plan.states)})",
+                f"the plan must give losses for every diagnosis; '{shown(name)}' has none (it names "
+                f"{', '.join(plan.states)})",
                 plan.target, case,
             )  # fmt: skip
     known = np.flatnonzero(~target.blank)
     if len(known) < table.size:
         first = int(table.row[np.flatnonzero(target.blank)[0]])
         warnings.append(
-            f"{table.size - len(known):,} rows have no '{shown(plan.target)}' and are left out (the first is row {first})"
+            f"{table.size - len(known):,} rows have no '{shown(plan.target)}' and are left out; the first is row {first}"
         )
         table = _only(table, known)
     diagnosis = np.array([plan.states.index(cell) for cell in table.columns[plan.target].cells], dtype=np.int64)
@@ -72,7 +73,8 @@ def match(table: Table, plan: Plan) -> Cases:
         count = int(np.count_nonzero(diagnosis == number))
         if count < FEWEST_CASES:
             raise table.fault(
-                f"there must be at least {FEWEST_CASES} cases of each diagnosis; '{shown(name)}' has {count}", plan.target
+                f"there must be at least {FEWEST_CASES} cases of each diagnosis; '{shown(name)}' has {count}",
+                plan.target,
             )
     plan = _usable(table, plan, warnings)
     warnings += _suspects(table, plan, diagnosis) + _telling_blanks(table, plan, diagnosis)
@@ -140,11 +142,11 @@ def _suspects(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
         cut = cut_column(column, everybody, 8, test.outcomes)
         if cut is None:
             continue
-        settled = _settled(cut(column), diagnosis, len(plan.states))
+        settled = _settled(cut(column, everybody), diagnosis, len(plan.states))
         if settled >= GIVES_AWAY:
             found.append(
-                f"column '{shown(test.name)}' alone settles {settled:.0%} of the doubt about '{shown(plan.target)}': was it "
-                "recorded after the diagnosis? Then take it out of the plan"
+                f"column '{shown(test.name)}' alone settles {settled:.0%} of the doubt about '{shown(plan.target)}': "
+                "was it recorded after the diagnosis? Then take it out of the plan"
             )
     return found
 
@@ -171,7 +173,9 @@ def _telling_blanks(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
     found = []
     for test in plan.tests:
         column: Column = table.columns[test.name]
-        counts = np.stack([np.bincount(diagnosis[column.blank == b], minlength=len(plan.states)) for b in (False, True)])
+        counts = np.stack(
+            [np.bincount(diagnosis[column.blank == b], minlength=len(plan.states)) for b in (False, True)]
+        )
         if counts.sum(axis=1).min() == 0 or counts.sum(axis=0).min() == 0:
             continue
         if chi2_contingency(counts).pvalue < SURPRISING / len(plan.tests):

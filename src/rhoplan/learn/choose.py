@@ -1,9 +1,9 @@
 """Choosing how to learn by what policies cost on inner folds, with restraint.
 
-A choice beyond the plainest must earn it: of several that were tried the plainest is taken whose cost is within one
-standard error of the best one's, in the same cases. That keeps the best of many from looking better than it is. How
-much likelihoods are tempered is settled last: of what is within one standard error, the one whose planned cost is
-nearest to its cost on the inner folds.
+The best of many looks better than it is. So of several that were tried, those count as equal whose cost is within one
+standard error of the lowest, in the same cases; of these the ones are kept whose planned cost is nearest to what they
+cost, and of these the plainest is taken. One thing is chosen after the other: outcomes, shrinkage, subtypes with the
+weight, depth, tempering.
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
 
 OUTCOMES = (5, 3, 8)
-SHRINKAGES = (1.0, 2.0)
+SHRINKAGES = (0.5, 0.0, 1.5)
 SUBTYPES = (1, 2, 3, 5)
-TEMPERINGS = (1.0, 0.85, 0.7, 0.55, 0.4)
+TEMPERINGS = (1.0, 0.9, 1.1, 0.8, 1.2, 0.65, 0.5)
 HORIZONS = (2, 3)
-WEIGHTS = (0.1, 0.5, 2.0)
+"""The plainest first."""
+
+WEIGHTS = (0.1, 1.0)
 """Per nat, in units of what not testing costs over the doubt there is."""
+
+AS_HONEST = 0.03
+"""Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
 
 MOST_AHEAD = 6_000
 """Situations that a look-ahead may have to work out for one decision."""
 
-DRAWS = 200
+DRAWS = 300
 """Cases drawn from a model to see what its policy is planned to cost."""
 
 MOST_INNER = 1_500
@@ -81,30 +86,31 @@ class Trial:
 
     def _split(self, place: int, choice: Choice) -> tuple[Array, float]:
         learned, (_, test) = self.learned(place, choice), self.splits[place]
-        replayed = replay(learned.problem, choice.agent, learned.outcomes(self.cases.table)[test])
+        replayed = replay(learned.problem, choice.agent, learned.outcomes(self.cases.table, test))
         cost = cost_of(self.cases, replayed, test) * self.cases.weight[test]
         return cost, planned_cost(learned, choice, draws=DRAWS, seed=self.seed)
 
 
-def choose(cases: Cases, splits: Sequence[Split], *, seed: int, tell: Callable[[], None] = lambda: None) -> dict[str, Choice]:
+def choose(
+    cases: Cases, splits: Sequence[Split], *, seed: int, tell: Callable[[], None] = lambda: None
+) -> dict[str, Choice]:
     """The choices by name: `policy`, the one to use, and those that stand beside it.
 
     `one step ahead`, `cost only` (as deep as is affordable), `efe` (weight 1), `efe, weight chosen`: same model.
     """
     trial = Trial(cases, splits, seed=seed)
-    best = Choice()
-    for change in ({"outcomes": n} for n in OUTCOMES), ({"shrinkage": s} for s in SHRINKAGES):
-        best = _plainest([trial(replace(best, **fields)) for fields in change])
-        tell()
+    best = settled([trial(Choice(outcomes=n)) for n in OUTCOMES])
+    best = settled([trial(replace(best, shrinkage=s)) for s in SHRINKAGES])
+    tell()
     scale = weight_scale(cases)
     weights = [0.0, *(round(weight * scale, 6) for weight in WEIGHTS)]
-    tried = [trial(replace(best, subtypes=k, weight=w)) for k in SUBTYPES for w in weights if _enough(cases, k)]
-    best = _plainest(tried)
+    fitting = [k for k in SUBTYPES if _enough(cases, k)]
+    best = settled([trial(replace(best, subtypes=k, weight=w)) for k in fitting for w in weights])
     tell()
     deep = [h for h in HORIZONS if affordable(trial.learned(0, best).problem, h)]
-    best = _plainest([trial(best), *(trial(replace(best, horizon=h)) for h in deep)])
+    best = settled([trial(best), *(trial(replace(best, horizon=h)) for h in deep)])
     tell()
-    best = _most_honest([trial(replace(best, tempering=t)) for t in TEMPERINGS])
+    best = settled([trial(replace(best, tempering=t)) for t in TEMPERINGS])
     tell()
     deepest = max([1, *deep])
     weighed = [trial(replace(best, weight=w)) for w in weights if w > 0]
@@ -147,7 +153,7 @@ def drawn_cases(problem: Problem, count: int, generator: np.random.Generator) ->
 def affordable(problem: Problem, horizon: int) -> bool:
     """Whether looking `horizon` tests ahead is a matter of moments."""
     arcs = sum(len(test.outcomes) for test in problem.flat.tests)
-    return arcs**horizon <= MOST_AHEAD
+    return bool(arcs**horizon <= MOST_AHEAD)
 
 
 def weight_scale(cases: Cases) -> float:
@@ -159,24 +165,19 @@ def weight_scale(cases: Cases) -> float:
 
 def _enough(cases: Cases, subtypes: int) -> bool:
     """Whether the rarest diagnosis has cases for so many subtypes."""
-    return subtypes == 1 or np.bincount(cases.diagnosis).min() >= 10 * subtypes
+    return subtypes == 1 or int(np.bincount(cases.diagnosis).min()) >= 10 * subtypes
 
 
-def _plainest(tried: Sequence[Tried]) -> Choice:
-    """The first whose cost is within one standard error of the lowest."""
-    return _near_best(tried)[0].choice
-
-
-def _most_honest(tried: Sequence[Tried]) -> Choice:
-    """Of those within one standard error of the lowest, the one that costs what was planned."""
-    return min(_near_best(tried), key=lambda one: abs(one.planned - one.cost.mean())).choice
-
-
-def _near_best(tried: Sequence[Tried]) -> list[Tried]:
+def settled(tried: Sequence[Tried]) -> Choice:
+    """The one to take of choices that were tried, the plainest first."""
     best = min(tried, key=lambda one: one.cost.mean())
-    found = []
-    for one in tried:
-        more = one.cost - best.cost
-        if more.mean() <= more.std() / np.sqrt(len(more)):
-            found.append(one)
-    return found
+    equal = [one for one in tried if _excess(one, best) <= 0]
+    apart = [abs(one.planned - one.cost.mean()) for one in equal]
+    least = min(apart) + AS_HONEST * float(best.cost.mean())
+    return next(one.choice for one, gap in zip(equal, apart, strict=True) if gap <= least)
+
+
+def _excess(one: Tried, best: Tried) -> float:
+    """How far the cost of `one` is above that of `best`, beyond one standard error of the difference."""
+    more = one.cost - best.cost
+    return float(more.mean() - more.std() / np.sqrt(len(more)))

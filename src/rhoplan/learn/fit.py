@@ -15,6 +15,7 @@ Shapes: n cases, T tests, Q outcomes of all tests in a row, D diagnoses, K subty
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ def fit(
     """Likelihoods from `outcomes` (n, T), -1 for a blank, of cases whose `diagnosis` (n,) is known.
 
     places: for each test where its outcomes lie along their order, in standard deviations; None where they have none.
-    prior (D,): of diagnoses, which need not be their share in the table. smoothing: width of the weights along the order.
+    prior (D,): of diagnoses, which need not be their share in the table. smoothing: width of the weights there.
     """
     tests = _Tests(sizes, places, smoothing, shrinkage)
     marks = tests.marks(outcomes)
@@ -90,9 +91,11 @@ def fit(
 class _Tests:
     """The tests as columns of one matrix, and how counts become distributions."""
 
-    def __init__(self, sizes: Sequence[int], places: Sequence[Array | None], smoothing: float, shrinkage: float) -> None:
+    def __init__(
+        self, sizes: Sequence[int], places: Sequence[Array | None], smoothing: float, shrinkage: float
+    ) -> None:
         ends = np.cumsum([0, *sizes]).tolist()
-        self.spans = list(zip(ends[:-1], ends[1:], strict=True))
+        self.spans = list(itertools.pairwise(ends))
         self.shrinkage = shrinkage
         self.weights = np.eye(ends[-1])
         for (first, last), place in zip(self.spans, places, strict=True):
@@ -158,7 +161,12 @@ def _clusters(
 
 
 def _within(
-    tests: _Tests, marks: NDArray[np.float32], of_diagnosis: Array, belongs: Array, everybody: Array, by_diagnosis: Array
+    tests: _Tests,
+    marks: NDArray[np.float32],
+    of_diagnosis: Array,
+    belongs: Array,
+    everybody: Array,
+    by_diagnosis: Array,
 ) -> tuple[Array, Array, Array]:
     """Shares (D, K), likelihood (D K, Q) and cases (D, K) of subtypes that begin as clusters."""
     diagnoses, subtypes = of_diagnosis.shape[1], belongs.shape[1]

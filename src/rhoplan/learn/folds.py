@@ -61,8 +61,8 @@ class Splitting:
             for number, name in enumerate(cases.plan.states):
                 if np.count_nonzero(cases.diagnosis[train] == number) < 2 * INNER_FOLDS:
                     raise TableError(
-                        f"a split leaves fewer than {2 * INNER_FOLDS} cases of '{name}' to learn from: use fewer folds, or "
-                        "another column to split by", file=cases.table.file, column=cases.plan.target,
+                        f"a split leaves fewer than {2 * INNER_FOLDS} cases of '{name}' to learn from: use fewer "
+                        "folds, or another column to split by", file=cases.table.file, column=cases.plan.target,
                     )  # fmt: skip
         return found
 
@@ -105,7 +105,7 @@ def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int) 
     held, planned = {}, 0.0
     for name, choice in choices.items():
         learned = build(cases.table, cases.plan, cases.diagnosis, train, choice, seed=seed)
-        replayed = replay(learned.problem, choice.agent, learned.outcomes(cases.table)[test])
+        replayed = replay(learned.problem, choice.agent, learned.outcomes(cases.table, test))
         held[name] = _held(cases, test, replayed.commit, replayed.spend, replayed.tests)
         if name == POLICY:
             planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
@@ -119,7 +119,12 @@ def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int) 
 
 
 def score_splits(
-    cases: Cases, splitting: Splitting, *, seed: int, jobs: int = 1, tell: Callable[[int, int], None] = lambda done, all_: None
+    cases: Cases,
+    splitting: Splitting,
+    *,
+    seed: int,
+    jobs: int = 1,
+    tell: Callable[[int, int], None] = lambda done, all_: None,
 ) -> list[Fold]:
     """All outer splits, in order; `tell` is told how many are done, of how many."""
     splits = splitting.outer(cases, seed=seed)
@@ -137,7 +142,10 @@ def _run(cases: Cases, splitting: Splitting, splits: Sequence[Split], seed: int,
     with (
         single_threaded_children(),
         ProcessPoolExecutor(
-            min(jobs, len(splits)), mp_context=get_context("spawn"), initializer=_start, initargs=(cases, splitting, seed)
+            min(jobs, len(splits)),
+            mp_context=get_context("spawn"),
+            initializer=_start,
+            initargs=(cases, splitting, seed),
         ) as pool,
     ):
         yield from pool.map(_work, splits)

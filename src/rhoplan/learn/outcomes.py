@@ -9,6 +9,7 @@ Shapes: n cases, T tests, O outcomes of a test.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,15 +41,16 @@ class Cut:
     cuts: Array | None
     places: Array | None
 
-    def __call__(self, column: Column) -> Ids:
-        """The outcome (n,) of each case, -1 where its cell is blank."""
+    def __call__(self, column: Column, chosen: Ids) -> Ids:
+        """The outcome (m,) of each of the cases `chosen`, -1 where its cell is blank."""
         if self.cuts is not None:
-            numbers = np.full(len(column.cells), np.nan) if column.numbers is None else column.numbers
-            found = np.searchsorted(self.cuts, numbers, side="left")
-            return np.where(np.isnan(numbers), -1, found)
+            numbers = np.full(len(chosen), np.nan) if column.numbers is None else column.numbers[chosen]
+            return np.where(np.isnan(numbers), -1, np.searchsorted(self.cuts, numbers, side="left"))
         place = {name: number for number, name in enumerate(self.outcomes)}
-        unseen = place.get(OTHER, -1)
-        return np.array([-1 if not cell else place.get(cell, unseen) for cell in column.cells], dtype=np.int64)
+        names, codes = column.coded
+        found = np.array([-1 if not name else place.get(name, place.get(OTHER, -1)) for name in names], dtype=np.int64)
+        result: Ids = found[codes[chosen]]
+        return result
 
 
 def cut_column(column: Column, train: Ids, most: int, order: Sequence[str] = ()) -> Cut | None:
@@ -58,7 +60,7 @@ def cut_column(column: Column, train: Ids, most: int, order: Sequence[str] = ())
     """
     if order:
         names = (*order, OTHER) if set(column.values) - set(order) else tuple(order)
-        return Cut(column.name, names, None, None if OTHER in names else _standard(np.arange(len(order)) * 1.0))
+        return Cut(column.name, names, None, None if OTHER in names else _standard(np.arange(len(order), dtype=float)))
     if column.numbers is None:
         return _texts(column, train)
     numbers = column.numbers[train]
@@ -126,7 +128,7 @@ def _names(cuts: Array, decimals: int, distinct: Array) -> tuple[str, ...]:
     if len(distinct) == len(cuts) + 1:
         return tuple(f"{value:.12g}" for value in distinct)  # every number is an outcome of its own
     middle = []
-    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+    for low, high in itertools.pairwise(cuts):
         if decimals <= 2:
             first = round(low + 10.0**-decimals, decimals)
             middle.append(f"{high:.12g}" if first >= high else f"{first:.12g} to {high:.12g}")

@@ -186,7 +186,9 @@ def diagnoses_of(table: Table, column: Column) -> tuple[str, ...]:
         )  # fmt: skip
     if len(values) < 2:
         what = f"only '{shown(next(iter(values)))}'" if values else "nothing"
-        raise table.fault(f"the target must have two diagnoses at least; '{shown(column.name)}' has {what}", column.name)
+        raise table.fault(
+            f"the target must have two diagnoses at least; '{shown(column.name)}' has {what}", column.name
+        )
     return tuple(name for name, _ in values.most_common())
 
 

@@ -56,7 +56,9 @@ def replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
     parts = [
         _replay(problem, agent, outcomes[first : first + together]) for first in range(0, len(outcomes), together)
     ] or [_replay(problem, agent, outcomes)]
-    return Replayed(*(np.concatenate([getattr(part, name) for part in parts]) for name in Replayed.__dataclass_fields__))
+    return Replayed(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in Replayed.__dataclass_fields__)
+    )
 
 
 def cases_together(problem: Problem, horizon: int) -> int:

@@ -14,6 +14,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,12 @@ class Column:
     blank: NDArray[np.bool_]
     numbers: Array | None = None
     decimals: int = 0
+
+    @cached_property
+    def coded(self) -> tuple[list[str], NDArray[np.int64]]:
+        """The different texts, and the number (n,) of each cell's among them."""
+        names, codes = np.unique(self.cells.astype(str), return_inverse=True)
+        return names.tolist(), codes.ravel().astype(np.int64)
 
     @property
     def values(self) -> Counter[str]:
@@ -95,10 +102,14 @@ def parse_table(data: bytes, *, file: str = "table") -> Table:
     lines = _rows(text, file)
     header, rows, number = _checked(lines, file, warnings)
     cells = np.array(rows, dtype=object).T
-    columns = {name: make_column(name, values, file, number, warnings) for name, values in zip(header, cells, strict=True)}
+    columns = {
+        name: make_column(name, values, file, number, warnings) for name, values in zip(header, cells, strict=True)
+    }
     repeated = len(rows) - len(set(map(tuple, rows)))
     if repeated:
-        warnings.append(f"{repeated:,} of {len(rows):,} rows repeat an earlier one: cases counted twice make all look surer")
+        warnings.append(
+            f"{repeated:,} of {len(rows):,} rows repeat an earlier one: cases counted twice make all look surer"
+        )
     return Table(file, columns, number, hashlib.sha256(data).hexdigest(), tuple(warnings))
 
 
@@ -136,8 +147,8 @@ def make_column(
     if odd and numbers is not None:
         places = np.flatnonzero(~blank)[odd]
         warnings.append(
-            f"column '{shown(name)}' holds numbers and {len(odd)} cell{'s' * (len(odd) > 1)} that "
-            f"{'are' if len(odd) > 1 else 'is'} none (row {row[places[0]]}: '{shown(cells[places[0]])}'): counted as blank"
+            f"column '{shown(name)}' holds numbers; what is none counts as blank: {len(odd):,} cells, the first in row "
+            f"{row[places[0]]}: '{shown(cells[places[0]])}'"
         )
         blank[places], cells[places] = True, ""
     if numbers is None:
@@ -175,7 +186,9 @@ def _decoded(data: bytes, file: str) -> tuple[str, list[str]]:
         try:
             return data.decode("utf-16"), []
         except UnicodeDecodeError:
-            raise TableError("a table of cases must be text; this is not UTF-16, though it begins like it", file=file) from None
+            raise TableError(
+                "a table of cases must be text; this is not UTF-16, though it begins like it", file=file
+            ) from None
     if b"\x00" in data:
         row = data[: data.index(b"\x00")].count(b"\n") + 1
         raise TableError("a table of cases must be text; this holds zero bytes", file=file, row=row)
@@ -216,8 +229,8 @@ def _checked(
         raise TableError(f"row 1 must name the columns; it reads {first}: add a header", file=file, row=1)
     if len(header) < 2:
         raise TableError(
-            f"a table of cases must have a test and a diagnosis, two columns at least; it has '{shown(header[0])}' alone "
-            "(commas, semicolons, tabs and | part columns)", file=file, row=1,
+            f"a table of cases must have a test and a diagnosis, two columns at least; it has "
+            f"'{shown(header[0])}' alone (commas, semicolons, tabs and | part columns)", file=file, row=1,
         )  # fmt: skip
     if not rest:
         raise TableError("the table must have a row for each case; it has a header only", file=file)
@@ -231,11 +244,16 @@ def _checked(
     for name, count in Counter(header).items():
         if count > 1:
             raise TableError(
-                f"names of columns must differ; '{shown(name)}' stands there {count} times", file=file, column=name, row=1
+                f"names of columns must differ; '{shown(name)}' stands there {count} times",
+                file=file,
+                column=name,
+                row=1,
             )
     for number, line in rest:
         if len(line) != len(header):
             raise TableError(
-                f"every row must have {len(header)} cells, as the header has; this has {len(line)}", file=file, row=number
+                f"every row must have {len(header)} cells, as the header has; this has {len(line)}",
+                file=file,
+                row=number,
             )
     return header, [line for _, line in rest], np.array([number for number, _ in rest], dtype=np.int64)
