@@ -65,7 +65,7 @@ def match(table: Table, plan: Plan) -> Cases:
     if len(known) < table.size:
         first = int(table.row[np.flatnonzero(target.blank)[0]])
         warnings.append(
-            f"{table.size - len(known):,} rows have no '{shown(plan.target)}' and are left out; the first is row {first}"
+            f"{table.size - len(known):,} rows without '{shown(plan.target)}' are left out; the first is row {first}"
         )
         table = _only(table, known)
     diagnosis = np.array([plan.states.index(cell) for cell in table.columns[plan.target].cells], dtype=np.int64)
