@@ -16,7 +16,7 @@ from rhoplan.learn.table import table_of
 
 
 def tried(cost: list[float], planned: float, outcomes: int) -> Tried:
-    return Tried(Choice(outcomes=outcomes), np.array(cost), planned)
+    return Tried(Choice(outcomes=outcomes), np.array(cost), lambda: planned)
 
 
 def test_the_plainest_wins_where_the_better_one_may_be_luck() -> None:

@@ -14,9 +14,9 @@ from rhoplan.agents.policy import decide
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import EvidenceError, TableError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.learn import choose
+from rhoplan.learn import learning
 from rhoplan.learn.bill import CARRIES, DOES_NOT
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.cube import draw_cube, draw_cube_nm
 from rhoplan.learn.learning import learn
 from rhoplan.learn.table import Table
@@ -24,11 +24,14 @@ from rhoplan.learn.table import Table
 sklearn_base = pytest.importorskip("sklearn.base", reason="learning comes with the extra rhoplan[learn]")
 
 
+FEW = Grid((5,), (0.5,), (1,), (0.1,), (1,), (1.0,))
+"""Little to choose from: seconds, not minutes."""
+
+
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer things to choose from: seconds, not minutes."""
-    for name in ("OUTCOMES", "SHRINKAGES", "SUBTYPES", "TEMPERINGS", "HORIZONS", "WEIGHTS"):
-        monkeypatch.setattr(choose, name, getattr(choose, name)[:1])
+    """Little to choose from on the command line."""
+    monkeypatch.setattr(learning.learn, "__kwdefaults__", {**learning.learn.__kwdefaults__, "grid": FEW})
 
 
 def write(folder: Path, table: Table, plan: str = PLAN) -> tuple[str, str]:
@@ -57,7 +60,7 @@ def test_the_same_seed_gives_the_same_result() -> None:
 
 @pytest.mark.slow
 def test_more_jobs_change_nothing() -> None:
-    one, two = (learn(signal_table(60), plan_of(), folds=2, repeats=1, jobs=jobs) for jobs in (1, 2))
+    one, two = (learn(signal_table(60), plan_of(), folds=2, repeats=1, jobs=jobs, grid=FEW) for jobs in (1, 2))
     assert one.record == two.record
 
 

@@ -62,7 +62,9 @@ def classified(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name
     """The commits (m,) for the cases `test` by the classifier `name` made of the cases `train`."""
     features, kinds = _features(cases, train, run)
     model = _classifier(name, kinds, seed)
-    with warnings.catch_warnings():
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    with warnings.catch_warnings(), threadpool_limits(1):  # the tables are small: more threads wait more than they work
         warnings.simplefilter("ignore")  # that a fit has not settled is no fault of the table
         model.fit(features[train], cases.diagnosis[train], **_weights(name, cases, train))
         found = model.predict_proba(features[test])

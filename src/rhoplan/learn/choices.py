@@ -1,4 +1,4 @@
-"""What is chosen while learning, in one record: how the model is made, and how the policy looks ahead."""
+"""What is chosen while learning: how the model is made, and how the policy looks ahead; and what there is to try."""
 
 from __future__ import annotations
 
@@ -33,3 +33,16 @@ class Choice:
     @property
     def record(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried of each setting, the plainest first. weights: per nat, in units of what not testing costs over the
+    doubt there is; 0 is tried too."""
+
+    outcomes: tuple[int, ...] = (5, 3, 8)
+    shrinkages: tuple[float, ...] = (0.5, 0.0, 1.5)
+    subtypes: tuple[int, ...] = (1, 2, 3, 5)
+    weights: tuple[float, ...] = (0.1, 1.0)
+    horizons: tuple[int, ...] = (1, 2, 3)
+    temperings: tuple[float, ...] = (1.0, 0.9, 1.1, 0.8, 1.2, 0.65)

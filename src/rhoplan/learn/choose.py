@@ -10,26 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.learn.build import Learned, build, cut_all, prior_of
 from rhoplan.learn.cases import Cases
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
-
-OUTCOMES = (5, 3, 8)
-SHRINKAGES = (0.5, 0.0, 1.5)
-SUBTYPES = (1, 2, 3, 5)
-TEMPERINGS = (1.0, 0.9, 1.1, 0.8, 1.2, 0.65, 0.5)
-HORIZONS = (2, 3)
-"""The plainest first."""
-
-WEIGHTS = (0.1, 1.0)
-"""Per nat, in units of what not testing costs over the doubt there is."""
 
 AS_HONEST = 0.03
 """Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
@@ -37,8 +28,8 @@ AS_HONEST = 0.03
 MOST_AHEAD = 6_000
 """Situations that a look-ahead may have to work out for one decision."""
 
-DRAWS = 300
-"""Cases drawn from a model to see what its policy is planned to cost."""
+DRAWS = 150
+"""Cases drawn from the model of each inner fold to see what its policy is planned to cost."""
 
 MOST_INNER = 1_500
 """Cases that inner folds replay: with more, a choice is as good and takes longer."""
@@ -48,11 +39,15 @@ Split = tuple[Ids, Ids]
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A choice on inner folds: the cost of each case (m,), and what was planned, on average."""
+    """A choice on inner folds: the cost of each case (m,), and what was planned, on average, asked for when needed."""
 
     choice: Choice
     cost: Array
-    planned: float
+    plan: Callable[[], float]
+
+    @cached_property
+    def planned(self) -> float:
+        return self.plan()
 
 
 class Trial:
@@ -79,40 +74,36 @@ class Trial:
     def __call__(self, choice: Choice) -> Tried:
         """What `choice` costs on the inner folds."""
         if choice not in self._tried:
-            found = [self._split(place, choice) for place in range(len(self.splits))]
-            costs = np.concatenate([cost for cost, _ in found])
-            self._tried[choice] = Tried(choice, costs, float(np.mean([planned for _, planned in found])))
+            costs = [self._cost(place, choice) for place in range(len(self.splits))]
+            self._tried[choice] = Tried(choice, np.concatenate(costs), lambda: self._planned(choice))
         return self._tried[choice]
 
-    def _split(self, place: int, choice: Choice) -> tuple[Array, float]:
+    def _cost(self, place: int, choice: Choice) -> Array:
         learned, (_, test) = self.learned(place, choice), self.splits[place]
         replayed = replay(learned.problem, choice.agent, learned.outcomes(self.cases.table, test))
-        cost = cost_of(self.cases, replayed, test) * self.cases.weight[test]
-        return cost, planned_cost(learned, choice, draws=DRAWS, seed=self.seed)
+        return cost_of(self.cases, replayed, test) * self.cases.weight[test]
+
+    def _planned(self, choice: Choice) -> float:
+        made = (self.learned(place, choice) for place in range(len(self.splits)))
+        return float(np.mean([planned_cost(learned, choice, draws=DRAWS, seed=self.seed) for learned in made]))
 
 
-def choose(
-    cases: Cases, splits: Sequence[Split], *, seed: int, tell: Callable[[], None] = lambda: None
-) -> dict[str, Choice]:
+def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> dict[str, Choice]:
     """The choices by name: `policy`, the one to use, and those that stand beside it.
 
     `one step ahead`, `cost only` (as deep as is affordable), `efe` (weight 1), `efe, weight chosen`: same model.
     """
     trial = Trial(cases, splits, seed=seed)
-    best = settled([trial(Choice(outcomes=n)) for n in OUTCOMES])
-    best = settled([trial(replace(best, shrinkage=s)) for s in SHRINKAGES])
-    tell()
+    best = settled([trial(Choice(outcomes=n, shrinkage=grid.shrinkages[0])) for n in grid.outcomes])
+    best = settled([trial(replace(best, shrinkage=s)) for s in grid.shrinkages])
     scale = weight_scale(cases)
-    weights = [0.0, *(round(weight * scale, 6) for weight in WEIGHTS)]
-    fitting = [k for k in SUBTYPES if _enough(cases, k)]
+    weights = [0.0, *(round(weight * scale, 6) for weight in grid.weights)]
+    fitting = [k for k in grid.subtypes if _enough(cases, k)]
     best = settled([trial(replace(best, subtypes=k, weight=w)) for k in fitting for w in weights])
-    tell()
-    deep = [h for h in HORIZONS if affordable(trial.learned(0, best).problem, h)]
-    best = settled([trial(best), *(trial(replace(best, horizon=h)) for h in deep)])
-    tell()
-    best = settled([trial(replace(best, tempering=t)) for t in TEMPERINGS])
-    tell()
-    deepest = max([1, *deep])
+    deep = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
+    best = settled([trial(replace(best, horizon=h)) for h in deep])
+    best = settled([trial(replace(best, tempering=t)) for t in grid.temperings])
+    deepest = max(deep)
     weighed = [trial(replace(best, weight=w)) for w in weights if w > 0]
     return {
         "policy": best,

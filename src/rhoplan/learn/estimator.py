@@ -18,7 +18,7 @@ from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import EvidenceError, MissingExtra
 from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import choose, cost_of
 from rhoplan.learn.folds import POLICY, Splitting
 from rhoplan.learn.outcomes import Cut
@@ -52,7 +52,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         cases = match(_table(X, plan, y), plan)
         everybody = np.arange(cases.size)
         inner = Splitting().inner(cases, everybody, seed=self.seed)
-        self.choice_ = self.choice or choose(cases, inner, seed=self.seed)[POLICY]
+        self.choice_ = self.choice or choose(cases, inner, seed=self.seed, grid=Grid())[POLICY]
         self.learned_: Learned = build(
             cases.table, cases.plan, cases.diagnosis, everybody, self.choice_, seed=self.seed
         )

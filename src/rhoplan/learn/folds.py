@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -19,7 +20,7 @@ from rhoplan.errors import TableError
 from rhoplan.learn.baselines import CLASSIFIERS, NO_TEST, classified, commit_without_test, run_everything
 from rhoplan.learn.build import build
 from rhoplan.learn.cases import Cases
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learn.replay import replay
 from rhoplan.model.problem import Array, Ids
@@ -98,10 +99,10 @@ class Fold:
 POLICY = "policy"
 
 
-def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int) -> Fold:
+def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid) -> Fold:
     """Choose, learn and score on one split."""
     train, test = split
-    choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed)
+    choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
     held, planned = {}, 0.0
     for name, choice in choices.items():
         learned = build(cases.table, cases.plan, cases.diagnosis, train, choice, seed=seed)
@@ -123,46 +124,46 @@ def score_splits(
     splitting: Splitting,
     *,
     seed: int,
+    grid: Grid,
     jobs: int = 1,
-    tell: Callable[[int, int], None] = lambda done, all_: None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Fold]:
     """All outer splits, in order; `tell` is told how many are done, of how many."""
     splits = splitting.outer(cases, seed=seed)
-    found = []
-    for fold in _run(cases, splitting, splits, seed, jobs):
+    work, found = partial(score_split, seed=seed, grid=grid), []
+    for fold in _run(partial(work, cases, splitting), splits, jobs):
         found.append(fold)
         tell(len(found), len(splits))
     return found
 
 
-def _run(cases: Cases, splitting: Splitting, splits: Sequence[Split], seed: int, jobs: int) -> Iterator[Fold]:
+Work = Callable[[Split], Fold]
+
+
+def _run(work: Work, splits: Sequence[Split], jobs: int) -> Iterator[Fold]:
     if jobs == 1 or len(splits) == 1:
-        yield from (score_split(cases, splitting, split, seed=seed) for split in splits)
+        yield from map(work, splits)
         return
     with (
         single_threaded_children(),
         ProcessPoolExecutor(
-            min(jobs, len(splits)),
-            mp_context=get_context("spawn"),
-            initializer=_start,
-            initargs=(cases, splitting, seed),
+            min(jobs, len(splits)), mp_context=get_context("spawn"), initializer=_start, initargs=(work,)
         ) as pool,
     ):
         yield from pool.map(_work, splits)
 
 
-_shared: tuple[Cases, Splitting, int] | None = None
+_started: Work | None = None
 
 
-def _start(*shared: object) -> None:
-    global _shared
-    _shared = shared  # type: ignore[assignment]
+def _start(work: Work) -> None:
+    global _started
+    _started = work
 
 
 def _work(split: Split) -> Fold:
-    assert _shared is not None
-    cases, splitting, seed = _shared
-    return score_split(cases, splitting, split, seed=seed)
+    assert _started is not None
+    return _started(split)
 
 
 def _held(cases: Cases, test: Ids, commit: Ids, spend: Array, tests: Array) -> Held:

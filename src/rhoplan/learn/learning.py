@@ -20,7 +20,7 @@ from rhoplan.learn.baselines import need_sklearn
 from rhoplan.learn.bill import Bill, make_bill
 from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import choose
 from rhoplan.learn.folds import POLICY, Fold, Splitting, score_splits
 from rhoplan.learn.plan import Plan
@@ -94,20 +94,21 @@ def learn(
     time: str | None = None,
     jobs: int = 1,
     seed: int = 0,
+    grid: Grid = Grid(),  # noqa: B008  a frozen record
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Result:
     """A model of `plan` from the cases of `table`, and its bill. The same seed gives the same result.
 
     folds, repeats: of the outer cross-validation; repeats are 2, or 1 from 2,000 cases on. group: a column no value of
-    which is on both sides of a split. time: a column by which the past is learned from and the future scored. `tell` is
-    told how many splits are done, of how many.
+    which is on both sides of a split. time: a column by which the past is learned from and the future scored. grid:
+    what is tried. `tell` is told how many splits are done, of how many.
     """
     need_sklearn()
     cases = match(table, plan)
     splitting = split_by(cases, folds=folds, repeats=repeats, group=group, time=time)
-    scored = score_splits(cases, splitting, seed=seed, jobs=jobs, tell=tell)
+    scored = score_splits(cases, splitting, seed=seed, grid=grid, jobs=jobs, tell=tell)
     everybody = np.arange(cases.size)
-    choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed)[POLICY]
+    choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
     learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
     return Result(cases, learned, choice, make_bill(cases, scored), tuple(scored), seed)
 
