@@ -24,7 +24,7 @@ LAYERS = (
     ("planning",),
     ("agents",),
     ("scoring",),
-    ("io", "problems", "gym"),
+    ("io", "problems", "gym", "learn"),
     ("advice",),
     ("report",),
     ("app",),

@@ -2,7 +2,8 @@
 
 RhoplanError                 everything below; the command line prints it as one line and exits 2
 |- ProblemError              a problem that breaks a rule (likelihoods, rewards, names)
-|  `- ModelFileError         the same, found in a file: names file, line and field
+|  |- ModelFileError         the same, found in a file: names file, line and field
+|  `- TableError             a table of cases that cannot be learned from: names file, row and column
 |- AgentError                an agent that does not exist or whose settings contradict each other
 |- EvidenceError             evidence that names no test or outcome, or that the rules do not allow
 |  `- ImpossibleEvidence     evidence of probability zero under the model
@@ -62,6 +63,18 @@ class ModelFileError(ProblemError):
         return f"{self.message} ({self.file}{'' if self.line is None else f', line {self.line}'})"
 
 
+class TableError(ProblemError):
+    """A fault in a table of cases, with its place. row: as a spreadsheet counts, the header is row 1."""
+
+    def __init__(self, message: str, *, file: str = "", column: str = "", row: int | None = None) -> None:
+        super().__init__(message, field=("table", column) if column else ("table",))
+        self.file, self.column, self.row = file, column, row
+
+    def __str__(self) -> str:
+        column, row = f", column '{self.column}'" * bool(self.column), "" if self.row is None else f", row {self.row}"
+        return f"{self.message} ({self.file}{column}{row})"
+
+
 class AgentError(RhoplanError):
     """An unknown agent, or settings that no agent can have."""
 
@@ -79,7 +92,7 @@ class LimitError(RhoplanError):
 
 
 EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
-          "distributed": "cluster"}  # fmt: skip
+          "distributed": "cluster", "scikit-learn": "learn"}  # fmt: skip
 """Which extra of rhoplan brings a package that not every use needs."""
 
 

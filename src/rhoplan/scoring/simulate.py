@@ -271,7 +271,7 @@ def _run(walker: Walker, chunks: list[Chunk], jobs: int) -> Iterator[Episodes]:
         yield from (walk.chunk(*chunk) for chunk in chunks)
         return
     with (
-        _single_threaded_children(),
+        single_threaded_children(),
         ProcessPoolExecutor(
             min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_start_worker, initargs=(walker,)
         ) as pool,
@@ -293,7 +293,7 @@ def _work(chunk: Chunk) -> Episodes:
 
 
 @contextmanager
-def _single_threaded_children() -> Iterator[None]:
+def single_threaded_children() -> Iterator[None]:
     """Processes started inside use one thread each for linear algebra: the cores are busy with other episodes."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}

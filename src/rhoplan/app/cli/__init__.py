@@ -23,6 +23,7 @@ COMMANDS = {
     "sweep": "run",
     "advise": "talk",
     "replay": "talk",
+    "learn": "learn",
     "serve": "serve",
 }
 """Which module of this package holds each command, in the order of the help."""

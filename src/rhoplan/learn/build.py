@@ -1,0 +1,119 @@
+"""What was fitted as a problem that everything else works on: states are a diagnosis, and a subtype where there are
+several; losses are about the diagnosis.
+
+`details` of the problem say which diagnosis each state belongs to, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhoplan.learn.choices import Choice
+from rhoplan.learn.fit import fit
+from rhoplan.learn.outcomes import Cut, cut_column
+from rhoplan.learn.plan import Plan
+from rhoplan.learn.table import Table
+from rhoplan.model.observe_then_commit import Commit, observe_then_commit
+from rhoplan.model.problem import Array, Ids, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order."""
+
+    problem: Problem
+    cuts: tuple[Cut, ...]
+    diagnosis: Ids
+    cases: Array
+
+    def outcomes(self, table: Table, chosen: Ids) -> Ids:
+        """The outcomes (m, T) of the problem's tests in the cases `chosen` of `table`, -1 where they are blank."""
+        return outcomes_of(self.cuts, table, chosen)
+
+
+def build(
+    table: Table,
+    plan: Plan,
+    diagnosis: Ids,
+    train: Ids,
+    choice: Choice,
+    *,
+    cuts: Sequence[Cut] | None = None,
+    seed: int = 0,
+) -> Learned:
+    """The problem that the cases `train` of `table` make of `plan`, with the settings of `choice`.
+
+    diagnosis (n,): of all cases, as numbers of the plan's states. cuts: those of `cut_all`, where they are known.
+    """
+    cuts = cut_all(table, plan, train, choice.outcomes) if cuts is None else cuts
+    fitted = fit(
+        outcomes_of(cuts, table, train),
+        diagnosis[train],
+        sizes=[len(cut.outcomes) for cut in cuts],
+        places=[cut.places for cut in cuts],
+        prior=prior_of(plan, diagnosis[train]),
+        subtypes=choice.subtypes,
+        shrinkage=choice.shrinkage,
+        tempering=choice.tempering,
+        generator=np.random.default_rng(seed),
+    )
+    named = {test.name: test for test in plan.tests}
+    tests = tuple(
+        replace(named[cut.column], outcomes=cut.outcomes, likelihood=likelihood)
+        for cut, likelihood in zip(cuts, fitted.likelihoods, strict=True)
+    )
+    present = {test.name for test in tests}
+    tests = tuple(replace(test, after=tuple(name for name in test.after if name in present)) for test in tests)
+    states = [
+        plan.states[d] + (f": {k + 1}" if choice.subtypes > 1 else "")
+        for d, k in zip(fitted.diagnosis.tolist(), fitted.subtype.tolist(), strict=True)
+    ]
+    problem = observe_then_commit(
+        plan.name,
+        tuple(states),
+        tests=tests,
+        commits=tuple(Commit(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
+        prior=fitted.prior / fitted.prior.sum(),
+        unit=plan.unit,
+        horizon=choice.horizon,
+        details=_details(plan, states, fitted.diagnosis),
+        first_prices={
+            group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)
+        },
+        most_tests=plan.most_tests,
+        budget=plan.budget,
+    )
+    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases)
+
+
+def outcomes_of(cuts: Sequence[Cut], table: Table, chosen: Ids) -> Ids:
+    """The outcomes (m, T) that `cuts` make of the cases `chosen`, -1 where they are blank."""
+    found = [cut(table.columns[cut.column], chosen) for cut in cuts]
+    return np.stack(found, axis=1) if found else np.empty((len(chosen), 0), dtype=np.int64)
+
+
+def cut_all(table: Table, plan: Plan, train: Ids, most: int) -> tuple[Cut, ...]:
+    """How the plan's columns become outcomes, by the cases `train`; columns that tell nothing there are left out."""
+    found = (cut_column(table.columns[test.name], train, most, test.outcomes) for test in plan.tests)
+    return tuple(cut for cut in found if cut is not None)
+
+
+def prior_of(plan: Plan, diagnosis: Ids) -> Array:
+    """The plan's prior (D,), or else the shares among cases; one case is added to each diagnosis."""
+    if plan.prior is not None:
+        return plan.prior
+    counts = np.bincount(diagnosis, minlength=len(plan.states)) + 1.0
+    shares: Array = counts / counts.sum()
+    return shares
+
+
+def _details(plan: Plan, states: Sequence[str], diagnosis: Ids) -> dict[str, Any]:
+    details = {name: value for name, value in plan.details.items() if name != "positive" or len(states) == 2}
+    return {
+        **details,
+        "diagnosis": {state: plan.states[d] for state, d in zip(states, diagnosis.tolist(), strict=True)},
+    }

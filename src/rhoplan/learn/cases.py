@@ -1,0 +1,188 @@
+"""Table and plan put together: cases with a known diagnosis, tests that can be learned, and what to warn of.
+
+What the plan names must be in the table and be a test that numbers or a few texts can tell; what is wrong is refused in
+one line with column and row. What can be worked with is a warning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rhoplan.errors import ModelFileError
+from rhoplan.io.tree import shown
+from rhoplan.learn.outcomes import cut_column
+from rhoplan.learn.plan import Plan, diagnoses_of
+from rhoplan.learn.table import Column, Table
+from rhoplan.model.problem import Array, Ids
+
+FEWEST_CASES = 10
+"""Cases of each diagnosis below which nothing can be said about cases that were not seen."""
+
+GIVES_AWAY = 0.95
+"""Share of the doubt about the diagnosis that one column must settle to be suspected of being recorded after it."""
+
+SURPRISING = 0.001
+"""Chance, shared among all columns, below which blanks are said to go together with the diagnosis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """table: only cases whose diagnosis is known. plan: only tests that tell cases apart. diagnosis (n,): by number of
+    the plan's states. weight (n,): how much a case counts, where the share in life is not the table's; mean 1."""
+
+    table: Table
+    plan: Plan
+    diagnosis: Ids
+    weight: Array
+    warnings: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return self.table.size
+
+    @property
+    def prices(self) -> Array:
+        """What each test costs by itself (T,), without first prices."""
+        return np.array([test.cost for test in self.plan.tests])
+
+
+def match(table: Table, plan: Plan) -> Cases:
+    """The cases of `table` that `plan` is about; TableError or ModelFileError where the two do not fit."""
+    target = table.column(plan.target, "the target of the plan")
+    warnings = list(table.warnings)
+    found = diagnoses_of(table, target)
+    for name in found:
+        if name not in plan.states:
+            case = int(np.flatnonzero(target.cells == name)[0])
+            raise table.fault(
+                f"the plan must give losses for every diagnosis; '{shown(name)}' has none (it names "
+                f"{', '.join(plan.states)})",
+                plan.target, case,
+            )  # fmt: skip
+    known = np.flatnonzero(~target.blank)
+    if len(known) < table.size:
+        first = int(table.row[np.flatnonzero(target.blank)[0]])
+        warnings.append(
+            f"{table.size - len(known):,} rows without '{shown(plan.target)}' are left out; the first is row {first}"
+        )
+        table = _only(table, known)
+    diagnosis = np.array([plan.states.index(cell) for cell in table.columns[plan.target].cells], dtype=np.int64)
+    for number, name in enumerate(plan.states):
+        count = int(np.count_nonzero(diagnosis == number))
+        if count < FEWEST_CASES:
+            raise table.fault(
+                f"there must be at least {FEWEST_CASES} cases of each diagnosis; '{shown(name)}' has {count}",
+                plan.target,
+            )
+    plan = _usable(table, plan, warnings)
+    warnings += _suspects(table, plan, diagnosis) + _telling_blanks(table, plan, diagnosis)
+    return Cases(table, plan, diagnosis, _weights(plan, diagnosis), tuple(warnings))
+
+
+def _only(table: Table, chosen: Ids) -> Table:
+    columns = {
+        name: replace(
+            column,
+            cells=column.cells[chosen],
+            blank=column.blank[chosen],
+            numbers=None if column.numbers is None else column.numbers[chosen],
+        )
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns, row=table.row[chosen])
+
+
+def _usable(table: Table, plan: Plan, warnings: list[str]) -> Plan:
+    """`plan` without tests that are the same in all cases; a fault for columns that can be no tests."""
+    kept = []
+    for test in plan.tests:
+        column = table.columns.get(test.name)
+        if column is None:
+            known = ", ".join(list(table.columns)[:20]) + (", ..." if len(table.columns) > 20 else "")
+            raise ModelFileError(
+                f"tests.{shown(test.name)} must be a column of the table; {table.file} has {known}", file=plan.file,
+                field=("tests", test.name),
+            )  # fmt: skip
+        if column.kind in ("date", "id", "free text") and not test.outcomes:
+            case = int(np.flatnonzero(~column.blank)[0])
+            raise table.fault(
+                f"a test must be a column of numbers or of a few texts; '{shown(test.name)}' is a column of kind "
+                f"{column.kind} ('{shown(str(column.cells[case]))}'): take it out of the plan's tests",
+                test.name, case,
+            )  # fmt: skip
+        if column.kind == "constant":
+            warnings.append(f"test '{shown(test.name)}' is the same in all cases that have it: it is left out")
+        else:
+            kept.append(test)
+    if not kept:
+        raise ModelFileError("no test of the plan tells cases apart: every column is constant", file=plan.file)
+    names = {test.name for test in kept}
+    kept = [replace(test, after=tuple(name for name in test.after if name in names)) for test in kept]
+    groups = {test.group for test in kept}
+    prices = {group: price for group, price in plan.first_prices.items() if group in groups}
+    return replace(plan, tests=tuple(kept), first_prices=prices)
+
+
+def _weights(plan: Plan, diagnosis: Ids) -> Array:
+    if plan.prior is None:
+        return np.ones(len(diagnosis))
+    share = np.bincount(diagnosis, minlength=len(plan.states)) / len(diagnosis)
+    weights: Array = (plan.prior / share)[diagnosis]
+    return weights
+
+
+def _suspects(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
+    """Columns that settle nearly all doubt by themselves."""
+    found = []
+    everybody = np.arange(len(diagnosis))
+    for test in plan.tests:
+        column = table.columns[test.name]
+        cut = cut_column(column, everybody, 8, test.outcomes)
+        if cut is None:
+            continue
+        settled = _settled(cut(column, everybody), diagnosis, len(plan.states))
+        if settled >= GIVES_AWAY:
+            found.append(
+                f"column '{shown(test.name)}' alone settles {settled:.0%} of the doubt about '{shown(plan.target)}': "
+                "was it recorded after the diagnosis? Then take it out of the plan"
+            )
+    return found
+
+
+def _settled(outcome: Ids, diagnosis: Ids, states: int) -> float:
+    """The share of the entropy of the diagnosis that the outcome takes away."""
+    seen = outcome >= 0
+    table = np.zeros((outcome.max(initial=0) + 1, states))
+    np.add.at(table, (outcome[seen], diagnosis[seen]), 1.0)
+    joint = table / max(table.sum(), 1.0)
+
+    def doubt(shares: Array) -> float:
+        there = shares[shares > 0]
+        return float(-(there * np.log(there)).sum())
+
+    before = doubt(joint.sum(axis=0))
+    return (before + doubt(joint.sum(axis=1)) - doubt(joint.ravel())) / before if before > 0 else 0.0
+
+
+def _telling_blanks(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
+    """Columns whose blanks go together with the diagnosis."""
+    from scipy.stats import chi2_contingency
+
+    found = []
+    for test in plan.tests:
+        column: Column = table.columns[test.name]
+        counts = np.stack(
+            [np.bincount(diagnosis[column.blank == b], minlength=len(plan.states)) for b in (False, True)]
+        )
+        if counts.sum(axis=1).min() == 0 or counts.sum(axis=0).min() == 0:
+            continue
+        if chi2_contingency(counts).pvalue < SURPRISING / len(plan.tests):
+            shares = counts[1] / counts.sum(axis=0)
+            told = ", ".join(f"{state} {share:.0%}" for state, share in zip(plan.states, shares, strict=True))
+            found.append(
+                f"blanks of '{shown(test.name)}' go together with the diagnosis ({told} blank): who was tested tells "
+                "something that the model does not use"
+            )
+    return found

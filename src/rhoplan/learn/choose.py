@@ -1,0 +1,174 @@
+"""Choosing how to learn by what policies cost on inner folds, with restraint.
+
+The best of many looks better than it is. So of several that were tried, those count as equal whose cost is within one
+standard error of the lowest, in the same cases; of these the ones are kept whose planned cost is nearest to what they
+cost, and of these the plainest is taken. One thing is chosen after the other: outcomes, shrinkage, subtypes with the
+weight, depth, tempering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.belief.information import entropy
+from rhoplan.learn.build import Learned, build, cut_all, prior_of
+from rhoplan.learn.cases import Cases
+from rhoplan.learn.choices import Choice, Grid
+from rhoplan.learn.outcomes import Cut
+from rhoplan.learn.replay import Replayed, replay
+from rhoplan.model.problem import Array, Ids, Problem
+
+AS_HONEST = 0.03
+"""Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
+
+MOST_AHEAD = 6_000
+"""Situations that a look-ahead may have to work out for one decision."""
+
+DRAWS = 150
+"""Cases drawn from the model of each inner fold to see what its policy is planned to cost."""
+
+MOST_INNER = 1_500
+"""Cases that inner folds replay: with more, a choice is as good and takes longer."""
+
+Split = tuple[Ids, Ids]
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A choice on inner folds: the cost of each case (m,), and what was planned, on average, asked for when needed."""
+
+    choice: Choice
+    cost: Array
+    plan: Callable[[], float]
+
+    @cached_property
+    def planned(self) -> float:
+        return self.plan()
+
+
+class Trial:
+    """Tries choices on inner splits of some cases; what two choices share is worked out once."""
+
+    def __init__(self, cases: Cases, splits: Sequence[Split], *, seed: int) -> None:
+        self.cases, self.splits, self.seed = cases, splits, seed
+        self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
+        self._made: dict[tuple[int, object], Learned] = {}
+        self._tried: dict[Choice, Tried] = {}
+
+    def learned(self, place: int, choice: Choice) -> Learned:
+        """The model of `choice` made of the training cases of a split."""
+        if (place, choice.model) not in self._made:
+            train = self.splits[place][0]
+            if (place, choice.outcomes) not in self._cuts:
+                self._cuts[place, choice.outcomes] = cut_all(self.cases.table, self.cases.plan, train, choice.outcomes)
+            self._made[place, choice.model] = build(
+                self.cases.table, self.cases.plan, self.cases.diagnosis, train, choice,
+                cuts=self._cuts[place, choice.outcomes], seed=self.seed,
+            )  # fmt: skip
+        return self._made[place, choice.model]
+
+    def __call__(self, choice: Choice) -> Tried:
+        """What `choice` costs on the inner folds."""
+        if choice not in self._tried:
+            costs = [self._cost(place, choice) for place in range(len(self.splits))]
+            self._tried[choice] = Tried(choice, np.concatenate(costs), lambda: self._planned(choice))
+        return self._tried[choice]
+
+    def _cost(self, place: int, choice: Choice) -> Array:
+        learned, (_, test) = self.learned(place, choice), self.splits[place]
+        replayed = replay(learned.problem, choice.agent, learned.outcomes(self.cases.table, test))
+        return cost_of(self.cases, replayed, test) * self.cases.weight[test]
+
+    def _planned(self, choice: Choice) -> float:
+        made = (self.learned(place, choice) for place in range(len(self.splits)))
+        return float(np.mean([planned_cost(learned, choice, draws=DRAWS, seed=self.seed) for learned in made]))
+
+
+def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> dict[str, Choice]:
+    """The choices by name: `policy`, the one to use, and those that stand beside it.
+
+    `one step ahead`, `cost only` (as deep as is affordable), `efe` (weight 1), `efe, weight chosen`: same model.
+    """
+    trial = Trial(cases, splits, seed=seed)
+    best = settled([trial(Choice(outcomes=n, shrinkage=grid.shrinkages[0])) for n in grid.outcomes])
+    best = settled([trial(replace(best, shrinkage=s)) for s in grid.shrinkages])
+    scale = weight_scale(cases)
+    weights = [0.0, *(round(weight * scale, 6) for weight in grid.weights)]
+    fitting = [k for k in grid.subtypes if _enough(cases, k)]
+    best = settled([trial(replace(best, subtypes=k, weight=w)) for k in fitting for w in weights])
+    deep = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
+    best = settled([trial(replace(best, horizon=h)) for h in deep])
+    best = settled([trial(replace(best, tempering=t)) for t in grid.temperings])
+    deepest = max(deep)
+    weighed = [trial(replace(best, weight=w)) for w in weights if w > 0]
+    return {
+        "policy": best,
+        "one step ahead": replace(best, horizon=1, weight=0.0),
+        "cost only": replace(best, horizon=deepest, weight=0.0),
+        "efe": replace(best, horizon=deepest, weight=1.0),
+        "efe, weight chosen": min(weighed, key=lambda tried: tried.cost.mean()).choice,
+    }
+
+
+def cost_of(cases: Cases, replayed: Replayed, chosen: Ids) -> Array:
+    """What (m,) the replayed cases `chosen` cost: tests, and the loss that the true diagnosis pays."""
+    loss: Array = cases.plan.losses[replayed.commit, cases.diagnosis[chosen]]
+    return replayed.spend + loss
+
+
+def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int) -> float:
+    """What the model itself expects its policy to cost, estimated from cases drawn from it.
+
+    The loss is the one that the belief at the end expects, so that only the way there is left to chance.
+    """
+    problem = learned.problem
+    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])))
+    return float((replayed.spend + replayed.expected_loss(-problem.flat.payoff)).mean())
+
+
+def drawn_cases(problem: Problem, count: int, generator: np.random.Generator) -> Ids:
+    """Outcomes (count, T) of all tests in cases drawn from `problem`."""
+    states = generator.choice(len(problem.states), size=count, p=problem.prior)
+    tests = problem.flat.tests
+    found = np.empty((count, len(tests)), dtype=np.int64)
+    for place, test in enumerate(tests):
+        cumulative = np.cumsum(test.likelihood, axis=1)[states]
+        found[:, place] = (generator.random(count)[:, None] >= cumulative[:, :-1]).sum(axis=1)
+    return found
+
+
+def affordable(problem: Problem, horizon: int) -> bool:
+    """Whether looking `horizon` tests ahead is a matter of moments."""
+    arcs = sum(len(test.outcomes) for test in problem.flat.tests)
+    return bool(arcs**horizon <= MOST_AHEAD)
+
+
+def weight_scale(cases: Cases) -> float:
+    """What not testing costs, per nat of doubt about the diagnosis."""
+    prior = prior_of(cases.plan, cases.diagnosis)
+    doubt = float(entropy(prior[None, :])[0])
+    return float((cases.plan.losses @ prior).min()) / doubt if doubt > 0 else 0.0
+
+
+def _enough(cases: Cases, subtypes: int) -> bool:
+    """Whether the rarest diagnosis has cases for so many subtypes."""
+    return subtypes == 1 or int(np.bincount(cases.diagnosis).min()) >= 10 * subtypes
+
+
+def settled(tried: Sequence[Tried]) -> Choice:
+    """The one to take of choices that were tried, the plainest first."""
+    best = min(tried, key=lambda one: one.cost.mean())
+    equal = [one for one in tried if _excess(one, best) <= 0]
+    apart = [abs(one.planned - one.cost.mean()) for one in equal]
+    least = min(apart) + AS_HONEST * float(best.cost.mean())
+    return next(one.choice for one, gap in zip(equal, apart, strict=True) if gap <= least)
+
+
+def _excess(one: Tried, best: Tried) -> float:
+    """How far the cost of `one` is above that of `best`, beyond one standard error of the difference."""
+    more = one.cost - best.cost
+    return float(more.mean() - more.std() / np.sqrt(len(more)))

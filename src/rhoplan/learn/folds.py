@@ -1,0 +1,179 @@
+"""Nested cross-validation: everything is chosen inside the training cases of a split, and scored on its test cases.
+
+Splits are repeated and stratified by diagnosis; with groups no group is on both sides; with a time the past is learned
+from and the future is scored. One outer split is one job.
+
+Shapes: m test cases of a split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+
+from rhoplan.errors import TableError
+from rhoplan.learn.baselines import CLASSIFIERS, NO_TEST, classified, commit_without_test, run_everything
+from rhoplan.learn.build import build
+from rhoplan.learn.cases import Cases
+from rhoplan.learn.choices import Choice, Grid
+from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
+from rhoplan.learn.replay import replay
+from rhoplan.model.problem import Array, Ids
+from rhoplan.scoring.simulate import single_threaded_children
+
+INNER_FOLDS = 3
+
+DRAWS = 1_000
+"""Cases drawn to see what a policy is planned to cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Splitting:
+    """How cases are split. group, time (n,): None where there is none."""
+
+    folds: int = 5
+    repeats: int = 2
+    group: Ids | None = None
+    time: Array | None = None
+
+    def splits(self, cases: Cases, chosen: Ids, *, folds: int, repeats: int, seed: int) -> list[Split]:
+        """Training and test cases of each split of the cases `chosen`."""
+        if self.time is not None:
+            return _later(chosen[np.argsort(self.time[chosen], kind="stable")], folds)
+        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+        diagnosis, found = cases.diagnosis[chosen], []
+        for repeat in range(repeats):
+            how = StratifiedKFold if self.group is None else StratifiedGroupKFold
+            split = how(n_splits=folds, shuffle=True, random_state=seed + repeat)
+            groups = None if self.group is None else self.group[chosen]
+            found += [(chosen[train], chosen[test]) for train, test in split.split(chosen, diagnosis, groups)]
+        return found
+
+    def outer(self, cases: Cases, *, seed: int) -> list[Split]:
+        """The splits that policies are scored on."""
+        found = self.splits(cases, np.arange(cases.size), folds=self.folds, repeats=self.repeats, seed=seed)
+        for train, _ in found:
+            for number, name in enumerate(cases.plan.states):
+                if np.count_nonzero(cases.diagnosis[train] == number) < 2 * INNER_FOLDS:
+                    raise TableError(
+                        f"a split leaves fewer than {2 * INNER_FOLDS} cases of '{name}' to learn from: use fewer "
+                        "folds, or another column to split by", file=cases.table.file, column=cases.plan.target,
+                    )  # fmt: skip
+        return found
+
+    def inner(self, cases: Cases, train: Ids, *, seed: int) -> list[Split]:
+        """The splits of training cases that choices are made on; their test cases are not too many."""
+        generator = np.random.default_rng([seed, 3])
+        most = MOST_INNER // INNER_FOLDS
+        found = self.splits(cases, train, folds=INNER_FOLDS, repeats=1, seed=seed)
+        return [(learn, test if len(test) <= most else generator.permutation(test)[:most]) for learn, test in found]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What one policy did in the test cases of a split: cost, spend, tests and whether it was wrong (m,)."""
+
+    cost: Array
+    spend: Array
+    tests: Array
+    wrong: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One split: its test cases (m,), how many it was learned from, and what each policy did. planned: by the model."""
+
+    test: Ids
+    trained: int
+    choice: Choice
+    planned: float
+    held: dict[str, Held]
+
+
+POLICY = "policy"
+
+
+def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid) -> Fold:
+    """Choose, learn and score on one split."""
+    train, test = split
+    choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
+    held, planned = {}, 0.0
+    for name, choice in choices.items():
+        learned = build(cases.table, cases.plan, cases.diagnosis, train, choice, seed=seed)
+        replayed = replay(learned.problem, choice.agent, learned.outcomes(cases.table, test))
+        held[name] = _held(cases, test, replayed.commit, replayed.spend, replayed.tests)
+        if name == POLICY:
+            planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
+    nothing = np.zeros(len(test))
+    held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
+    run, price = run_everything(cases)
+    for name in CLASSIFIERS:
+        commits = classified(cases, train, test, run, name, seed=seed)
+        held[name] = _held(cases, test, commits, price[test], run[test].sum(axis=1) * 1.0)
+    return Fold(test, len(train), choices[POLICY], planned, held)
+
+
+def score_splits(
+    cases: Cases,
+    splitting: Splitting,
+    *,
+    seed: int,
+    grid: Grid,
+    jobs: int = 1,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Fold]:
+    """All outer splits, in order; `tell` is told how many are done, of how many."""
+    splits = splitting.outer(cases, seed=seed)
+    work, found = partial(score_split, seed=seed, grid=grid), []
+    for fold in _run(partial(work, cases, splitting), splits, jobs):
+        found.append(fold)
+        tell(len(found), len(splits))
+    return found
+
+
+Work = Callable[[Split], Fold]
+
+
+def _run(work: Work, splits: Sequence[Split], jobs: int) -> Iterator[Fold]:
+    if jobs == 1 or len(splits) == 1:
+        yield from map(work, splits)
+        return
+    with (
+        single_threaded_children(),
+        ProcessPoolExecutor(
+            min(jobs, len(splits)), mp_context=get_context("spawn"), initializer=_start, initargs=(work,)
+        ) as pool,
+    ):
+        yield from pool.map(_work, splits)
+
+
+_started: Work | None = None
+
+
+def _start(work: Work) -> None:
+    global _started
+    _started = work
+
+
+def _work(split: Split) -> Fold:
+    assert _started is not None
+    return _started(split)
+
+
+def _held(cases: Cases, test: Ids, commit: Ids, spend: Array, tests: Array) -> Held:
+    losses, diagnosis = cases.plan.losses, cases.diagnosis[test]
+    loss = losses[commit, diagnosis]
+    wrong = (loss > losses.min(axis=0)[diagnosis] + 1e-12 * np.abs(losses).max()).astype(float)
+    return Held(spend + loss, spend, tests, wrong)
+
+
+def _later(chosen: Ids, folds: int) -> list[Split]:
+    """Cases in the order of time: each block but the first is scored by what was learned from all before it."""
+    blocks = np.array_split(chosen, folds + 1)
+    return [(np.concatenate(blocks[:place]), blocks[place]) for place in range(1, folds + 1)]

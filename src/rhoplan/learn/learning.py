@@ -1,0 +1,144 @@
+"""`learn`: a table and a plan in, a model with its bill out.
+
+    Table, Plan -> Cases -> folds (choose inside, score outside) -> Bill
+                         -> choose on all cases -> problem to use
+
+The model that comes out is made of all cases; the bill is that of the same way of learning on cases left out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import TableError
+from rhoplan.io.tree import shown
+from rhoplan.learn.baselines import need_sklearn
+from rhoplan.learn.bill import Bill, make_bill
+from rhoplan.learn.build import Learned, build
+from rhoplan.learn.cases import Cases, match
+from rhoplan.learn.choices import Choice, Grid
+from rhoplan.learn.choose import choose
+from rhoplan.learn.folds import POLICY, Fold, Splitting, score_splits
+from rhoplan.learn.plan import Plan
+from rhoplan.learn.table import Table
+from rhoplan.model.problem import Problem
+
+MANY_CASES = 2_000
+"""Cases from which on one round of folds tells enough."""
+
+DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What was learned. choice: how the model was made, and how its policy looks ahead."""
+
+    cases: Cases
+    learned: Learned
+    choice: Choice
+    bill: Bill
+    folds: tuple[Fold, ...]
+    seed: int
+
+    @property
+    def problem(self) -> Problem:
+        """The model, with the bill in its notes."""
+        problem = self.learned.problem
+        return replace(problem, details={**problem.details, "info": self._info})
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Bill, choice and where it all comes from, as JSON holds it; no case is in it."""
+        plan = self.cases.plan
+        counts = np.bincount(self.cases.diagnosis, minlength=len(plan.states)).tolist()
+        parameters = sum(test.likelihood.size - len(test.likelihood) for test in self.problem.flat.tests)
+        return {
+            **self.bill.record,
+            "unit": plan.unit,
+            "choice": self.choice.record,
+            "folds": [
+                {"cost": float(np.mean(fold.held[POLICY].cost)), "planned": fold.planned, "cases": len(fold.test),
+                 "choice": fold.choice.record} for fold in self.folds
+            ],
+            "diagnoses": dict(zip(plan.states, counts, strict=True)),
+            "events_per_parameter": min(counts) / max(parameters, 1),
+            "table": {"cases": self.cases.size, "sha256": self.cases.table.digest},
+            "seed": self.seed,
+            "warnings": list(self.cases.warnings),
+        }  # fmt: skip
+
+    @property
+    def _info(self) -> dict[str, Any]:
+        bill, given = self.bill, self.learned.problem.details.get("info", {})
+        one, best = bill.heldout, bill.baselines[bill.over]
+        note = (
+            f"Learned from {self.cases.size:,} cases (SHA-256 of the table: {self.cases.table.digest}). On cases not "
+            f"seen it costs {one.mean:.4g} a case (95%: {one.low:.4g} to {one.high:.4g}), planned {bill.planned:.4g}, "
+            f"{bill.over} {best.mean:.4g}: {bill.verdict}. Policy: horizon {self.choice.horizon}, weight "
+            f"{self.choice.weight:g} per nat."
+        )
+        return {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
+
+
+def learn(
+    table: Table,
+    plan: Plan,
+    *,
+    folds: int = DEFAULT_FOLDS,
+    repeats: int | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    grid: Grid = Grid(),  # noqa: B008  a frozen record
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Result:
+    """A model of `plan` from the cases of `table`, and its bill. The same seed gives the same result.
+
+    folds, repeats: of the outer cross-validation; repeats are 2, or 1 from 2,000 cases on. group: a column no value of
+    which is on both sides of a split. time: a column by which the past is learned from and the future scored. grid:
+    what is tried. `tell` is told how many splits are done, of how many.
+    """
+    need_sklearn()
+    cases = match(table, plan)
+    splitting = split_by(cases, folds=folds, repeats=repeats, group=group, time=time)
+    scored = score_splits(cases, splitting, seed=seed, grid=grid, jobs=jobs, tell=tell)
+    everybody = np.arange(cases.size)
+    choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
+    learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
+    return Result(cases, learned, choice, make_bill(cases, scored), tuple(scored), seed)
+
+
+def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None, time: str | None) -> Splitting:
+    """How to split `cases`; TableError where a column does not serve."""
+    table = cases.table
+    if group is not None and time is not None:
+        raise TableError("cases are split by group or by time, not by both", file=table.file, column=group)
+    least = int(np.bincount(cases.diagnosis, minlength=len(cases.plan.states)).min())
+    if not 2 <= folds <= least:
+        raise TableError(
+            f"folds must be from 2 to the cases of the rarest diagnosis, {least}; they are {folds}", file=table.file
+        )
+    repeats = (1 if cases.size >= MANY_CASES else 2) if repeats is None else repeats
+    for name in filter(None, (group, time)):
+        column = table.column(name, "to split by")
+        if column.blank.any():
+            case = int(np.flatnonzero(column.blank)[0])
+            raise table.fault(f"a column to split by must have no blanks; '{shown(name)}' has one", name, case)
+    if group is not None:
+        codes = table.columns[group].coded[1]
+        if len(np.unique(codes)) < folds:
+            raise table.fault(
+                f"there must be as many groups as folds ({folds}); there are {len(np.unique(codes))}", group
+            )
+        return Splitting(folds, repeats, group=codes)
+    if time is not None:
+        days = table.columns[time].numbers
+        if days is None:
+            raise table.fault("a column of times must hold numbers, or days written in one way (2024-05-31)", time, 0)
+        return Splitting(folds, 1, time=days)
+    return Splitting(folds, repeats)
