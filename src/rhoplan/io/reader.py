@@ -24,8 +24,8 @@ from rhoplan.model.subtypes import Grouped
 DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
-    "name", "unit", "states", "subtypes", "positive", "prior", "prevalence", "groups", "tests", "commits", "losses",
-    "cap", "horizon", "info",
+    "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "commits",
+    "losses", "cap", "horizon", "info",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -54,6 +54,7 @@ class ModelReader(Fields):
                 states,
                 prior=prior,
                 subtypes=hidden.subtypes,
+                about_diagnosis="information" in items and self.about_diagnosis(items["information"]),
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
@@ -100,6 +101,11 @@ class ModelReader(Fields):
         share = self.probability(items["prevalence"])
         chances = np.array([share if state == positive else 1 - share for state in states])
         return subtypes.grouped.unfold(chances) * subtypes.shares
+
+    def about_diagnosis(self, tree: Tree) -> bool:
+        """Whether information is about the diagnosis; the file says so, or that it is about the state."""
+        self.check_fields(tree, ("about",), required=("about",))
+        return self.one_of(tree.items["about"], ("state", "diagnosis"), "kind") == "diagnosis"
 
     def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""

@@ -55,6 +55,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "info": details.get("info"),
         "states": list(hidden.diagnoses),
         "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,
+        "information": {"about": "diagnosis"} if problem.factors[0].about_diagnosis else None,
         "positive": details.get("positive"),
         "prior": _by_diagnosis(hidden, problem.prior.tolist(), always=True)
         if hidden.subtypes

@@ -190,6 +190,7 @@ def observe_then_commit(
     commits: tuple[Commit, ...],
     prior: Array | None = None,
     subtypes: Mapping[str, tuple[str, ...]] | None = None,
+    about_diagnosis: bool = False,
     unit: str = "points",
     horizon: int = 3,
     note: str = "",
@@ -202,7 +203,8 @@ def observe_then_commit(
     """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default.
 
     subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
-    and rewards belong to the states that `Grouped` makes of both, in its order.
+    and rewards belong to the states that `Grouped` makes of both, in its order. about_diagnosis: whether information is
+    about those of `states`, not about subtypes.
     """
     if not commits:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
@@ -213,7 +215,7 @@ def observe_then_commit(
     belief = np.full(len(hidden), 1.0 / max(len(hidden), 1)) if prior is None else np.asarray(prior, dtype=float)
     problem = Problem(
         name=name,
-        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of),),
+        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis),),
         start=Done(),
         menu=menu,
         unit=unit,

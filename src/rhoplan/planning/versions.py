@@ -177,7 +177,7 @@ class Layout:
         layout, count, size = self.graph, len(problems), self.graph.size
         likelihood = np.stack([self._likelihoods(problem) for problem in problems])
         beliefs, evidence = self._beliefs(problems, likelihood)
-        unsure = entropy(beliefs)
+        unsure = entropy(problems[0].factors[0].asked(beliefs))
         probability = np.zeros((count, *layout.probability[:size].shape))
         information = np.zeros((count, *layout.information[:size].shape))
         slots = layout.known.shape[1]

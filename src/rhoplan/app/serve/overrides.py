@@ -38,6 +38,7 @@ def overridden(
             problem.name,
             problem.diagnoses,
             subtypes=Grouped.of(problem.factors[0]).subtypes,
+            about_diagnosis=problem.factors[0].about_diagnosis,
             prior=problem.prior if prior is None else _prior(problem, prior),
             tests=tests,
             commits=commits,

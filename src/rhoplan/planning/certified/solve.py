@@ -24,7 +24,7 @@ from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import Problem
-from rhoplan.planning.asked import check_asked
+from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
 
@@ -130,6 +130,7 @@ def solve(
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
     check_asked(weight, discount, gap)
     if chosen in (GRIDS, POINTS):
+        check_about_states(problem, weight, f"method {chosen}")
         how = General(problem, weight, discount, gap, time.monotonic() + seconds, memory, progress, check)
         return how.by_points() if chosen == POINTS else how.on_grids(alone=method is not None)
     if check:

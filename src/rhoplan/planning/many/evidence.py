@@ -41,7 +41,7 @@ class Kinds:
 
 def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     """The kinds of tests of `problem`, from `situation` on."""
-    menu, done = problem.flat, situation.visible
+    menu, done, factor = problem.flat, situation.visible, problem.factors[0]
     assert isinstance(done, Done)
     groups = [group for group, price in menu.first_prices.items() if price > 0]
     members = _members(menu)
@@ -81,6 +81,7 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
         caps=_ids(caps),
         payoff=payoff,
         best=payoff.max(axis=0),
+        asked=factor.groups if factor.about_diagnosis else np.arange(payoff.shape[1]),
     )
     return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
 
