@@ -37,8 +37,8 @@ def check_about_states(problem: Problem, weight: float, who: str) -> None:
     """Refuse information about diagnoses to those who reckon it about states only."""
     if weight and any(factor.about_diagnosis and factor.diagnosis_of for factor in problem.factors):
         raise AgentError(
-            f"{who} counts information about the state; '{problem.name}' asks for it about the diagnosis: take another, "
-            "or weight 0",
+            f"{who} counts information about the state; '{problem.name}' asks for it about the diagnosis: take "
+            "another, or weight 0",
             field=("weight",),
         )
 

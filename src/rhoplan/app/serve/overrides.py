@@ -45,6 +45,7 @@ def overridden(
             first_prices={**menu.first_prices, **(first_prices or {})},
             most_tests=menu.most_tests,
             budget=menu.budget,
+            parts=menu.parts,
         )
     except ProblemError as error:
         raise RhoplanError(error.message, field=_asked(error.field)) from None

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
+from rhoplan.errors import AgentError
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
@@ -43,6 +44,12 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     """The kinds of tests of `problem`, from `situation` on."""
     menu, done, factor = problem.flat, situation.visible, problem.factors[0]
     assert isinstance(done, Done)
+    if any(test.parts for test in menu.tests):
+        raise AgentError(
+            f"a search over evidence cannot tell panels from their tests, and '{problem.name}' has a panel: take "
+            "method reveal, or planner exact",
+            field=("planner",),
+        )
     groups = [group for group, price in menu.first_prices.items() if price > 0]
     members = _members(menu)
     place = {name: kind for kind, names in enumerate(members) for name in names}
