@@ -45,14 +45,14 @@ def offered(problem: Problem, *given: tuple[str, str]) -> list[str]:
 def test_a_joint_outcome_has_the_product_of_its_chances() -> None:
     blood = next(test for test in parse_model(WARD).flat.tests if test.parts)
     seen = [("normal", "normal"), ("normal", "high"), ("high", "normal"), ("high", "high")]
-    assert blood.outcomes == tuple(f"crp {one}, troponin {other}" for one, other in seen)
+    assert blood.outcomes == tuple(f"crp {one} and troponin {other}" for one, other in seen)
     assert blood.likelihood[0] == pytest.approx([0.7 * 0.95, 0.7 * 0.05, 0.3 * 0.95, 0.3 * 0.05])
     assert blood.likelihood[1] == pytest.approx([0.2 * 0.25, 0.2 * 0.75, 0.8 * 0.25, 0.8 * 0.75])
 
 
 def test_a_panel_tells_what_its_tests_tell_in_a_row() -> None:
     problem = parse_model(WARD.replace("troponin: {", "troponin: {cost: 5, "))
-    together = observe_all(problem, [("blood", "crp high, troponin normal")])
+    together = observe_all(problem, [("blood", "crp high and troponin normal")])
     apart = observe_all(problem, [("crp", "high"), ("troponin", "normal")])
     assert together.belief == pytest.approx(apart.belief)
     assert together.visible == apart.visible
@@ -61,22 +61,22 @@ def test_a_panel_tells_what_its_tests_tell_in_a_row() -> None:
 def test_what_may_be_run_after_a_panel_and_after_its_tests() -> None:
     problem = parse_model(WARD)
     assert offered(problem) == ["crp", "ecg", "blood"]  # troponin has no price of its own
-    assert offered(problem, ("blood", "crp high, troponin high")) == ["ecg"]
+    assert offered(problem, ("blood", "crp high and troponin high")) == ["ecg"]
     assert offered(problem, ("crp", "high")) == ["ecg"]
     assert offered(problem, ("ecg", "positive")) == ["crp", "blood"]
     with pytest.raises(EvidenceError, match="panel 'blood' is not to be had any more: crp has been run already"):
-        observe_all(problem, [("crp", "high"), ("blood", "crp high, troponin high")])
+        observe_all(problem, [("crp", "high"), ("blood", "crp high and troponin high")])
 
 
 def test_a_panel_of_tests_that_repeat_can_be_repeated() -> None:
     problem = parse_model(WARD.replace("outcomes: [normal, high]", "outcomes: [normal, high], repeat: independent"))
-    assert offered(problem, ("blood", "crp high, troponin high")) == ["crp", "ecg", "blood"]
+    assert offered(problem, ("blood", "crp high and troponin high")) == ["crp", "ecg", "blood"]
 
 
 def test_what_waits_for_a_test_may_run_after_its_panel() -> None:
     problem = parse_model(WARD.replace("ecg: {", "ecg: {after: troponin, "))
     assert offered(problem) == ["crp", "blood"]
-    assert offered(problem, ("blood", "crp high, troponin high")) == ["ecg"]
+    assert offered(problem, ("blood", "crp high and troponin high")) == ["ecg"]
     found = solve(problem, gap=1e-6)
     assert found.upper - found.lower <= 1e-6
 

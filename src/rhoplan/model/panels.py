@@ -21,7 +21,7 @@ MOST_OUTCOMES = 256
 
 
 def panel(name: str, cost: float, tests: Sequence[Test], *, group: str = "") -> Test:
-    """The test that runs all of `tests` at once; an outcome is called `crp high, troponin normal`.
+    """The test that runs all of `tests` at once; an outcome is called `crp high and troponin normal`.
 
     It can be repeated where all of them can, and waits for what they wait for.
     """
@@ -38,7 +38,9 @@ def panel(name: str, cost: float, tests: Sequence[Test], *, group: str = "") -> 
     return Test(
         name,
         cost,
-        tuple(", ".join(f"{n} {o}" for n, o in zip(names, seen, strict=True)) for seen in product(*_outcomes(tests))),
+        tuple(
+            " and ".join(f"{n} {o}" for n, o in zip(names, seen, strict=True)) for seen in product(*_outcomes(tests))
+        ),
         _joint(tests),
         all(test.repeatable for test in tests),
         group,

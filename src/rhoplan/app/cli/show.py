@@ -129,7 +129,10 @@ def print_tests(problem: Problem) -> None:
     extra = [*(["group"] if grouped else []), *(["only after"] if ordered else [])]
     rows = []
     for test, action in zip(menu.tests, menu.everything, strict=False):
-        cells = [number(test.cost, 2), ", ".join(test.outcomes), "independent" if test.repeatable else "once"]
+        outcomes = ", ".join(test.outcomes)
+        if test.parts:
+            outcomes = f"those of {', '.join(test.parts)} together ({len(test.outcomes)})"
+        cells = [number(test.cost, 2), outcomes, "independent" if test.repeatable else "once"]
         cells += [test.group] if grouped else []
         cells += [", ".join(test.after)] if ordered else []
         rows.append(
