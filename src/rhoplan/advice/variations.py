@@ -16,6 +16,7 @@ from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.panels import with_panels
 from rhoplan.model.problem import Array, Problem
 
 FAR = 10.0
@@ -84,9 +85,12 @@ class Parameter:
             case "first-price", group:
                 parts = {"first_prices": {**menu.first_prices, group: value}}
             case "likelihood", name, state, outcome:
-                test, row = next(test for test in menu.tests if test.name == name), states.index(state)
+                test = next(test for test in (*menu.tests, *menu.parts) if test.name == name)
+                row = states.index(state)
                 chances = moved(test.likelihood[row], test.outcomes.index(outcome), value)
-                parts = {"tests": _with(menu.tests, name, likelihood=_set(test.likelihood, row, chances))}
+                changed = _set(test.likelihood, row, chances)
+                hidden = _with(menu.parts, name, likelihood=changed)
+                parts = {"tests": with_panels(_with(menu.tests, name, likelihood=changed), hidden), "parts": hidden}
             case kind, name, diagnosis:
                 old = next(commit.reward for commit in menu.commits if commit.name == name)
                 its = factor.groups == factor.diagnoses.index(diagnosis)
@@ -124,7 +128,7 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     for commit in menu.commits:
         for state, reward in zip(factor.diagnoses, factor.by_diagnosis(commit.reward), strict=True):
             yield number(kind, (commit.name, state), (-reward if kind == "loss" else reward) + 0.0, -largest, largest)
-    for test in menu.tests:
+    for test in (*(one for one in menu.tests if not one.parts), *menu.parts):
         for state, row in zip(problem.states, test.likelihood, strict=True):
             for place in range(len(row)) if two and len(row) > 2 else [int(row.argmax())]:
                 if 0 < row[place] < 1:

@@ -179,7 +179,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     return Decision(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
-        entropy=float(sum(entropy(belief) for belief in situation.beliefs)),
+        entropy=float(sum(entropy(f.asked(b)) for f, b in zip(problem.factors, situation.beliefs, strict=True))),
         choice=chosen.name,
         margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
         runner_up=runner_up.name if runner_up else None,

@@ -3,6 +3,8 @@
     posterior   b'_o(s) = P(o | s) b(s) / P(o | b)                     (then moved by the transition, if any)
     information I(b)    = H(b) - sum_o P(o | b) H(b'_o)      in nats   (I_k(b) of Proposition 1)
 
+Where information is about diagnoses, H is the entropy of their chances (`Factor.asked`), as concave in b as H(b) is.
+
 Shapes: n beliefs in the batch, S hidden states, O outcomes.
 """
 
@@ -14,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Action, Array
+from rhoplan.model.problem import Action, Array, Factor
 from rhoplan.model.sparse import log_sum, mixed, moved, moved_logs
 
 NATS_PER_BIT = math.log(2.0)
@@ -90,10 +92,16 @@ def predict(beliefs: Array, action: Action) -> Array:
     return mixed(beliefs, action.likelihood, action.transition)
 
 
-def information(beliefs: Array, action: Action) -> Array:
-    """Expected information (n,), in nats, that the outcome of `action` gives about the state after it."""
+def information(beliefs: Array, action: Action, factor: Factor | None = None) -> Array:
+    """Expected information (n,), in nats, that the outcome of `action` gives about the state after it.
+
+    factor: the one that the action concerns, where its information may be about diagnoses.
+    """
     probability, posterior = update(beliefs, action)
-    return gain(entropy(predict(beliefs, action)), probability, entropy(posterior))
+    before = predict(beliefs, action)
+    if factor is not None:
+        before, posterior = factor.asked(before), factor.asked(posterior)
+    return gain(entropy(before), probability, entropy(posterior))
 
 
 def coupling(beliefs: Array, action: Action) -> Array:

@@ -133,6 +133,9 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     assert isinstance(done, Done)
     if not test.repeatable and name in done.run:
         return f"test '{name}' may run only once and has been run already"
+    taken = [part for part in test.parts if part in done.run]
+    if taken and not test.repeatable:
+        return f"panel '{name}' is not to be had any more: {', '.join(taken)} has been run already"
     waits = [other for other in test.after if other not in done.run]
     if waits:
         return f"test '{name}' may run only after {', '.join(waits)}"

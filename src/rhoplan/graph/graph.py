@@ -56,7 +56,8 @@ class Graph:
         self.node_limit = int(min(node_limit, most_nodes(problem)))
         self._limits = math.inf, math.inf  # when growing ends, and after how many seconds that is
         # Factors with equally many states share a table: beliefs are numbers, whatever they are about.
-        shared = {len(factor.states): BeliefTable(permutations) for factor in problem.factors}
+        # (Information is about diagnoses only where there is one factor.)
+        shared = {len(factor.states): BeliefTable(permutations, factor) for factor in problem.factors}
         self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)
         self.size = 0
         self.visibles: list[Visible] = []
@@ -251,7 +252,10 @@ class Graph:
         probability, after = table.follow(single, kernel)
         possible = after >= 0
         beliefs = table.beliefs[single]
-        before = table.entropy[single] if kernel.transition is None else entropy(predict(beliefs, kernel))
+        if kernel.transition is None:
+            before = table.entropy[single]
+        else:
+            before = entropy(self.problem.factors[kernel.factor].asked(predict(beliefs, kernel)))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
         # Beliefs sum to 1 up to their last digit; a price is exact.

@@ -21,17 +21,20 @@ import numpy as np
 
 from rhoplan.belief.information import LOG_TINY, TINY, entropy, underflows, update, update_logs
 from rhoplan.graph.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
-from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.model.problem import Action, Array, Factor, Ids
 
 LOG_DIGITS = 12
 """Decimals to which log likelihood ratios must agree to count as the same evidence; noise is near 1e-15."""
 
 
 class BeliefTable:
-    """Beliefs by id, in order of appearance. With `permutations`, a group, beliefs of one orbit share an id."""
+    """Beliefs by id, in order of appearance. With `permutations`, a group, beliefs of one orbit share an id.
 
-    def __init__(self, permutations: Ids | None = None) -> None:
-        self.permutations = permutations
+    factor: what beliefs are about, where information may be about diagnoses: entropies are of what it is about.
+    """
+
+    def __init__(self, permutations: Ids | None = None, factor: Factor | None = None) -> None:
+        self.permutations, self._factor = permutations, factor
         self.size = 0
         self._index = RowIndex()
         self._beliefs: Array = np.empty((0, 0))
@@ -159,7 +162,7 @@ class BeliefTable:
                 setattr(self, name, grown(getattr(self, name), self.size, 0))
             new, added = slice(start, self.size), beliefs[fresh]
             self._beliefs[new] = added
-            self._entropy[new] = entropy(added)
+            self._entropy[new] = entropy(added if self._factor is None else self._factor.asked(added))
             key, proof = self._draw(len(fresh)).T if evidence is None else (evidence[0][fresh], evidence[1][fresh])
             self._evidence[new], self._proof[new] = key, proof
             if turn is not None:

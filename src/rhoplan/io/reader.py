@@ -18,14 +18,15 @@ from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.panels import panel
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.subtypes import Grouped
 
 DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
-    "name", "unit", "states", "subtypes", "positive", "prior", "prevalence", "groups", "tests", "commits", "losses",
-    "cap", "horizon", "info",
+    "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
+    "commits", "losses", "cap", "horizon", "info",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -43,9 +44,9 @@ class ModelReader(Fields):
         positive = self.positive(tree, states)
         subtypes = read_subtypes(self, items.get("subtypes"), states)
         hidden, prior = subtypes.grouped, self.prior(tree, subtypes, positive)
-        tests = self.tests(tree, hidden, positive)
+        tests, parts = self.tests(tree, hidden, positive)
         first_prices = self.first_prices(tree, used={test.group for test in tests})
-        commits = self.commits(tree, hidden, taken=[test.name for test in tests])
+        commits = self.commits(tree, hidden, taken=[test.name for test in (*tests, *parts)])
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         try:
@@ -54,6 +55,7 @@ class ModelReader(Fields):
                 states,
                 prior=prior,
                 subtypes=hidden.subtypes,
+                about_diagnosis="information" in items and self.about_diagnosis(items["information"]),
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
@@ -63,6 +65,7 @@ class ModelReader(Fields):
                 first_prices=first_prices,
                 most_tests=most_tests,
                 budget=budget,
+                parts=parts,
             )
         except ModelFileError:
             raise
@@ -101,6 +104,11 @@ class ModelReader(Fields):
         chances = np.array([share if state == positive else 1 - share for state in states])
         return subtypes.grouped.unfold(chances) * subtypes.shares
 
+    def about_diagnosis(self, tree: Tree) -> bool:
+        """Whether information is about the diagnosis; the file says so, or that it is about the state."""
+        self.check_fields(tree, ("about",), required=("about",))
+        return self.one_of(tree.items["about"], ("state", "diagnosis"), "kind") == "diagnosis"
+
     def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""
         items = tree.items
@@ -138,20 +146,45 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, hidden: Grouped, positive: str) -> tuple[Test, ...]:
-        """All tests; groups and orders that they name exist."""
+    def tests(self, tree: Tree, hidden: Grouped, positive: str) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
+        """All tests and panels, and the tests that are to be had in panels only; groups and orders that they name
+        exist."""
         items = tree.items
         groups = tuple(self.named_maps(items["groups"])) if "groups" in items else ()
         trees = self.named_maps(items["tests"], empty_allowed=True) if "tests" in items else {}
         found = tuple(self.test(name, test, hidden, positive, groups) for name, test in trees.items())
-        self.check_order(found, trees)
-        return found
+        panels = self.panels(items["panels"], found, groups) if "panels" in items else ()
+        inside = {name for panel in panels for name in panel.parts}
+        for test in found:
+            if "cost" not in trees[test.name].items and test.name not in inside:
+                one = trees[test.name]
+                raise self.fault(f"{one.label} must have the field 'cost', or be in a panel", one)
+        self.check_order(found, trees, [panel.name for panel in panels])
+        alone = tuple(test for test in found if "cost" in trees[test.name].items)
+        return (*alone, *panels), tuple(test for test in found if test not in alone)
+
+    def panels(self, tree: Tree, tests: tuple[Test, ...], groups: tuple[str, ...]) -> tuple[Test, ...]:
+        """Tests that are run together, for one price."""
+        known, found = {test.name: test for test in tests}, []
+        for name, one in self.named_maps(tree).items():
+            self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
+            if name in known:
+                raise self.fault(f"'{name}' is both a test and a panel; names must differ", one)
+            names = self.names(one.items["tests"])
+            for place in one.items["tests"].list:
+                self.one_of(place, list(known), "test")
+            group = self.one_of(one.items["group"], groups, "group") if "group" in one.items else ""
+            try:
+                found.append(panel(name, self.amount(one.items["cost"]), [known[n] for n in names], group=group))
+            except ProblemError as error:
+                raise self.fault(error.message, one.items["tests"]) from None
+        return tuple(found)
 
     def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
         """One test with its cost, its likelihood and its rules."""
-        self.check_fields(tree, TEST_FIELDS, required=("cost",))
+        self.check_fields(tree, TEST_FIELDS)
         items = tree.items
-        cost = self.amount(items["cost"])
+        cost = self.amount(items["cost"]) if "cost" in items else 0.0
         repeat = self.text(items["repeat"]) if "repeat" in items else "once"
         if repeat not in ("independent", "once"):
             raise self.fault(
@@ -185,7 +218,7 @@ class ModelReader(Fields):
         """The tests to run before: a name or a list of names."""
         return self.names(tree) if tree.kind == "list" else (self.text(tree),)
 
-    def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree]) -> None:
+    def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree], panels: list[str]) -> None:
         """Complain about tests that wait for what is no test, or in the end for themselves."""
         waits = {test.name: test.after for test in tests}
         for name, others in waits.items():
@@ -193,8 +226,8 @@ class ModelReader(Fields):
                 continue
             after = trees[name].items["after"]
             for other in others:
-                if other not in waits:
-                    known = listed(list(waits))
+                if other not in waits and other not in panels:
+                    known = listed([*waits, *panels])
                     raise self.fault(
                         f"{after.label} names the test '{shown(other)}', which is not one of {known}", after
                     )

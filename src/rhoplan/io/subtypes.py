@@ -37,10 +37,11 @@ def read_subtypes(fields: Fields, tree: Tree | None, states: tuple[str, ...]) ->
         known = ", ".join(states[:8])
         raise fields.fault(f"subtypes names the state '{name}', which is not one of {known}", trees[name])
     for state in states:
-        one = trees.get(state)
-        if one is None:
+        if state not in trees:
             shares.append(1.0)
-        elif one.kind == "map" and one.items:
+            continue
+        one = trees[state]
+        if one.kind == "map" and one.items:
             found[state] = tuple(fields.named_maps(one))
             shares += fields.distribution(one, found[state]).tolist()
             given.add(state)

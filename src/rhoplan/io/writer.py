@@ -55,6 +55,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "info": details.get("info"),
         "states": list(hidden.diagnoses),
         "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,
+        "information": {"about": "diagnosis"} if problem.factors[0].about_diagnosis else None,
         "positive": details.get("positive"),
         "prior": _by_diagnosis(hidden, problem.prior.tolist(), always=True)
         if hidden.subtypes
@@ -62,7 +63,12 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "horizon": problem.horizon,
         "cap": {name: value for name, value in caps.items() if value is not None} or None,
         "groups": {g: {"first": menu.first_prices[g]} if g in menu.first_prices else {} for g in groups} or None,
-        "tests": {test.name: _test_record(test, hidden, notes.get(test.name)) for test in menu.tests},
+        "tests": {
+            test.name: _test_record(test, hidden, notes.get(test.name), alone=test not in menu.parts)
+            for test in (*menu.tests, *menu.parts)
+            if not test.parts
+        },
+        "panels": {test.name: _panel_record(test) for test in menu.tests if test.parts} or None,
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
     }
     return {name: value for name, value in record.items() if value is not None}
@@ -78,9 +84,13 @@ def _by_diagnosis(hidden: Grouped, rows: list[Any], *, always: bool = False) -> 
     return record
 
 
-def _test_record(test: Test, hidden: Grouped, info: dict[str, str | bool] | None) -> dict[str, Any]:
+def _panel_record(panel: Test) -> dict[str, Any]:
+    return {"cost": panel.cost, "tests": list(panel.parts), **({"group": panel.group} if panel.group else {})}
+
+
+def _test_record(test: Test, hidden: Grouped, info: dict[str, str | bool] | None, *, alone: bool) -> dict[str, Any]:
     record = {
-        "cost": test.cost,
+        "cost": test.cost if alone else None,
         "outcomes": list(test.outcomes),
         "likelihood": _by_diagnosis(hidden, test.likelihood.tolist()),
         "repeat": "independent" if test.repeatable else "once",

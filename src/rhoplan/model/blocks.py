@@ -138,7 +138,15 @@ class _Block:
         states = combined(factor.states for factor in factors)
         shares = [np.bincount(self.place((one.name,))[0], weights=prior, minlength=len(one.states)) for one in factors]
         members = tuple(replace(one, prior=share.astype(float)) for one, share in zip(factors, shares, strict=True))
-        return Factor(", ".join(self.sizes), states, prior, joins=members if len(members) > 1 else ())
+        if len(members) == 1:
+            return replace(members[0], prior=prior)
+        if any(one.about_diagnosis for one in members):
+            raise ProblemError(
+                f"information may be about the diagnosis only where nothing else is hidden; {', '.join(self.sizes)} "
+                "belong together",
+                field=("factors",),
+            )
+        return Factor(", ".join(self.sizes), states, prior, joins=members)
 
 
 class _Compiler:

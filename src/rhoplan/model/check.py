@@ -34,6 +34,12 @@ def _check(problem: Problem, most: int) -> None:
         if not factor.states:
             raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
         _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
+        if factor.about_diagnosis and len(problem.factors) > 1:
+            raise ProblemError(
+                f"information of '{problem.name}' may be about the diagnosis only where there is one hidden factor; "
+                f"there are {len(problem.factors)}",
+                field=(*place, "information"),
+            )
         if factor.diagnosis_of:
             _check_diagnoses(problem.name, factor, (*place, "subtypes"))
     for visible, actions in problem.menus(most):

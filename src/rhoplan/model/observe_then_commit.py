@@ -29,6 +29,7 @@ class Test:
     """A test of a flat problem: what it costs (positive) and P(outcome | state), shape (S, O).
 
     group: tests of one group share a price that the first of them adds (see FlatMenu). after: tests to run before it.
+    parts: of a panel, the tests that it runs (see `panels.panel`).
     """
 
     __test__ = False  # keeps test collectors away from a class of this name
@@ -40,6 +41,7 @@ class Test:
     repeatable: bool = True
     group: str = ""
     after: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,8 @@ class FlatMenu(CachedMenu):
     """Menu of an observe-then-commit problem.
 
     The visible state is a `Done`. first_prices: what the first test of a group adds to its cost. most_tests, budget:
-    caps, None for no cap.
+    caps, None for no cap. parts: tests that are to be had in panels only. Whoever has run a panel has run its tests; a
+    panel is not offered once one of its tests was run that may run only once.
     """
 
     tests: tuple[Test, ...]
@@ -76,6 +79,7 @@ class FlatMenu(CachedMenu):
     first_prices: Mapping[str, float] = field(default_factory=dict)
     most_tests: int | None = None
     budget: float | None = None
+    parts: tuple[Test, ...] = ()
 
     @property
     def same_everywhere(self) -> bool:
@@ -87,16 +91,17 @@ class FlatMenu(CachedMenu):
     def rules(self) -> tuple[object, ...]:
         """What restricts tests besides running once: equal for menus with the same restrictions."""
         ordered = {test.name: (test.group, test.after) for test in self.tests if test.group or test.after}
-        return dict(self.first_prices), self.most_tests, self.budget, ordered
+        panels = {test.name: test.parts for test in self.tests if test.parts}
+        return dict(self.first_prices), self.most_tests, self.budget, ordered, panels
 
     def without(self, names: Collection[str]) -> FlatMenu:
-        """This menu with some tests left out, and groups that are empty then.
+        """This menu with some tests left out, panels that have one of them, and groups that are empty then.
 
         A test that waits for one of them stays: it may be run where the other one was run before.
         """
-        tests = tuple(test for test in self.tests if test.name not in names)
+        tests = tuple(test for test in self.tests if not {test.name, *test.parts} & set(names))
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
-        return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget)
+        return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget, self.parts)
 
     def build(self, visible: Any) -> tuple[Action, ...]:
         return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
@@ -105,6 +110,7 @@ class FlatMenu(CachedMenu):
         """Whether `test` may be run when `done` is what has been done."""
         return (
             (test.repeatable or test.name not in done.run)
+            and not (test.parts and self._once & done.run & set(test.parts))
             and done.run.issuperset(test.after)
             and (self.most_tests is None or done.tests < self.most_tests)
             and (self.budget is None or done.spent + self._price(test, done) <= self.ticks(self.budget))
@@ -166,7 +172,12 @@ class FlatMenu(CachedMenu):
     @cached_property
     def _remembered(self) -> frozenset[str]:
         """Tests whose having been run bears on what may be run."""
-        return frozenset(test.name for test in self.tests if not test.repeatable).union(*(t.after for t in self.tests))
+        return self._once.union(*(test.after for test in self.tests))
+
+    @cached_property
+    def _once(self) -> frozenset[str]:
+        """Tests that may run only once; panels have run where one of these in them has."""
+        return frozenset(test.name for test in (*self.tests, *self.parts) if not test.repeatable and not test.parts)
 
     def _test(self, test: Test, done: Done) -> Action:
         cost = np.full(test.likelihood.shape[0], -self.price(test, done))
@@ -175,7 +186,7 @@ class FlatMenu(CachedMenu):
     def after(self, test: Test, done: Done) -> Done:
         """What has been done once `test` is run too."""
         return Done(
-            done.run | {test.name} if test.name in self._remembered else done.run,
+            done.run | ({test.name, *test.parts} & self._remembered),
             done.paid | {test.group} if self.first_prices.get(test.group, 0.0) else done.paid,
             done.tests + (self.most_tests is not None),
             done.spent + (self._price(test, done) if self.budget is not None else 0),
@@ -190,6 +201,7 @@ def observe_then_commit(
     commits: tuple[Commit, ...],
     prior: Array | None = None,
     subtypes: Mapping[str, tuple[str, ...]] | None = None,
+    about_diagnosis: bool = False,
     unit: str = "points",
     horizon: int = 3,
     note: str = "",
@@ -198,22 +210,24 @@ def observe_then_commit(
     first_prices: Mapping[str, float] | None = None,
     most_tests: int | None = None,
     budget: float | None = None,
+    parts: tuple[Test, ...] = (),
 ) -> Problem:
     """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default.
 
     subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
-    and rewards belong to the states that `Grouped` makes of both, in its order.
+    and rewards belong to the states that `Grouped` makes of both, in its order. about_diagnosis: whether information is
+    about those of `states`, not about subtypes. parts: tests that are to be had in panels only (see `panels.panel`).
     """
     if not commits:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
-    menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget)
+    menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget, tuple(parts))
     _check_rules(name, menu)
     grouped = Grouped(tuple(states), _known_subtypes(name, tuple(states), subtypes or {}))
     hidden = grouped.states
     belief = np.full(len(hidden), 1.0 / max(len(hidden), 1)) if prior is None else np.asarray(prior, dtype=float)
     problem = Problem(
         name=name,
-        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of),),
+        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis),),
         start=Done(),
         menu=menu,
         unit=unit,
@@ -243,6 +257,7 @@ def _known_subtypes(
 def _check_rules(name: str, menu: FlatMenu) -> None:
     """Raise ProblemError unless groups, orders and caps make sense."""
     tests = {test.name: test for test in menu.tests}
+    known = tests | {test.name: test for test in menu.parts}
     for test in menu.tests:
         if not abs(test.cost) <= LARGEST_REWARD:
             raise ProblemError(
@@ -254,16 +269,22 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
                 f"cost of test '{test.name}' must not be negative; it is {test.cost:g}",
                 field=("tests", test.name, "cost"),
             )
+        for other in test.parts:
+            if other not in known or known[other].parts:
+                raise ProblemError(
+                    f"panel '{test.name}' of '{name}' must have tests of the model; '{other}' is none",
+                    field=("panels", test.name, "tests"),
+                )
         for other in test.after:
-            if other not in tests or other == test.name:
+            if other not in known or other == test.name:
                 raise ProblemError(
                     f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none",
                     field=("tests", test.name, "after"),
                 )
     ready: set[str] = set()
-    while fresh := {t.name for t in menu.tests if t.name not in ready and ready.issuperset(t.after)}:
+    while fresh := {n for t in menu.tests if ready.issuperset(t.after) for n in (t.name, *t.parts)} - ready:
         ready |= fresh
-    if len(ready) < len(tests):
+    if not ready.issuperset(tests):
         waiting = sorted(set(tests) - ready)
         raise ProblemError(
             f"tests of '{name}' wait for one another and can never run: {', '.join(waiting)}",

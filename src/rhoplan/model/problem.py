@@ -57,6 +57,7 @@ class Factor:
     of theirs, the last varying fastest.
     diagnosis_of: where states are subtypes, the diagnosis of each: likelihoods are about the state; what is decided,
     and what people are told, is about the diagnosis. Empty where each state is a diagnosis of its own.
+    about_diagnosis: whether information is what is learned about the diagnosis; else it is about the state.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Factor:
     prior: Array
     joins: tuple[Factor, ...] = ()
     diagnosis_of: tuple[str, ...] = ()
+    about_diagnosis: bool = False
 
     @cached_property
     def diagnoses(self) -> tuple[str, ...]:
@@ -82,6 +84,10 @@ class Factor:
             return chances
         folded: Array = chances @ np.eye(len(self.diagnoses))[self.groups]
         return folded
+
+    def asked(self, beliefs: Array) -> Array:
+        """Chances of what information is about, given beliefs (..., S): of states, or of diagnoses (..., D)."""
+        return self.fold(beliefs) if self.about_diagnosis else beliefs
 
     def by_diagnosis(self, numbers: Array) -> Array:
         """Numbers (..., D) by diagnosis, given those (..., S) by state that are the same in all of its subtypes."""

@@ -33,6 +33,16 @@ def check_asked(weight: float, discount: float, gap: float) -> None:
         raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
 
 
+def check_about_states(problem: Problem, weight: float, who: str) -> None:
+    """Refuse information about diagnoses to those who reckon it about states only."""
+    if weight and any(factor.about_diagnosis and factor.diagnosis_of for factor in problem.factors):
+        raise AgentError(
+            f"{who} counts information about the state; '{problem.name}' asks for it about the diagnosis: take "
+            "another, or weight 0",
+            field=("weight",),
+        )
+
+
 class BoundedPolicy:
     """A policy for `origin` that bounds what every action is worth; a rule that agents can follow."""
 

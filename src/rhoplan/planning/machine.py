@@ -1,4 +1,4 @@
-"""Machine code for planners: the decorators that make it, and the one kernel that all of them share.
+"""Machine code for planners: the decorators that make it, and the kernels that they share.
 
 Kernels make no arrays, and without the counting of references to those they are given (_nrt) they run four times as
 fast. A vector stands somewhere in a longer array; `at` says where.
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rhoplan.errors import MissingExtra
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.clock import COMPILING
 
 try:
@@ -72,6 +72,23 @@ def _made(function: Function, *, fastmath: bool | set[str]) -> Function:
 def _sources(folder: Path) -> int:
     """A number that tells the Python files in `folder`, and this one, from others."""
     return zlib.crc32(b"".join(path.read_bytes() for path in (Path(__file__), *sorted(folder.glob("*.py")))))
+
+
+@compiled
+def entropy_of_groups(belief: Array, group: Ids) -> float:
+    """Entropy in nats of the sums of `belief` (S,), which is 1 in all, over groups (S,) that stand side by side."""
+    total, rest, largest, held = 0.0, 0.0, 0.0, 0.0
+    for s in range(len(belief)):
+        held += belief[s]
+        if s + 1 < len(belief) and group[s + 1] == group[s]:
+            continue
+        if held > 0.5:
+            largest = held
+        elif held > 0.0:
+            total -= held * np.log(held)
+            rest += held
+        held = 0.0
+    return total - largest * np.log1p(-rest) if largest > 0.0 else total
 
 
 @compiled

@@ -22,7 +22,7 @@ from rhoplan.belief.information import entropy, gain
 from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Done, FlatMenu, Test, written
+from rhoplan.model.observe_then_commit import Done, Test, written
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Utility
@@ -182,7 +182,7 @@ class Layout:
         layout, count, size = self.graph, len(problems), self.graph.size
         likelihood = np.stack([self._likelihoods(problem) for problem in problems])
         beliefs, evidence = self._beliefs(problems, likelihood)
-        unsure = entropy(beliefs)
+        unsure = entropy(problems[0].factors[0].asked(beliefs))
         probability = np.zeros((count, *layout.probability[:size].shape))
         information = np.zeros((count, *layout.information[:size].shape))
         slots = layout.known.shape[1]
@@ -358,7 +358,7 @@ def _generic(problem: Problem, *, prices_vary: bool) -> Problem:
         prices = {group: random.uniform(1, 2) for group in prices}
         budget = None if budget is None else math.inf
     factor = replace(problem.factors[0], prior=drawn(problem.prior))
-    return replace(problem, factors=(factor,), menu=FlatMenu(tests, menu.commits, prices, menu.most_tests, budget))
+    return replace(problem, factors=(factor,), menu=replace(menu, tests=tests, first_prices=prices, budget=budget))
 
 
 def _stacked(array: Array) -> Array:

@@ -94,7 +94,7 @@ def print_problem(problem: Problem) -> None:
     from rhoplan.belief.information import entropy
 
     out, menu = console(), problem.flat
-    h0 = max(float(entropy(problem.prior)), 0.0)
+    h0 = max(float(entropy(problem.factors[0].asked(problem.prior))), 0.0)
     grouped = bool(problem.factors[0].diagnosis_of)
     sizes = {"state": problem.states, "test": menu.tests, "commit": menu.commits}
     diagnoses = f"{len(problem.diagnoses)} {'diagnosis' if len(problem.diagnoses) == 1 else 'diagnoses'}, "
@@ -106,6 +106,8 @@ def print_problem(problem: Problem) -> None:
     if notes := _notes(problem.details.get("info", {})):
         out.print("\n".join(notes) + "\n")
     states = [[state, percent(p)] for state, p in zip(problem.states, problem.prior, strict=True)]
+    if grouped and problem.factors[0].about_diagnosis:
+        out.print("Information is about the diagnosis.\n")
     if grouped:
         shares = problem.factors[0].shares(problem.prior)["state"]
         show_rows(["diagnosis", "prior"], [[name, percent(p)] for name, p in shares.items()], title="Diagnoses")
@@ -127,10 +129,15 @@ def print_tests(problem: Problem) -> None:
     extra = [*(["group"] if grouped else []), *(["only after"] if ordered else [])]
     rows = []
     for test, action in zip(menu.tests, menu.everything, strict=False):
-        cells = [number(test.cost, 2), ", ".join(test.outcomes), "independent" if test.repeatable else "once"]
+        outcomes = ", ".join(test.outcomes)
+        if test.parts:
+            outcomes = f"those of {', '.join(test.parts)} together ({len(test.outcomes)})"
+        cells = [number(test.cost, 2), outcomes, "independent" if test.repeatable else "once"]
         cells += [test.group] if grouped else []
         cells += [", ".join(test.after)] if ordered else []
-        rows.append([test.name, *cells, number(float(information(problem.prior[None, :], action)[0]))])
+        rows.append(
+            [test.name, *cells, number(float(information(problem.prior[None, :], action, problem.factors[0])[0]))]
+        )
     headings = ["test", "cost", "outcomes", "repeat", *extra, "information at the prior (nats)"]
     show_rows(headings, rows, title="Tests", most=MOST_ROWS)
     lines = [
@@ -180,7 +187,7 @@ def print_factored(problem: Problem) -> None:
     for action in problem.menu(problem.start):
         factor = problem.factors[action.factor]
         rewards = " / ".join(f"{value:g}" for value in dict.fromkeys(action.reward.tolist()))
-        gain = float(information(factor.prior[None, :], action)[0])
+        gain = float(information(factor.prior[None, :], action, factor)[0])
         rows.append([action.name, action.kind, "" if action.kind == "move" else factor.name, rewards, number(gain)])
     headings = ["action", "kind", "concerns", "rewards", "information (nats)"]
     show_rows(headings, rows, title="Actions at the start")

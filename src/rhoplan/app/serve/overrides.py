@@ -38,12 +38,14 @@ def overridden(
             problem.name,
             problem.diagnoses,
             subtypes=Grouped.of(problem.factors[0]).subtypes,
+            about_diagnosis=problem.factors[0].about_diagnosis,
             prior=problem.prior if prior is None else _prior(problem, prior),
             tests=tests,
             commits=commits,
             first_prices={**menu.first_prices, **(first_prices or {})},
             most_tests=menu.most_tests,
             budget=menu.budget,
+            parts=menu.parts,
         )
     except ProblemError as error:
         raise RhoplanError(error.message, field=_asked(error.field)) from None

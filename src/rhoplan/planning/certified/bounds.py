@@ -283,8 +283,9 @@ class Bounds:
         if (visible, slot) not in self._opening:
             done, name = self.graph.visibles[visible], self.graph.menus[visible].going[slot].name
             assert isinstance(done, Done)
-            waiting = (test for test in self.problem.flat.tests if name in test.after and test.name not in done.run)
-            self._opening[visible, slot] = name not in done.run and any(waiting)
+            tests = self.problem.flat.tests
+            runs = {name}.union(*(test.parts for test in tests if test.name == name)) - done.run
+            self._opening[visible, slot] = any(runs & set(t.after) and t.name not in done.run for t in tests)
         return self._opening[visible, slot]
 
     def _corners(self) -> Array:

@@ -93,7 +93,7 @@ def plan_vectors(bounds: Bounds, nodes: Ids, sweeps: int = 200) -> Array:
     paid[:, TESTS] = 1.0
     if bounds.discount < 1:
         with np.errstate(divide="ignore", invalid="ignore"):
-            scores = np.where(likelihood > 0, likelihood * np.log(beliefs[after]), 0.0)
+            scores = np.where(likelihood > 0, likelihood * _log_scores(bounds, beliefs[after]), 0.0)
         paid[:, SCORE] = (1 - bounds.discount) * scores.sum(axis=1)
     factors = np.array([bounds.discount, bounds.discount, 1.0, 1.0, 1.0])[:, None]
     mine = np.searchsorted(around, nodes)
@@ -148,6 +148,13 @@ def _endings(bounds: Bounds, nodes: Ids) -> Array:
     return result
 
 
+def _log_scores(bounds: Bounds, beliefs: Array) -> Array:
+    """The log (..., S) of the chance that `beliefs` (..., S) give to what is asked about, for each true state."""
+    factor = bounds.problem.factors[0]
+    logs: Array = np.log(factor.asked(beliefs))
+    return logs[..., factor.groups] if factor.about_diagnosis else logs
+
+
 def _fallback_vectors(bounds: Bounds, nodes: Ids) -> Array:
     """Vectors (n, 5, S) of committing at once at `nodes`, or of the plan borrowed there."""
     assert bounds.anchors is not None
@@ -156,7 +163,7 @@ def _fallback_vectors(bounds: Bounds, nodes: Ids) -> Array:
     vectors[:, VALUE] = vectors[:, REWARD] = bounds.commits[stop]
     vectors[:, SUCCESS] = bounds.best_commits[stop]
     with np.errstate(divide="ignore"):
-        vectors[:, SCORE] = np.log(bounds.graph.beliefs(nodes))
+        vectors[:, SCORE] = _log_scores(bounds, bounds.graph.beliefs(nodes))
     borrowed = bounds.borrowed[nodes] >= 0
     vectors[borrowed] = bounds.anchors.plans[bounds.borrowed[nodes[borrowed]]]
     return vectors

@@ -18,7 +18,7 @@ from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
-from rhoplan.planning.asked import check_asked
+from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
 from rhoplan.planning.certified.general import General
@@ -84,6 +84,7 @@ def solve(
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
     check_asked(weight, discount, gap)
     if chosen not in (REVEAL, EVIDENCE):
+        check_about_states(problem, weight, f"method {chosen}")
         return General(
             problem, weight, discount, gap, clock.now() + seconds, memory, progress, check, flat=_errand_bounds
         ).run(chosen, alone=method is not None)
@@ -145,7 +146,8 @@ def usual_method(problem: Problem) -> str:
     if problem.listed is None:
         return GRIDS if len(problem.factors) > 1 else POINTS
     once = sum(not test.repeatable for test in problem.listed.tests)
-    return EVIDENCE if once >= MANY and find_spec("numba") else REVEAL
+    panels = any(test.parts for test in problem.listed.tests)
+    return EVIDENCE if once >= MANY and not panels and find_spec("numba") else REVEAL
 
 
 def _solve_by_evidence(

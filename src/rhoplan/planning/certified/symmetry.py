@@ -41,6 +41,10 @@ def is_symmetry(problem: Problem, permutation: Ids) -> bool:
     commits = {_key(commit.reward) for commit in menu.commits}
     if {_key(commit.reward[permutation]) for commit in menu.commits} != commits:
         return False
+    if problem.factors[0].about_diagnosis:
+        together = np.equal.outer(problem.factors[0].groups, problem.factors[0].groups)
+        if not np.array_equal(together[np.ix_(permutation, permutation)], together):
+            return False
     free = menu.same_everywhere
     known = {_test_key(test, test.likelihood, free) for test in menu.tests}
     return {_test_key(test, test.likelihood[permutation], free) for test in menu.tests} == known

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
+from rhoplan.errors import AgentError
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
@@ -41,8 +42,14 @@ class Kinds:
 
 def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     """The kinds of tests of `problem`, from `situation` on."""
-    menu, done = problem.flat, situation.visible
+    menu, done, factor = problem.flat, situation.visible, problem.factors[0]
     assert isinstance(done, Done)
+    if any(test.parts for test in menu.tests):
+        raise AgentError(
+            f"a search over evidence cannot tell panels from their tests, and '{problem.name}' has a panel: take "
+            "method reveal, or planner exact",
+            field=("planner",),
+        )
     groups = [group for group, price in menu.first_prices.items() if price > 0]
     members = _members(menu)
     place = {name: kind for kind, names in enumerate(members) for name in names}
@@ -81,6 +88,7 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
         caps=_ids(caps),
         payoff=payoff,
         best=payoff.max(axis=0),
+        asked=factor.groups if factor.about_diagnosis else np.arange(payoff.shape[1]),
     )
     return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
 

@@ -24,7 +24,7 @@ from rhoplan.planning.many.bounds import (
     read_key,
 )
 from rhoplan.planning.many.ceilings import Ceilings
-from rhoplan.planning.many.machine import Model, best_commit, compiled, entropy, wide
+from rhoplan.planning.many.machine import Model, best_commit, compiled, entropy_of_groups, wide
 
 UPPER, LOWER, STOP = range(3)
 """Columns of Graph.bound: bounds on the value of a node, and the reward of its best commit."""
@@ -149,7 +149,7 @@ def expand(model: Model, ceilings: Ceilings, standing: Standing, graph: Graph, s
     """Give `node` its arms. The root keeps all; elsewhere what another arm or stopping beats for sure is left out."""
     stand_at(model, ceilings, standing, graph, node)
     first, belief = graph.used[ARMS], graph.belief[node]
-    before = settings.weight * entropy(belief, 0, len(belief)) if settings.weight > 0.0 else 0.0
+    before = settings.weight * entropy_of_groups(belief, model.asked) if settings.weight > 0.0 else 0.0
     arm, least = first, graph.bound[node, LOWER]
     for kind in range(len(model.price)):
         if not may_run(model, standing, kind):
@@ -161,7 +161,7 @@ def expand(model: Model, ceilings: Ceilings, standing: Standing, graph: Graph, s
             chance = posterior(model, belief, q, graph.after)
             if chance <= 0.0:
                 continue
-            doubt = settings.weight * entropy(graph.after, 0, len(graph.after)) if settings.weight > 0.0 else 0.0
+            doubt = settings.weight * entropy_of_groups(graph.after, model.asked) if settings.weight > 0.0 else 0.0
             stop = best_commit(model.payoff, graph.after)
             upper = max(ceiling(model, ceilings, standing, kind, graph.after) + doubt + settings.hair, stop)
             pay -= chance * doubt
@@ -195,7 +195,7 @@ def follow(
             for word in range(len(graph.fresh)):
                 graph.fresh[word] = graph.key[node, word]
             graph.fresh[model.word[q]] += 1 << model.shift[q]
-            doubt = settings.weight * entropy(graph.after, 0, len(graph.after)) if settings.weight > 0.0 else 0.0
+            doubt = settings.weight * entropy_of_groups(graph.after, model.asked) if settings.weight > 0.0 else 0.0
             upper = ceiling(model, ceilings, standing, kind, graph.after) + doubt + settings.hair
             graph.node[at] = add_node(graph, graph.fresh, graph.after, upper, best_commit(model.payoff, graph.after))
         at += 1

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import compiled, entropy
+from rhoplan.planning.machine import compiled, entropy_of_groups
 
-__all__ = ["ENDLESS", "Model", "best_commit", "compiled", "copy", "entropy", "wide"]
+__all__ = ["ENDLESS", "Model", "best_commit", "compiled", "copy", "entropy_of_groups", "wide"]
 
 wide: Callable[[Any], int] = cast(Any, np.int64)
 """A whole number as kernels have them: they are compiled once per type, and a number written down has its own."""
@@ -31,7 +31,8 @@ class Model(NamedTuple):
     (C,): -1 for none. copies (C,): how often a kind can be run. before, needed: kinds that must have run before kind c
     are needed[before[c] : before[c + 1]]. entry, entry_ticks (G,): first prices. had (C,), paid (G,): runs and groups
     paid before the root. caps: tests left at the root (-1 for no cap), whether there is a budget, and ticks left of it.
-    payoff (E, S), best (S,): the rewards of commits, and the best of each state.
+    payoff (E, S), best (S,): the rewards of commits, and the best of each state. asked (S,): which of what
+    information is about (diagnoses, or states) each state belongs to.
     """
 
     first: Ids
@@ -52,6 +53,7 @@ class Model(NamedTuple):
     caps: Ids
     payoff: Array
     best: Array
+    asked: Ids
 
 
 @compiled

@@ -169,7 +169,9 @@ class CeilingMaker:
     def _grid(self, pair: int, points: int) -> Pair:
         model, both = self.model, self.states[pair]
         rows, payoff = np.ascontiguousarray(model.likelihood[:, both]), model.payoff[:, both]
-        return make_pair(model.first, rows, payoff, points=points, weight=self.weight, discount=self.discount)
+        # Between two states that information does not tell apart there is no doubt to be paid for.
+        weight = self.weight if model.asked[both[0]] != model.asked[both[1]] else 0.0
+        return make_pair(model.first, rows, payoff, points=points, weight=weight, discount=self.discount)
 
     def _top(self, pair: int, grid: Pair) -> Array:
         """Knowing the state for nothing."""

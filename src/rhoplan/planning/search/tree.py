@@ -21,6 +21,7 @@ from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 from rhoplan.planning.search.mcts import mcts
 from rhoplan.planning.search.model import SearchModel, cumulative
@@ -115,6 +116,7 @@ class TreeSearch:
             raise AgentError(
                 f"exploration must be a finite number of at least 0; it is {exploration:g}", field=("exploration",)
             )
+        check_about_states(problem, weight, f"planner {method}")
         self.problem, self.method, self.depth = problem, method, int(depth)
         self._how = METHODS[method]
         self.weight, self.discount, self.exploration = float(weight), float(discount), exploration

@@ -233,6 +233,9 @@ def _assumptions(report: Report) -> str:
             f"Information is counted in {report.agent.unit}: the toss of a fair coin tells "
             f"{math.log(2) * per_nat(1.0, report.agent.unit):.2f}."
         )
+        if problem.factors[0].diagnosis_of:
+            about = "the diagnosis" if problem.factors[0].about_diagnosis else "the state: subtypes count too"
+            points.append(f"Information is about {about}.")
     listed = "".join(f"<li>{safe(point)}</li>" for point in points)
     kinds = list(dict.fromkeys(one.kind for one in report.cautions if one.kind not in FIRST))
     warned = "".join(_warning([one for one in report.cautions if one.kind == kind]) for kind in kinds)

@@ -37,7 +37,8 @@ def _notes(problem: Problem) -> str:
 
 
 def _rules(problem: Problem, test: Test) -> str:
-    rules = [f"after {safe(', '.join(test.after))}"] if test.after else []
+    rules = [f"panel of {safe(', '.join(test.parts))}"] if test.parts else []
+    rules += [f"after {safe(', '.join(test.after))}"] if test.after else []
     if test.group:
         first = problem.flat.first_prices.get(test.group)
         shared = f", whose first test costs {money(first)} more" if first else ""
