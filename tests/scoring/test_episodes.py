@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import rhoplan
 from rhoplan.belief.draws import draw_state, outcome_for
 from rhoplan.errors import AgentError, ImpossibleEvidence
+from rhoplan.graph.graph import Graph
+from rhoplan.scoring import episodes
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
@@ -157,3 +160,26 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     for settings in ({"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"jobs": 0}):
         with pytest.raises(AgentError):
             simulate(problem, agent, **settings)  # type: ignore[arg-type]
+
+
+def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkeypatch):
+    """Hidden states that change make new beliefs at every step, also in one place: they must not all be kept."""
+    rng = np.random.default_rng(0)
+    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(2), (2, 3))
+    problem = rhoplan.from_arrays(
+        transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
+    )
+    agent = rhoplan.make_agent("myopic", problem)
+    whole = rhoplan.simulate(problem, agent, episodes=20, jobs=1)
+    sizes = []
+
+    def continued(graph, nodes, move=Graph.continued):
+        sizes.append(graph.size)
+        return move(graph, nodes)
+
+    monkeypatch.setattr(Graph, "continued", continued)
+    monkeypatch.setattr(episodes, "LARGEST_BYTES", 20_000)
+    moved = rhoplan.simulate(replace(problem, name="again"), agent, episodes=20, jobs=1)
+
+    assert sizes
+    assert moved.reward == whole.reward

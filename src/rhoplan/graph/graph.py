@@ -116,6 +116,13 @@ class Graph:
         result: Array = self.tables[factor].beliefs[self.belief[nodes, factor]]
         return result
 
+    @property
+    def node_bytes(self) -> int:
+        """Memory that a node takes: its arcs, and its beliefs where no other node has them."""
+        _, slots, outcomes = self.next.shape
+        arcs = slots * outcomes * (self.next.itemsize + self.probability.itemsize)
+        return int(arcs + 17 * slots + 16 * sum(len(factor.states) for factor in self.problem.factors))
+
     def by_visible(self, nodes: Ids) -> list[tuple[int, Ids]]:
         """Positions within `nodes` that share a visible state, one pair per visible state."""
         if len(self.visibles) == 1:

@@ -30,6 +30,9 @@ from rhoplan.model.sparse import Change, Sparse
 LARGEST_GRAPH = 400_000
 """Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
 
+LARGEST_BYTES = 300_000_000
+"""The same in bytes, for problems whose actions have many outcomes; arrays double, so twice that may be held."""
+
 SHARE_KEPT = 4
 """Where beliefs are long, walkers move on when a graph is one part in so many full: the rest is for the next step."""
 
@@ -110,9 +113,11 @@ class Walk:
 
     @property
     def _largest(self) -> float:
-        """Nodes after which walkers move on to a new graph; without places they stay, unless beliefs are long."""
+        """Nodes after which walkers move on to a new graph; on a flat problem's, where they meet again, they stay."""
         room = self.graph.node_limit // SHARE_KEPT
-        return min(LARGEST_GRAPH, room) if len(self.graph.visibles) > 1 or room < LARGEST_GRAPH else np.inf
+        if self.problem.is_flat and room >= LARGEST_GRAPH:
+            return np.inf
+        return min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
 
     def _use(self, graph: Graph) -> None:
         self.graph, self.policy = graph, Policy(graph, self.agent)

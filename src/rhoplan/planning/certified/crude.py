@@ -64,16 +64,18 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
     upper = high
     if len(problem.factors) == 1:
         if weight == 0 and math.isfinite(high):
-            upper = min(upper, float(belief[0] @ _swept(menus, problem.start, discount, high, deadline)))
+            half = _part(deadline, 2)
+            upper = min(upper, float(belief[0] @ _swept(menus, problem.start, discount, high, half)))
         if math.isfinite(low):
-            for action in start:
+            for number, action in enumerate(start):
                 blind = {visible: _named(menu, action.name) for visible, menu in menus.items()}
                 always = {visible: (found,) for visible, found in blind.items() if found is not None}
                 if len(always) < len(menus):
                     continue
                 worst = -for_ever(-min(float(found.reward.min()) for (found,) in always.values()), discount, ends)
                 if math.isfinite(worst):
-                    values = _swept(always, problem.start, discount, worst, deadline)
+                    share = _part(deadline, len(start) - number)
+                    values = _swept(always, problem.start, discount, worst, share)
                     value = float(belief[0] @ values)
                     lower, first = (value, action.name) if value > lower else (lower, first)
     rounding = ROUNDING * max(abs(bound) for bound in (low, high, lower, upper, 0.0) if math.isfinite(bound))
@@ -85,6 +87,12 @@ def for_ever(most: float, discount: float, ends: bool) -> float:
     if most <= 0 and (ends or discount == 1):
         return most
     return most / (1 - discount) if discount < 1 else math.inf
+
+
+def _part(deadline: float, parts: int) -> float:
+    """When the first of so many equal parts of the time left ends."""
+    now = clock.now()
+    return now + (deadline - now) / parts
 
 
 def _named(menu: tuple[Action, ...], name: str) -> Action | None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.solve import LatticeSearch
     from rhoplan.planning.certified.solution import Policy
 
-GRIDS_FIRST, ERRANDS_FIRST = 0.5, 0.25
-"""Shares of the time for grids, where points are to follow if the bounds have not met, and for errands before them."""
+HALF = 0.5
+"""Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet."""
 
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
@@ -87,7 +87,8 @@ class General:
             from rhoplan.planning.certified.errand_policy import ErrandPolicy
             from rhoplan.planning.certified.errands import ErrandPlan
 
-        pause = self.deadline if alone else self._share(ERRANDS_FIRST)
+        alone_will_do = alone or getattr(self.problem.menu, "factors_apart", False)
+        pause = self.deadline if alone_will_do else self._half()
         try:
             plan = ErrandPlan(self.problem, weight=self.weight, discount=self.discount)
         except LimitError:
@@ -97,7 +98,7 @@ class General:
         start = initial(self.problem)
 
         def best(errand: Problem, belief: Array) -> tuple[float, float]:
-            return self.flat(errand, belief, self.weight, 0.1 * self.gap, max(pause - clock.now(), 0.0))
+            return self.flat(errand, belief, self.weight, 0.1 * self.gap, max(self.deadline - clock.now(), 0.0))
 
         lower = upper = -math.inf
         try:
@@ -123,7 +124,7 @@ class General:
             deadline=self.deadline,
             memory=self.memory,
         )
-        search.deadline = self.deadline if alone else self._share(GRIDS_FIRST)
+        search.deadline = self.deadline if alone else self._half()
         points: list[Solution] = []
         stopped_by = "time"
         try:
@@ -242,8 +243,8 @@ class General:
     def _checking(self) -> float:
         return max(min(CHECKING, 0.1 * (self.deadline - self.begin)), 1.0)
 
-    def _share(self, share: float) -> float:
-        return self.begin + share * (self.deadline - self.begin)
+    def _half(self) -> float:
+        return clock.now() + HALF * (self.deadline - clock.now())
 
     def _meets(self, found: list[Solution], bounds: tuple[float, float]) -> bool:
         lower, upper = _closest(found)
