@@ -28,12 +28,16 @@ from rhoplan.io.fields import listed
 from rhoplan.io.foreign import read_data
 from rhoplan.io.model_file import LANGUAGES
 from rhoplan.io.reader import MODEL_FIELDS, TEST_FIELDS, ModelReader
+from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import LARGEST_FILE, Tree, parse_tree, shown
 from rhoplan.learn.table import Column, Table
 from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array
+from rhoplan.model.subtypes import Grouped
 
-PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name != "horizon"))
+NOT_PLANNED = ("horizon", "subtypes", "information", "panels")
+"""Fields of a model file that a plan cannot have: horizon and subtypes are found in the table, the others are not covered."""
+PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name not in NOT_PLANNED))
 PLANNED = ("cost", "outcomes", "group", "after", "info")
 """Fields of a test in a plan; the table gives the others."""
 
@@ -100,7 +104,8 @@ class PlanReader(ModelReader):
         self.check_fields(tree, PLAN_FIELDS, required=("target", "tests"))
         items = tree.items
         states = self.names(items["states"]) if "states" in items else self.diagnoses(tree)
-        tests = self.tests(tree, states, "")
+        diagnoses = read_subtypes(self, None, states)
+        tests, _ = self.tests(tree, diagnoses.grouped, "")
         if not tests:
             raise self.fault("a plan must have at least one test; it has none", items["tests"])
         target = self.text(items["target"])
@@ -115,8 +120,8 @@ class PlanReader(ModelReader):
             target=target,
             states=states,
             tests=tests,
-            commits=self.commits(tree, states, taken=[test.name for test in tests]),
-            prior=self.prior(tree, states, positive),
+            commits=self.commits(tree, diagnoses.grouped, taken=[test.name for test in tests]),
+            prior=self.prior(tree, diagnoses, positive),
             first_prices=self.first_prices(tree, used={test.group for test in tests}),
             most_tests=most_tests,
             budget=budget,
@@ -132,7 +137,7 @@ class PlanReader(ModelReader):
             raise self.fault("a plan must have losses for each diagnosis by name, or the field states", given or tree)
         return tuple(first.items)
 
-    def test(self, name: str, tree: Tree, states: tuple[str, ...], positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
         for given in tree.items if tree.kind == "map" else ():
             if given in TEST_FIELDS and given not in PLANNED:
                 raise self.fault(
@@ -148,7 +153,7 @@ class PlanReader(ModelReader):
         outcomes = self.names(items["outcomes"]) if "outcomes" in items else ()
         group = self.one_of(items["group"], groups, "group") if "group" in items else ""
         after = self.after(items["after"]) if "after" in items else ()
-        blank = np.empty((len(states), len(outcomes)))
+        blank = np.empty((len(hidden.states), len(outcomes)))
         return Test(name, self.amount(items["cost"]), outcomes, blank, False, group, after)
 
 

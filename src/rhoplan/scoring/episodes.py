@@ -113,9 +113,9 @@ class Walk:
 
     @property
     def _largest(self) -> float:
-        """Nodes after which walkers move on to a new graph; on a flat problem's, where they meet again, they stay."""
+        """Nodes after which walkers move on to a new graph; they stay where tests are all there is, for there they meet again."""
         room = self.graph.node_limit // SHARE_KEPT
-        if self.problem.is_flat and room >= LARGEST_GRAPH:
+        if self.problem.observes_then_commits and room >= LARGEST_GRAPH:
             return np.inf
         return min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
 

@@ -28,7 +28,7 @@ from rhoplan.planning.many.graph import (
     posterior,
     stand_at,
 )
-from rhoplan.planning.many.machine import Model, compiled, entropy, wide
+from rhoplan.planning.many.machine import Model, compiled, entropy_of_groups, wide
 from rhoplan.planning.many.trials import has_room
 
 AT_ROOT = 3
@@ -72,7 +72,7 @@ def at_stake(model: Model, graph: Graph, node: int) -> float:
 def rate_arms(model: Model, standing: Standing, graph: Graph, node: int, rate: Array) -> None:
     """Fill `rate` with the nats per price of each arm of `node`, whose `standing` is; -1 beyond the last arm."""
     first, belief = graph.arms[node, FIRST], graph.belief[node]
-    before = entropy(belief, 0, len(belief))
+    before = entropy_of_groups(belief, model.asked)
     for place in range(len(rate)):
         rate[place] = -1.0
     for place in range(graph.arms[node, COUNT]):
@@ -80,7 +80,7 @@ def rate_arms(model: Model, standing: Standing, graph: Graph, node: int, rate: A
         for q in range(model.first[kind], model.first[kind + 1]):
             chance = posterior(model, belief, q, graph.after)
             if chance > 0.0:
-                told -= chance * entropy(graph.after, 0, len(graph.after))
+                told -= chance * entropy_of_groups(graph.after, model.asked)
         price = price_now(model, standing, kind)
         rate[place] = max(told, 0.0) / price if price > 0.0 else np.inf
 
