@@ -113,7 +113,7 @@ class Walk:
 
     @property
     def _largest(self) -> float:
-        """Nodes after which walkers move on to a new graph; they stay where tests are all there is, for there they meet again."""
+        """Nodes after which walkers move on to a new graph; they stay where they meet again, as tests alone make them."""
         room = self.graph.node_limit // SHARE_KEPT
         if self.problem.observes_then_commits and room >= LARGEST_GRAPH:
             return np.inf
