@@ -36,7 +36,7 @@ from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
 
 NOT_PLANNED = ("horizon", "subtypes", "information", "panels")
-"""Fields of a model file that a plan cannot have: horizon and subtypes are found in the table, the others not covered."""
+"""Fields of a model file that a plan cannot have: the first two are found, the others not covered."""
 PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name not in NOT_PLANNED))
 PLANNED = ("cost", "outcomes", "group", "after", "info")
 """Fields of a test in a plan; the table gives the others."""

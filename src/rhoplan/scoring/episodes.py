@@ -113,7 +113,7 @@ class Walk:
 
     @property
     def _largest(self) -> float:
-        """Nodes after which walkers move on to a new graph; they stay where they meet again, as tests alone make them."""
+        """Nodes after which walkers move on to a new graph; where tests are all there is they meet again, and stay."""
         room = self.graph.node_limit // SHARE_KEPT
         if self.problem.observes_then_commits and room >= LARGEST_GRAPH:
             return np.inf
