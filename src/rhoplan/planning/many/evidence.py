@@ -91,7 +91,7 @@ def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tu
     return tuple(names for names in members if names[0] in once or names[0] in waited)
 
 
-def _rank(test: Test) -> object:
+def _rank(test: Test) -> tuple[float, list[list[float]]]:
     """By what kinds are put in order: the same whatever tests and states are called, and in which order they stand."""
     return test.cost, sorted(test.likelihood.tolist())
 
