@@ -2,6 +2,7 @@
 
 import math
 import random
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.many import ManySolution, search
+from rhoplan.planning.many.search import Search
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.utility import Information
 from serving import PATIENCE
@@ -398,3 +400,23 @@ def two_states(tests: int, seed: int, accuracy: tuple[float, float] = (0.6, 0.95
         made.append(rhoplan.Test(f"test-{k}", cost, ("yes", "no"), rows, repeatable=False))
     commits = (rhoplan.Commit("treat", np.array([0.0, -100.0])), rhoplan.Commit("leave", np.array([-100.0, 0.0])))
     return rhoplan.observe_then_commit(f"random-{tests}", ("ill", "well"), tests=tuple(made), commits=commits)
+
+
+def test_scouts_find_plans_of_many_weak_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(1)
+    rows = [[[p, 1 - p] for p in (dice.uniform(0.05, 0.95) for _ in range(5))] for _ in range(40)]
+    problem = rhoplan.observe_then_commit(
+        "weak",
+        tuple("abcde"),
+        tests=tuple(
+            rhoplan.Test(f"test-{k}", dice.uniform(1, 5), ("yes", "no"), np.array(row), repeatable=False)
+            for k, row in enumerate(rows)
+        ),
+        commits=tuple(rhoplan.Commit(f"treat-{s}", -100.0 * (np.arange(5) != s)) for s in range(5)),
+    )
+    found = search(problem, work=150_000)
+    monkeypatch.setattr(sys.modules[Search.__module__], "WORTH_SCOUTING", math.inf)
+    without = search(problem, work=150_000)
+    assert found.lower > without.lower + 2
+    assert found.tests > without.tests + 0.5
+    assert max(found.lower, without.lower) <= min(found.upper, without.upper)

@@ -77,7 +77,7 @@ def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plan
     plans = plans or Plans(problem, node_limit=MOST_NODES)
     asked = _planned("asked", plans, agent)
     plain, deep = cost_only(problem, agent, seconds=seconds, plans=plans)
-    how = "exact" if agent.planner.name != "many" else agent.planner
+    how = agent.planner if agent.planner.is_bounded else "exact"
     efe = make_agent("efe", problem, horizon=agent.horizon, unit=agent.unit, planner=how)
     others = [_planned("efe", plans, efe)] if agent.name != "efe" else []
     rows = [_commit_now(plans.graph), _all_tests(problem), plain, *others, asked]
@@ -102,7 +102,7 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
     """
     most = deepest(problem)
     plans = plans or Plans(problem, node_limit=MOST_NODES)
-    if agent.planner.name == "many":
+    if agent.planner.is_bounded:
         return _searched(plans, agent), False
     end, same, took = time.monotonic() + seconds, 0, 0.0
     horizon, best, note = min(agent.horizon, most or agent.horizon), None, ""

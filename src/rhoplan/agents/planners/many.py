@@ -109,6 +109,7 @@ class Many(Planner):
     """
 
     name: ClassVar[str] = "many"
+    is_bounded: ClassVar[bool] = True
 
     seconds: float | None = None
 

@@ -63,12 +63,14 @@ class Planner:
 
     name: what records and logs call it. samples: whether a decision depends on a seed. plans: whether it looks ahead
     for the objective. is_exact: whether it does what `Plan` at its horizon does, over the problem's own leaf.
+    is_bounded: whether it follows plans with bounds on the best (see `Chooser.bounded`) in flat problems.
     """
 
     name: ClassVar[str]
     samples: ClassVar[bool] = False
     plans: ClassVar[bool] = True
     is_exact: ClassVar[bool] = False
+    is_bounded: ClassVar[bool] = False
 
     horizon: int
 

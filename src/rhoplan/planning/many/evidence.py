@@ -44,9 +44,9 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     menu, done = problem.flat, situation.visible
     assert isinstance(done, Done)
     groups = [group for group, price in menu.first_prices.items() if price > 0]
-    members = _members(menu)
-    place = {name: kind for kind, names in enumerate(members) for name in names}
     tests = {test.name: test for test in menu.tests}
+    members = sorted(_members(menu), key=lambda names: _rank(tests[names[0]]))
+    place = {name: kind for kind, names in enumerate(members) for name in names}
     leaders = [tests[names[0]] for names in members]
     before, needed = [0], list[int]()
     copies = []
@@ -89,6 +89,11 @@ def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tu
     """The kinds of tests of which a visible state says whether they were run: run-once, or waited for by others."""
     waited, once = _waited(menu), {test.name for test in menu.tests if not test.repeatable}
     return tuple(names for names in members if names[0] in once or names[0] in waited)
+
+
+def _rank(test: Test) -> tuple[float, list[list[float]]]:
+    """By what kinds are put in order: the same whatever tests and states are called, and in which order they stand."""
+    return test.cost, sorted(test.likelihood.tolist())
 
 
 def _waited(menu: FlatMenu) -> frozenset[str]:

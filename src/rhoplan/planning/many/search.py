@@ -43,15 +43,19 @@ from rhoplan.planning.many.graph import (
 from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph, make_standing, size_in_bytes
 from rhoplan.planning.many.machine import best_commit
 from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
+from rhoplan.planning.many.scouting import at_stake, make_frontier, scout
 from rhoplan.planning.many.solution import End, ManyPolicy, ManySolution, Step, Trace, trace_of
 from rhoplan.planning.many.tables import CeilingMaker
-from rhoplan.planning.many.trials import DONE, FULL, PROVEN, first_arm, run_trials
+from rhoplan.planning.many.trials import DONE, FULL, PROVEN, back_up_all, first_arm, has_room, run_trials
 
 SLICE = 20_000
 """Beliefs worked out between two looks at the clock: some hundredths of a second."""
 
 HAIR = 1e-12
 """Rounding of bounds, relative to the largest reward or price."""
+
+WORTH_SCOUTING, SCOUTING_WORK = 0.05, 150_000
+"""Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
 
 SHARE_OF_TABLES = 0.3
 """Of the memory allowed, what tables may take."""
@@ -94,7 +98,7 @@ class Search:
     def __init__(
         self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
     ) -> None:
-        self.begin, self.memory = time.monotonic(), memory
+        self.begin, self.memory, self._is_scouted = time.monotonic(), memory, False
         self.problem, self.situation = problem, situation
         self.kinds = kinds_of(problem, situation)
         weight, discount = float(weight), float(discount)  # kernels are compiled once per type
@@ -129,6 +133,8 @@ class Search:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code in ended:
                     return ended[code]
+                if not self._is_scouted:
+                    self._scout()
                 if time.monotonic() - self.begin > seconds:
                     return "time"
                 if self.graph.used[WORK] >= work:
@@ -138,6 +144,24 @@ class Search:
                 self.maker.improve()
         except KeyboardInterrupt:
             return "interrupted"
+
+    def _scout(self) -> None:
+        """Look for a plan of many tests, once, where the bounds are far apart after the first walks."""
+        self._is_scouted = True
+        stake, (lower, upper) = at_stake(self.model, self.graph, ROOT), self.bounds
+        if upper - lower <= WORTH_SCOUTING * stake:
+            return
+        frontier = make_frontier(2 * SCOUTING_WORK, self.settings.most_arms)
+        most, least = int(self.graph.used[WORK]) + SCOUTING_WORK, 0.02 * stake
+        while self.graph.used[WORK] < most and least > 1e-6 * stake:
+            left = int(most - self.graph.used[WORK])
+            if scout(
+                self.model, self.maker.ceilings, self.standing, self.graph, self.settings, frontier, least, left
+            ):  # fmt: skip
+                least /= 2
+            elif has_room(self.graph, self.settings) or not self._make_room():
+                break
+        back_up_all(self.model, self.graph)
 
     def solution(self, gap: float, stopped_by: str) -> ManySolution:
         """What has been found so far."""

@@ -1,0 +1,59 @@
+"""How large exact look-ahead would be, counted before it is built, and what plans in its place."""
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.agents.fitting import QUICK, fitting, size_of
+from rhoplan.graph.graph import Graph
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.utility import Information
+from weak import weak_tests
+
+CHAIN = {k: (f"t{k - 1}",) for k in range(1, 30)}
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+@pytest.mark.parametrize("rules", [{}, {"most_tests": 2}, {"budget": 4.0}, {"after": {1: ("t0",), 2: ("t0",)}}])
+def test_count_is_the_size_of_the_graph_where_rules_are_few(horizon: int, rules: dict[str, object]) -> None:
+    problem = weak_tests(6, **rules)
+    graph = Graph(problem)
+    Plan(graph, Information(1.0)).values(np.array([graph.root]), horizon)
+    counted = size_of(problem, horizon)
+    assert counted.menus >= len(graph.visibles)
+    assert counted.nodes >= graph.size
+    if rules in ({}, {"most_tests": 2}):
+        assert (counted.menus, counted.nodes) == (len(graph.visibles), graph.size)
+
+
+def test_orders_are_counted_where_they_matter() -> None:
+    free, chained = size_of(weak_tests(30), 3), size_of(weak_tests(30, after=CHAIN), 3)
+    assert free.work > QUICK > chained.work
+    assert (chained.menus, chained.nodes) == (4, 15), "of a chain only its first tests can be run"
+
+
+def test_planner_is_chosen_by_itself_and_says_so() -> None:
+    small, large = weak_tests(8), weak_tests(40)
+    assert rhoplan.make_agent("efe", small).planner.name == "exact"
+    chosen = rhoplan.make_agent("efe", large)
+    assert chosen.planner.name == "many"
+    assert "branch and bound" in chosen.notes[0]
+    assert rhoplan.make_agent("efe", large, planner="exact").planner.name == "exact", "who asks for it gets it"
+    assert rhoplan.make_agent("info-gain", large).planner.name == "exact", "one step is no work"
+    assert rhoplan.make_agent("efe", weak_tests(40, repeatable=True)).planner.name == "exact"
+
+
+def test_what_branch_and_bound_cannot_plan_looks_less_far() -> None:
+    agent = rhoplan.make_agent("epistemic-only", weak_tests(40), horizon=4)
+    assert (agent.planner.name, agent.horizon) == ("exact", 2)
+    assert "looked 2 ahead instead" in agent.notes[0]
+
+
+def test_memory_bounds_what_is_asked_for() -> None:
+    problem = weak_tests(60)
+    agent = rhoplan.make_agent("efe", problem, planner="exact", horizon=3)
+    first, *others = fitting(problem, agent.planner, agent.objective, memory=1e9)
+    assert first.planner.name == "many"
+    assert [fit.planner.horizon for fit in others] == [2, 1]
+    roomy = next(fitting(problem, agent.planner, agent.objective, memory=1e12))
+    assert (roomy.planner, roomy.words) == (agent.planner, "")
