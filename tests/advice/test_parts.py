@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import rhoplan
-from agents.test_fitting import weak_tests
 from rhoplan.advice.case import Adviser, advise
 from rhoplan.advice.journal import Case
 from rhoplan.advice.parts import BASIC, NAMES, parts
@@ -16,6 +15,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.app.records import advice_record, part_record
 from rhoplan.model.observe_then_commit import FlatMenu
 from rhoplan.problems.registry import WORKED_MODELS
+from weak import weak_tests
 
 
 @pytest.mark.parametrize("name", WORKED_MODELS)

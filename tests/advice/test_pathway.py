@@ -60,6 +60,44 @@ def test_a_cap_on_nodes_folds_the_rest():
     assert sum(leaf.share * leaf.cost for leaf in found.leaves) == pytest.approx(found.ahead.cost, abs=1e-9)
 
 
+def test_a_folded_branch_counts_the_situations_in_which_its_cases_end():
+    problem = make("printer")
+    agent = make_agent("efe", problem)
+    found = pathway(problem, agent, smallest=0.2)
+
+    def ends(seen):
+        choice = decide(problem, agent, observe_all(problem, seen)).choice
+        test = next((one for one in problem.flat.tests if one.name == choice), None)
+        if test is None:
+            return {frozenset(seen)}
+        return set().union(*(ends([*seen, (choice, outcome)]) for outcome in test.outcomes))
+
+    def check(node, seen):
+        for outcome in node.outcomes if isinstance(node, Step) else ():
+            check(outcome.child, [*seen, (node.action, outcome.outcome)])
+        if isinstance(node, Leaf):
+            assert node.ends == (len(ends(seen)) if node.is_folded else 1)
+
+    check(found.root, [])
+    folded = [leaf for leaf in found.leaves if leaf.is_folded]
+    assert found.folded.branches == len(folded) > 1
+    assert found.folded.ends == sum(leaf.ends for leaf in folded) > len(folded)
+
+
+@pytest.mark.parametrize("smallest", [0.5, 0.05, 1e-9])
+def test_what_is_folded_and_what_is_drawn_add_up(smallest):
+    found = drawn("leak-search", smallest=smallest)
+    rest = [leaf for leaf in found.leaves if not leaf.is_folded]
+    assert (found.folded is None) == (smallest < 1e-8)
+    for what in ("tests", "cost", "right"):
+        total = sum(leaf.share * getattr(leaf, what) for leaf in rest)
+        total += found.folded.share * getattr(found.folded, what) if found.folded else 0.0
+        assert total == pytest.approx(getattr(found.ahead, what), abs=1e-9)
+    loss = sum(leaf.share * leaf.loss for leaf in rest)
+    loss += found.folded.share * found.folded.loss if found.folded else 0.0
+    assert -loss - found.ahead.cost == pytest.approx(found.ahead.reward, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", ["screening-cascade", "four-diseases"])
 def test_every_step_is_what_the_policy_decides(name):
     problem = make(name)

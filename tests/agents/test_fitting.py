@@ -1,7 +1,5 @@
 """How large exact look-ahead would be, counted before it is built, and what plans in its place."""
 
-import random
-
 import numpy as np
 import pytest
 
@@ -10,22 +8,7 @@ from rhoplan.agents.fitting import QUICK, fitting, size_of
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
-
-
-def weak_tests(number: int, *, seed: int = 0, states: int = 2, repeatable: bool = False, **rules: object):
-    """Random tests with two outcomes; rules: `after` for each test, or those of the menu."""
-    dice, after = random.Random(seed), rules.pop("after", {})
-    rows = [[[p, 1 - p] for p in (dice.uniform(0.05, 0.95) for _ in range(states))] for _ in range(number)]
-    tests = tuple(
-        rhoplan.Test(
-            f"t{k}", round(dice.uniform(1, 5), 2), ("pos", "neg"), np.array(rows[k]), repeatable, after=after.get(k, ())
-        )
-        for k in range(number)
-    )
-    names = tuple(f"s{place}" for place in range(states))
-    commits = tuple(rhoplan.Commit(f"treat-{name}", -100.0 * (np.arange(states) != i)) for i, name in enumerate(names))
-    return rhoplan.observe_then_commit(f"weak-{number}", names, tests=tests, commits=commits, **rules)
-
+from weak import weak_tests
 
 CHAIN = {k: (f"t{k - 1}",) for k in range(1, 30)}
 

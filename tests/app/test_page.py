@@ -261,13 +261,13 @@ def test_a_double_click_and_fast_keys_enter_one_result_at_a_time(page: Any) -> N
 
 def test_an_answer_that_comes_late_does_not_draw_over_another_model(page: Any) -> None:
     held: list[Any] = []
-    page.route("**/api/v1/advise", lambda route: held.append(route))
+    page.route("**/api/v1/advise/parts", lambda route: held.append(route))
     page.keyboard.press("1")
     open_model(page, "rocksample")
     assert held
     for route in held:
         route.continue_()
-    page.unroute("**/api/v1/advise")
+    page.unroute("**/api/v1/advise/parts")
     page.wait_for_timeout(500)
     assert page.locator("svg.map").count() == 1
     open_model(page, "chest-pain")
@@ -494,3 +494,92 @@ def test_the_recipe_for_a_view_works(address: str, browser: Any) -> None:
     told = page.locator("main ol li").all_inner_texts()
     assert [line.split(":")[0] for line in told] == [option["test"] for option in asked["options"]]
     page.close()
+
+
+# -- dozens of tests ----------------------------------------------------------------------------------------------
+
+
+def many_tests(count: int = 26) -> str:
+    """A model file with more tests than exact look-ahead is quick for."""
+    rows = [
+        f"  probe-{k}: {{cost: {1 + k % 5}.5, outcomes: [pos, neg], likelihood: "
+        f"{{well: [{0.1 + 0.01 * k:.2f}, {0.9 - 0.01 * k:.2f}], ill: [{0.9 - 0.02 * k:.2f}, {0.1 + 0.02 * k:.2f}]}}}}"
+        for k in range(count)
+    ]
+    head = ["name: probes", "unit: EUR", "states: [well, ill]", "prior: [0.7, 0.3]", "tests:"]
+    return "\n".join([*head, *rows, "losses: {leave: {well: 0, ill: 100}, treat: {well: 60, ill: 0}}", ""])
+
+
+def open_probes(page: Any, address: str) -> None:
+    body = {"name": "probes", "text": many_tests()}
+    assert httpx.post(f"{address}/api/v1/models", json=body, timeout=PATIENCE).status_code == 200
+    page.goto(f"{address}/#probes")
+    page.reload()
+    page.wait_for_selector("main[data-view^='probes '] [data-do]")
+
+
+def test_a_case_with_dozens_of_tests_by_mouse(page: Any, address: str) -> None:
+    open_probes(page, address)
+    assert page.locator(".next .kind").get_attribute("data-kind") == "bounded"
+    page.wait_for_selector(".ahead-box [data-kind=bounded]")
+    shown = page.locator("tr[data-test]:visible")
+    assert shown.count() < 26
+    page.click("[data-all]")
+    playwright.expect(shown).to_have_count(26, timeout=PATIENCE)
+    advised = do(page)
+    other = "probe-13" if advised != "probe-13" else "probe-14"
+    page.fill(".find", other)
+    playwright.expect(shown).to_have_count(1, timeout=PATIENCE)
+    shown.locator("summary").click()
+    shown.get_by_role("button", name="neg").click()
+    steps(page, 1)
+    assert f"instead of {advised}" in page.locator(".log").inner_text()
+    for count in range(2, 28):
+        if page.locator("[data-commit]").count():
+            break
+        page.locator("[data-outcome]").first.click()
+        steps(page, count)
+    page.click("[data-commit]")
+    page.wait_for_selector("[data-closed]")
+    assert not page.locator(".ahead-box").count()
+
+
+@pytest.mark.parametrize(("tab", "there"), [("Pathway", ".tree"), ("Compare", "tr.chosen")])
+def test_every_part_says_what_it_is(page: Any, address: str, tab: str, there: str) -> None:
+    page.click(f"[data-tab='{tab}']")
+    page.wait_for_selector(f"main[data-view='chest-pain {tab}'] {there}")
+    assert page.locator("main .kind").first.get_attribute("data-kind") == "exact"
+    open_probes(page, address)
+    page.click(f"[data-tab='{tab}']")
+    page.wait_for_selector(f"main[data-view='probes {tab}'] {there}")
+    assert page.locator("main .kind").first.get_attribute("data-kind") == "bounded"
+
+
+def test_who_does_not_want_to_wait_can_stop_and_try_again(page: Any) -> None:
+    held: list[Any] = []
+    page.route("**/api/v1/advise/parts", lambda route: held.append(route))
+    page.click("[data-tab='Pathway']")
+    page.click("main [data-cancel]")
+    page.wait_for_selector("main [data-again]")
+    assert "not worked out" in page.locator("main").inner_text()
+    page.unroute("**/api/v1/advise/parts")
+    page.click("main [data-again]")
+    page.wait_for_selector(".tree")
+
+
+def test_advice_is_there_before_what_is_still_to_come(page: Any) -> None:
+    """The server's answer ends after the first part: the advice stays, and the rest can be asked for again."""
+
+    def cut(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.body().split(b"\n")[0] + b"\n")
+
+    page.route("**/api/v1/advise/parts", cut)
+    page.keyboard.press("1")
+    steps(page, 1)
+    page.wait_for_selector(".ahead-box [data-again]")
+    assert do(page)
+    page.unroute("**/api/v1/advise/parts")
+    page.click(".ahead-box [data-again]")
+    page.wait_for_selector(".ahead-box .large")
+    steps(page, 1)

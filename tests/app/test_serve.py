@@ -35,11 +35,13 @@ from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name,
 from rhoplan.app.serve.worker import Job  # noqa: E402
 from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
 from rhoplan.io.formats import FORMATS  # noqa: E402
+from rhoplan.io.model_file import write_model  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402
 from test_pomdpx_files import whole  # noqa: E402
+from weak import weak_tests  # noqa: E402
 
 TOSS = {"cost": 1, "outcomes": ["head", "tail"], "likelihood": {"fair": [0.5, 0.5], "bent": [0.9, 0.1]}}
 COIN = {"states": ["fair", "bent"], "tests": {"toss": TOSS}, "commits": {"keep": [10, -20], "drop": [0, 5]}}
@@ -172,6 +174,58 @@ def test_parts_of_advice_add_up(post: Any, name: str) -> None:
         assert row["net"] == pytest.approx(-row["cost"] + row["decides"] + row["weighted"], abs=1e-9)
     assert sum(row["probability"] for row in advice["results"]) == pytest.approx(1)
     assert advice["ahead"]["tests_90"] >= 0
+
+
+def parts_of(client: Any, **body: Any) -> list[dict[str, Any]]:
+    """The lines of the stream, all but the last, which says that it ends."""
+    with client.stream("POST", "advise/parts", json=body) as reply:
+        assert reply.status_code == 200
+        assert reply.headers["content-type"] == "application/x-ndjson"
+        *lines, last = [json.loads(line) for line in reply.iter_lines()]
+    assert last == {"part": "end", "kind": "exact", "words": "", "content": None}
+    return lines
+
+
+def test_advice_comes_in_parts_that_are_the_advice(client: Any, post: Any) -> None:
+    given = [["age", "from-55"]]
+    whole = post("advise", problem="chest-pain", given=given)
+    first, ahead, plain = parts_of(client, problem="chest-pain", given=given)
+    assert [(one["part"], one["kind"]) for one in (first, ahead, plain)] == list(whole["kinds"].items())
+    assert first["content"].items() <= whole.items()
+    assert whole["ahead"].items() <= ahead["content"].items()
+    assert plain["content"] == {"do": whole["cost_only"]}
+    (drawn,) = parts_of(client, problem="chest-pain", given=given, parts=["pathway"])
+    assert drawn["content"] == post("pathway", problem="chest-pain", given=given)
+
+
+def test_parts_of_dozens_of_tests_say_their_kind_and_what_is_late_is_missing(client: Any, post: Any) -> None:
+    post("models", name="dozens", text=write_model(weak_tests(40)))
+    first, ahead = parts_of(client, problem="dozens", parts=["first", "ahead"])
+    assert (first["kind"], ahead["kind"]) == ("bounded", "bounded")
+    lower, upper = ahead["content"]["value_bounds"]
+    assert lower <= upper
+    assert set(first["content"]["bounds"]) >= {option["test"] for option in first["content"]["options"]}
+    late, told = parts_of(
+        client, problem="dozens", weight=3, agent="planning-ig", parts=["first", "ahead"], limits={"first": 1e-4}
+    )
+    assert (late["kind"], late["content"]) == ("missing", None)
+    assert "longer than 0.0001 seconds" in late["words"]
+    assert told["kind"] == "bounded", "the next part comes all the same"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"problem": "tiger", "parts": ["everything"]}, "parts.0"),
+        ({"problem": "tiger", "parts": []}, "parts"),
+        ({"problem": "tiger", "limits": {"first": 0}}, "limits.first"),
+        ({"problem": "tiger", "given": [["smell", "x"]]}, "given.0.test"),
+        ({"problem": "rocksample"}, "problem"),
+    ],
+)
+def test_wrong_requests_for_parts_are_refused_before_the_stream(refuse: Any, body: dict[str, Any], field: str) -> None:
+    status, error = refuse("advise/parts", **body)
+    assert (status, error["field"]) == (422, field)
 
 
 def test_a_test_that_is_not_available_is_not_advised(post: Any) -> None:

@@ -13,6 +13,8 @@ import rhoplan
 from rhoplan.advice.journal import Case, digest_of, load_case
 from rhoplan.advice.replay import replay
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
+from rhoplan.io.model_file import write_model
+from weak import weak_tests
 
 COMMAND = [sys.executable, "-m", "rhoplan"]
 
@@ -293,3 +295,37 @@ def test_a_log_without_a_case_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, "replay", str(empty)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "holds no case" in done.stderr
+
+
+def dozens_of_tests(folder: Path) -> str:
+    """A model file with forty weak tests."""
+    path = folder / "dozens.yaml"
+    path.write_text(write_model(weak_tests(40)))
+    return str(path)
+
+
+def test_dozens_of_tests_are_advised_on_and_bounds_are_told(tmp_path: Path) -> None:
+    done = talk(dozens_of_tests(tmp_path), typed="1\nwhy\nstop\n")
+    assert done.returncode == 0, done.stderr
+    assert "note: looking 3 tests ahead exactly needs" in done.stderr
+    assert done.stdout.count("DO NEXT") == 2
+    assert "by branch and bound: numbers of a plan that was found" in done.stdout
+    assert "still to come by this plan" in done.stdout
+    assert "net at most" in done.stdout
+    assert "Committed" in done.stdout
+
+
+def test_advice_as_json_has_every_part_with_its_kind(tmp_path: Path) -> None:
+    found = talk("chest-pain", "--json", "--given", "age=from-55", "--also", "pathway", typed="")
+    refused = talk("chest-pain", "--json", "--given", "age=nonsense", typed="")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    told = json.loads(found.stdout)["parts"]
+    assert [(part["part"], part["kind"]) for part in told] == [
+        (name, "exact") for name in ("first", "ahead", "cost-only", "pathway")
+    ]
+    assert told[0]["content"]["given"] == [["age", "from-55"]]
+    large = json.loads(talk(dozens_of_tests(tmp_path), "--json", typed="").stdout)["parts"]
+    assert [part["kind"] for part in large[:2]] == ["bounded", "bounded"]
+    lower, upper = large[1]["content"]["value_bounds"]
+    assert lower < upper
+    assert large[0]["content"]["value_bounds"] == [lower, upper]

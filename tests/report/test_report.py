@@ -18,9 +18,11 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.app.cli import main
 from rhoplan.belief.situation import observe_all
+from rhoplan.io.model_file import parse_model
 from rhoplan.problems.registry import make
 from rhoplan.report.content import Report, make_report
 from rhoplan.report.page.page import page, write_report
+from rhoplan.report.telling import as_text
 from serving import PATIENCE
 from test_sheets import ODD, odd_problem
 
@@ -373,6 +375,8 @@ BAD_MODEL = "states: [a, b]\nprior: [0.5, 0.6]\ntests: {}\nlosses: {x: {a: 0, b:
         (["tiger", "--planner", "mcts"], "always does the same"),
         (["tiger", "--budget", "0"], "--budget"),
         (["tiger", "--budget", "nan"], "--budget must be a number of seconds"),
+        (["tiger", "--smallest", "0"], "a share of cases must be above 0 and at most 1; it is 0"),
+        (["tiger", "--smallest", "few"], "a share reads 0.01 or 1%"),
         (["tiger", "-o", "{here}"], "is a directory"),
         (["tiger", "-o", "{here}/report.pdf"], "--out must end in .html"),
         (["tiger", "-o", "{bad}/report.html"], "is not a folder"),
@@ -408,6 +412,81 @@ def test_a_disk_that_fails_while_writing_is_told_in_one_line(tmp_path, capsys, m
     assert code == 2
     assert err.count("\n") == 1
     assert "No space left on device" in err
+
+
+# -- dozens of tests ----------------------------------------------------------------------------------------------
+
+
+@cache
+def probes(smallest: float | None = None) -> Report:
+    """The report on a model with more tests than exact look-ahead is quick for."""
+    rows = [
+        f"  probe-{k}: {{cost: {1 + k % 5}.5, outcomes: [pos, neg], likelihood: "
+        f"{{well: [{0.1 + 0.01 * k:.2f}, {0.9 - 0.01 * k:.2f}], ill: [{0.9 - 0.02 * k:.2f}, {0.1 + 0.02 * k:.2f}]}}}}"
+        for k in range(26)
+    ]
+    head = ["name: probes", "unit: EUR", "states: [well, ill]", "prior: [0.7, 0.3]", "tests:"]
+    text = "\n".join([*head, *rows, "losses: {leave: {well: 0, ill: 100}, treat: {well: 60, ill: 0}}"])
+    problem = parse_model(text)
+    return make_report(problem, make_agent("efe", problem), seconds=0.5, budget=0.5, smallest=smallest)
+
+
+def test_a_plan_found_by_bounds_says_so_in_every_section():
+    report = probes()
+    assert report.agent.planner.name == "many"
+    text = Words(page(report))
+    kinds = {
+        "": "Bounded : by branch and bound",
+        "Recommended pathway": "Exact : exact for the plan that was found",
+        "What becomes of 1,000 cases": "Exact : exact for the plan that was found",
+        "When to stop": "Not worked out: ",
+        "Compared with other ways of deciding": "Bounded : each plan is scored exactly",
+        "What the weight does": "Not worked out: ",
+    }
+    for section, words in kinds.items():
+        assert words in text.sections[section], section
+    assert re.search("Estimated|Not worked out", text.sections["What would change the first action"])
+    assert "All numbers are exact" not in text.sections["Assumptions and warnings"]
+    assert "found by branch and bound" in text.sections[""]
+
+
+@pytest.mark.parametrize("smallest", [None, 0.05])
+def test_the_plan_found_is_followed_to_all_ends(smallest):
+    report = probes(smallest)
+    leaves, ahead = report.pathway.leaves, report.pathway.ahead
+    assert sum(leaf.share for leaf in leaves) == pytest.approx(1, abs=1e-9)
+    for what in ("tests", "cost", "reward", "right"):
+        assert sum(leaf.share * getattr(leaf, what) for leaf in leaves) == pytest.approx(getattr(ahead, what), abs=1e-9)
+    assert report.ends.sum() == pytest.approx(1, abs=1e-9)
+    assert float((report.ends * report.problem.flat.right).sum()) == pytest.approx(ahead.right, abs=1e-9)
+    asked = next(row for row in report.rows if row.key == "asked")
+    assert asked.reward == pytest.approx(ahead.reward, abs=1e-9)
+
+
+def test_a_larger_share_folds_more_and_the_page_says_how_much():
+    usual, coarse = probes(), probes(0.05)
+    assert len(coarse.pathway.nodes) < len(usual.pathway.nodes)
+    assert all(leaf.share < 0.05 for leaf in coarse.pathway.leaves if leaf.is_folded)
+    folded = coarse.pathway.folded
+    words = f"{folded.ends:,} ends, {in_thousand(folded.share)} of 1,000 cases; on average {folded.tests:.2f} tests"
+    assert words in Words(page(coarse)).sections["Recommended pathway"]
+    assert words in as_text(coarse.pathway)
+
+
+def test_sections_are_named_as_they_are_worked_out():
+    told: list[str] = []
+    problem = make("screening-cascade")
+    make_report(problem, make_agent("efe", problem), seconds=0.5, budget=0.05, progress=told.append)
+    assert told[0] == "what to do first"
+    assert len(set(told)) == len(told) > 4
+
+
+def test_numbers_that_were_not_examined_are_counted():
+    report = report_of("chest-pain")
+    done = sum(flip.is_examined for flip in report.flips)
+    assert done < len(report.flips)
+    told = Words(page_of("chest-pain")).sections["What would change the first action"]
+    assert f"{done} of {len(report.flips)} numbers were examined in 0.05 s" in told
 
 
 # -- on paper -----------------------------------------------------------------------------------------------------

@@ -205,7 +205,8 @@ def _all_tests(problem: Problem) -> Row:
 
 def _planned(key: str, plans: Plans, agent: Agent) -> Row:
     unit = f"{plans.problem.unit} per {agent.unit.removesuffix('s')}"
-    label = f"{agent.name}, horizon {agent.horizon}, weight {agent.weight:g} {unit}"
+    far = "branch and bound" if agent.planner.name == "many" else f"horizon {agent.horizon}"
+    label = f"{agent.name}, {far}, weight {agent.weight:g} {unit}"
     try:
         ahead, first = _follow(plans, agent)
     except LimitError:

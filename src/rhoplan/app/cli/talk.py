@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +11,21 @@ import click
 
 from rhoplan.app.cli.common import (
     DECIDING,
-    bar,
     console,
     load_problem,
-    number,
     one_agent,
     option,
     print_json,
     problem_argument,
-    show_rows,
-    signed,
     with_adviser,
 )
+from rhoplan.app.cli.telling import show_case, show_options
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
-    from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
-    from rhoplan.advice.part import Part
     from rhoplan.agents.agent import Agent
     from rhoplan.model.problem import Problem
-
-MOST_STATES = 8
-"""States whose belief is shown; the others are summed."""
 
 HELP = """\
 a number or an outcome's name   the result of the recommended test
@@ -241,112 +231,6 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
     if text not in names and text.isascii() and text.isdigit() and 1 <= int(text) <= len(names):
         return advice.do, names[int(text) - 1]
     return advice.do, text
-
-
-def show_case(case: Case, seconds: float) -> None:
-    """What to do next at once, then the rest as it is worked out; ctrl-C leaves out what is not there yet."""
-    adviser, out = case.adviser(), console()
-    with working("planning"):
-        first = adviser.part("first")
-    show_first(case.problem, first)
-    try:
-        if first.content.is_test:
-            with working("working out what is still to come"):
-                ahead = adviser.part("ahead", seconds=seconds)
-            show_ahead(case.problem, ahead)
-        with working("planning by cost alone"):
-            plain = adviser.part("cost-only", seconds=seconds)
-    except KeyboardInterrupt:
-        out.print("the rest was not worked out: stopped")
-        return
-    if plain.content is None:
-        out.print(f"by cost alone: {plain.words}", soft_wrap=True)
-    elif plain.content != first.content.do:
-        out.print(f"by cost alone one would do: {plain.content}")
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Shows on a terminal that work goes on; nothing where output goes elsewhere."""
-    if not (sys.stdout.isatty() and sys.stdin.isatty()):
-        yield
-        return
-    with console().status(f"{what} (ctrl-C stops)"):
-        yield
-
-
-def show_first(problem: Problem, part: Part) -> None:
-    """Belief, what to do and why, and what stopping means."""
-    from rhoplan.advice.variations import counts_losses
-    from rhoplan.advice.words import counted, likeliest, money, percent
-
-    advice: First = part.content
-    out, unit = console(), problem.unit
-    out.print()
-    ranked = likeliest(advice.belief)
-    shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
-    for state, share in shown:
-        out.print(f"  {state:<24} {bar(share, 30):<30} {percent(share)}")
-    if len(shown) < len(ranked):
-        rest = sum(share for _, share in ranked[MOST_STATES:])
-        out.print(f"  {f'{len(ranked) - len(shown)} other states':<24} {bar(rest, 30):<30} {percent(rest)}")
-    stop = advice.stop
-    worth = (
-        f"expected loss {money(-stop.value, unit)}" if counts_losses(problem) else f"worth {money(stop.value, unit)}"
-    )
-    out.print(f"  if you stop now: {stop.commit}, {worth}, wrong in {percent(stop.wrong)} of cases")
-    if advice.given:
-        out.print(f"  so far: {counted(len(advice.given), 'test')} for {money(advice.spent, unit)}")
-    verb = "DO NEXT" if advice.is_test else "COMMIT"
-    out.print(f"\n{verb}: {advice.do}", style="bold")
-    out.print(f"because {advice.reason}")
-    out.print(advice.beside)
-    if part.words:
-        out.print(part.words, soft_wrap=True)
-    for place, result in enumerate(advice.results, 1):
-        out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
-    if not advice.is_test:
-        out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
-
-
-def show_ahead(problem: Problem, part: Part) -> None:
-    """What is still to come, and what kind of numbers that is."""
-    from rhoplan.advice.words import counted, money
-
-    out, ahead = console(), part.content
-    if ahead is None:
-        out.print(f"still to come: {part.words}", soft_wrap=True)
-        return
-    tests, cost = ahead.bad_case()
-    kind = {"bounded": " by this plan", "estimated": ", estimated"}.get(part.kind, "")
-    out.print(
-        f"still to come{kind}: {number(ahead.tests, 1)} tests, about {money(ahead.cost, problem.unit)}; "
-        f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, problem.unit)}"
-    )
-    if part.sampled:
-        se = part.sampled.se
-        out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
-    if ahead.cut_off:
-        out.print(ahead.cut_off, soft_wrap=True)
-
-
-def show_options(problem: Problem, advice: First) -> None:
-    """The table of all tests; with bounds on what each is worth where they are what is known."""
-    known = advice.bounds
-    rows = [
-        [
-            *[o.test, number(o.cost), signed(o.decides), number(o.information), signed(o.weighted), signed(o.net)],
-            *([signed(known[o.test][1] - advice.stop.value)] if known else []),
-        ]
-        for o in advice.options
-    ]
-    more = ["net at most"] if known else []
-    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net", *more], rows, numbers=1)
-    console().print(
-        f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
-    )
-    if known:
-        console().print("decides and net are those of plans that were found: at least so much")
 
 
 @click.command("replay")

@@ -43,8 +43,9 @@ async function fillIn(coming, advice, ahead, plain) {
       else if (part.content && part.content.do !== advice.do) plain.replaceChildren(otherwise(part));
     }
   } catch (error) {
-    if (error.name !== "AbortError" && ahead.querySelector("[data-cancel]")) leave(ahead);
+    if (error.name === "AbortError") return; // another step was taken, or somebody did not want to wait
   }
+  if (ahead.querySelector("[data-cancel]")) leave(ahead);
 }
 
 const leave = (ahead) => ahead.replaceChildren(el("h2", {}, "Still to come"), stopped(redraw));
@@ -172,8 +173,11 @@ function finder(rows, what) {
     const typed = field.value.trim().toLowerCase();
     const fits = rows.filter(({ name }) => name.toLowerCase().includes(typed));
     const kept = typed || all ? fits : fits.slice(0, SHOWN);
-    for (const { node } of rows) node.hidden = true;
-    for (const { node } of kept) node.hidden = false;
+    const named = kept.filter(({ name }) => name.toLowerCase() === typed);
+    for (const { node } of [...named, ...rows.filter((row) => !named.includes(row))]) {
+      node.hidden = !kept.some((row) => row.node === node);
+      node.parentNode?.append(node);
+    }
     said.textContent = kept.length === rows.length ? `all ${rows.length}` : `${kept.length} of ${rows.length}, the best first`;
     more.hidden = Boolean(typed);
     more.textContent = all ? "show the best" : `show all ${rows.length}`;
