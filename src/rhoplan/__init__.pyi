@@ -72,6 +72,7 @@ from rhoplan.model.limited import with_horizon as with_horizon
 from rhoplan.model.observe_then_commit import Commit as Commit
 from rhoplan.model.observe_then_commit import Test as Test
 from rhoplan.model.observe_then_commit import observe_then_commit as observe_then_commit
+from rhoplan.model.panels import panel as panel
 from rhoplan.model.parts import JointPrior as JointPrior
 from rhoplan.model.parts import Part as Part
 from rhoplan.model.parts import PartedAction as PartedAction

@@ -9,6 +9,7 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.case import advise, without
+from rhoplan.advice.everything import all_tests
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
@@ -115,6 +116,17 @@ def test_unavailable_tests_take_their_panels_along() -> None:
     assert advise(problem, make_agent("efe", problem), unavailable=["blood"]).do != "blood"
 
 
+def test_running_all_tests_takes_panels_first_and_nothing_twice() -> None:
+    found = all_tests(parse_model(WARD))
+    assert found is not None
+    assert (found.run, found.left_out, found.cost) == (("blood", "ecg"), (), 15)
+    again = all_tests(
+        parse_model(WARD.replace("outcomes: [normal, high]", "outcomes: [normal, high], repeat: independent"))
+    )
+    assert again is not None
+    assert (again.run, again.reward) == (("blood", "ecg"), pytest.approx(found.reward))
+
+
 def test_a_number_of_a_test_is_one_of_its_panel_too() -> None:
     problem = parse_model(WARD)
     agent = make_agent("planning", problem)
@@ -124,12 +136,12 @@ def test_a_number_of_a_test_is_one_of_its_panel_too() -> None:
     changed, _ = with_values(problem, agent, {"likelihood.troponin.ill.high": 0.5, "likelihood.crp.ill.high": 0.6})
     blood = next(test for test in changed.flat.tests if test.parts)
     assert blood.likelihood[1] == pytest.approx([0.4 * 0.5, 0.4 * 0.5, 0.6 * 0.5, 0.6 * 0.5])
-    found = flips(problem, agent, only=["likelihood.troponin.ill.high"], budget=60.0)[0]
-    edges = [edge for edge in (found.down, found.up) if edge.status == "flips"]
+    found = [one for one in flips(problem, agent, only=["likelihood"], budget=600.0) if "troponin" in one.names]
+    edges = [(one.id, edge) for one in found for edge in (one.down, one.up) if edge.status == "flips"]
     assert edges
-    for edge in edges:
+    for name, edge in edges:
         assert edge.beyond is not None
-        model, asked = with_values(problem, agent, {found.id: edge.beyond})
+        model, asked = with_values(problem, agent, {name: edge.beyond})
         assert decide(model, asked).choice == edge.then
 
 

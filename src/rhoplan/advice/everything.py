@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.observe_then_commit import Done, Test
 from rhoplan.model.problem import Array, Problem
 
 MOST_COMBINATIONS = 2_000_000
@@ -29,16 +29,19 @@ class Everything:
 def all_tests(problem: Problem) -> Everything | None:
     """What running all tests and then committing brings; None where there are too many combinations of results.
 
-    The first test in the model's order that may run comes next, until none is left: `after`, groups and caps hold. The
-    price does not depend on results, so it is the same in every case. commit: the likeliest one.
+    The first test in the model's order that may run comes next, until none is left: `after`, groups and caps hold.
+    Panels come before tests, and what a panel has shown is not run again. The price does not depend on results, so it
+    is the same in every case. commit: the likeliest one.
     """
     menu = problem.flat
-    left, run, done, cost = list(menu.tests), list[str](), Done(), 0.0
+    left, run, done, cost = sorted(menu.tests, key=lambda test: not test.parts), list[str](), Done(), 0.0
+    shown = set[str]()
     joint = problem.prior[None, :]
-    while ready := [test for test in left if menu.allowed(test, done)]:
+    while ready := [test for test in left if menu.allowed(test, done) and not _shows(test) <= shown]:
         test = ready[0]
         left.remove(test)
         run.append(test.name)
+        shown |= _shows(test)
         cost += menu.price(test, done)
         done = menu.after(test, done)
         if joint.size * len(test.outcomes) > MOST_COMBINATIONS:
@@ -51,9 +54,14 @@ def all_tests(problem: Problem) -> Everything | None:
     shares: Array = np.bincount(chosen, weights=joint.sum(axis=1), minlength=len(menu.commits)).astype(float)
     return Everything(
         run=tuple(run),
-        left_out=tuple(test.name for test in left),
+        left_out=tuple(test.name for test in left if not _shows(test) <= shown),
         cost=cost,
         reward=float(worth[rows, chosen].sum()) - cost,
         right=float((joint @ menu.right.T)[rows, chosen].sum()),
         commit=menu.commits[int(choose(shares[None, :])[0])].name,
     )
+
+
+def _shows(test: Test) -> set[str]:
+    """The tests whose results running `test` gives."""
+    return set(test.parts or (test.name,))
