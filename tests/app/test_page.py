@@ -574,12 +574,12 @@ def test_advice_is_there_before_what_is_still_to_come(page: Any) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.body().split(b"\n")[0] + b"\n")
 
+    first = do(page)
     page.route("**/api/v1/advise/parts", cut)
-    page.keyboard.press("1")
-    steps(page, 1)
+    page.reload()
     page.wait_for_selector(".ahead-box [data-again]")
-    assert do(page)
+    assert do(page) == first
     page.unroute("**/api/v1/advise/parts")
     page.click(".ahead-box [data-again]")
     page.wait_for_selector(".ahead-box .large")
-    steps(page, 1)
+    assert do(page) == first
