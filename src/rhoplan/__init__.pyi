@@ -55,6 +55,9 @@ from rhoplan.errors import (
 from rhoplan.errors import (
     RhoplanError as RhoplanError,
 )
+from rhoplan.errors import (
+    TableError as TableError,
+)
 from rhoplan.io.arrays import from_arrays as from_arrays
 from rhoplan.io.arrays import from_pymdp as from_pymdp
 from rhoplan.io.drn import read_drn as read_drn

@@ -11,7 +11,7 @@ from rhoplan import decide, evaluate, make_agent, simulate, solve
 from rhoplan.advice.sensitivity import flips
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import EvidenceError, ProblemError
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.observe_then_commit import Commit, Done, FlatMenu, Test, observe_then_commit
 from rhoplan.model.problem import Problem
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
@@ -267,3 +267,15 @@ def test_useless_tests_that_only_together_open_another_are_kept() -> None:
 
     assert (found.lower, found.upper) == pytest.approx((-1.75, -1.75))
     assert found.first in ("consent", "referral")
+
+
+def test_a_test_that_cannot_be_had_leaves_the_budget_as_it_was() -> None:
+    likelihood = np.array([[0.9, 0.1], [0.2, 0.8]])
+    prices = {"a": 1.0, "b": 0.25, "c": 1.0}
+    tests = tuple(Test(name, price, ("no", "yes"), likelihood, False) for name, price in prices.items())
+    commits = (Commit("u", np.array([0.0, -9.0])), Commit("v", np.array([-9.0, 0.0])))
+    menu = FlatMenu(tests, commits, budget=2.0)
+    done = menu.after(tests[0], Done())
+    left = menu.without({"b"})
+    assert left.spent(done) == menu.spent(done) == 1.0
+    assert [action.name for action in left.build(done) if not action.ends_episode] == ["c"]

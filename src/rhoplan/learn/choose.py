@@ -1,7 +1,7 @@
 """Choosing how to learn by what policies cost on inner folds, with restraint.
 
-The best of many looks better than it is. So of several that were tried, those count as equal whose cost is within one
-standard error of the lowest, in the same cases; of these the ones are kept whose planned cost is nearest to what they
+The best of many looks better than it is. So of several that were tried, those count as equal whose cost is within half
+a standard error of the lowest, in the same cases; of these the ones are kept whose planned cost is nearest to what they
 cost, and of these the plainest is taken. One thing is chosen after the other: outcomes, shrinkage, subtypes with the
 weight, depth, tempering.
 """
@@ -15,12 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.belief.information import entropy
+from rhoplan.graph.graph import Graph
 from rhoplan.learn.build import Learned, build, cut_all, prior_of
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
+
+AS_GOOD = 0.5
+"""Standard errors of the difference within which two costs are as good as one another."""
 
 AS_HONEST = 0.03
 """Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
@@ -30,6 +34,9 @@ MOST_AHEAD = 6_000
 
 DRAWS = 150
 """Cases drawn from the model of each inner fold to see what its policy is planned to cost."""
+
+FAR_BEHIND = 2.0
+"""Standard errors behind the best at which a choice is not tried on further folds."""
 
 MOST_INNER = 1_500
 """Cases that inner folds replay: with more, a choice is as good and takes longer."""
@@ -57,7 +64,8 @@ class Trial:
         self.cases, self.splits, self.seed = cases, splits, seed
         self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
         self._made: dict[tuple[int, object], Learned] = {}
-        self._tried: dict[Choice, Tried] = {}
+        self._costs: dict[tuple[int, Choice], Array] = {}
+        self._graph: Graph | None = None  # of the model in use: policies share what it holds
 
     def learned(self, place: int, choice: Choice) -> Learned:
         """The model of `choice` made of the training cases of a split."""
@@ -71,21 +79,46 @@ class Trial:
             )  # fmt: skip
         return self._made[place, choice.model]
 
-    def __call__(self, choice: Choice) -> Tried:
-        """What `choice` costs on the inner folds."""
-        if choice not in self._tried:
-            costs = [self._cost(place, choice) for place in range(len(self.splits))]
-            self._tried[choice] = Tried(choice, np.concatenate(costs), lambda: self._planned(choice))
-        return self._tried[choice]
+    def race(self, choices: Sequence[Choice], *, must_lead: bool = False) -> list[Tried]:
+        """What `choices` cost on the inner folds, one fold after the other; those far behind drop out on the way.
+
+        must_lead: also those that are not ahead of the first so far.
+        """
+        left = list(dict.fromkeys(choices))
+        for place in range(len(self.splits)):
+            tried = [self._tried(choice, place + 1) for choice in left]
+            best = min(tried, key=lambda one: one.cost.mean())
+            left = [
+                one.choice
+                for one in tried
+                if excess(one, best, errors=FAR_BEHIND) <= 0
+                and (not must_lead or one is tried[0] or one.cost.mean() < tried[0].cost.mean())
+            ]
+            left = left if choices[0] in left or not must_lead else [choices[0], *left]
+        return [self._tried(choice, len(self.splits)) for choice in left]
+
+    def _tried(self, choice: Choice, folds: int) -> Tried:
+        costs = [self._cost(place, choice) for place in range(folds)]
+        return Tried(choice, np.concatenate(costs), lambda: self._planned(choice))
 
     def _cost(self, place: int, choice: Choice) -> Array:
-        learned, (_, test) = self.learned(place, choice), self.splits[place]
-        replayed = replay(learned.problem, choice.agent, learned.outcomes(self.cases.table, test))
-        return cost_of(self.cases, replayed, test) * self.cases.weight[test]
+        if (place, choice) not in self._costs:
+            learned, (_, test) = self.learned(place, choice), self.splits[place]
+            outcomes = learned.outcomes(self.cases.table, test)
+            replayed = replay(learned.problem, choice.agent, outcomes, graph=self._graph_of(learned))
+            self._costs[place, choice] = cost_of(self.cases, replayed, test) * self.cases.weight[test]
+        return self._costs[place, choice]
 
     def _planned(self, choice: Choice) -> float:
         made = (self.learned(place, choice) for place in range(len(self.splits)))
-        return float(np.mean([planned_cost(learned, choice, draws=DRAWS, seed=self.seed) for learned in made]))
+        return float(
+            np.mean([planned_cost(one, choice, draws=DRAWS, seed=self.seed, graph=self._graph_of(one)) for one in made])
+        )
+
+    def _graph_of(self, learned: Learned) -> Graph:
+        if self._graph is None or self._graph.problem is not learned.problem:
+            self._graph = Graph(learned.problem)
+        return self._graph
 
 
 def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> dict[str, Choice]:
@@ -94,17 +127,17 @@ def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> d
     `one step ahead`, `cost only` (as deep as is affordable), `efe` (weight 1), `efe, weight chosen`: same model.
     """
     trial = Trial(cases, splits, seed=seed)
-    best = settled([trial(Choice(outcomes=n, shrinkage=grid.shrinkages[0])) for n in grid.outcomes])
-    best = settled([trial(replace(best, shrinkage=s)) for s in grid.shrinkages])
+    best = settled(trial.race([Choice(outcomes=n, shrinkage=grid.shrinkages[0]) for n in grid.outcomes]))
+    best = settled(trial.race([replace(best, shrinkage=s) for s in grid.shrinkages]))
     scale = weight_scale(cases)
     weights = [0.0, *(round(weight * scale, 6) for weight in grid.weights)]
     fitting = [k for k in grid.subtypes if _enough(cases, k)]
-    best = settled([trial(replace(best, subtypes=k, weight=w)) for k in fitting for w in weights])
+    best = settled(trial.race([replace(best, subtypes=k, weight=w) for k in fitting for w in weights]))
     deep = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
-    best = settled([trial(replace(best, horizon=h)) for h in deep])
-    best = settled([trial(replace(best, tempering=t)) for t in grid.temperings])
+    best = settled(trial.race([replace(best, horizon=h) for h in deep], must_lead=True))
+    best = settled(trial.race([replace(best, tempering=t) for t in grid.temperings]))
     deepest = max(deep)
-    weighed = [trial(replace(best, weight=w)) for w in weights if w > 0]
+    weighed = trial.race([replace(best, weight=w) for w in weights if w > 0])
     return {
         "policy": best,
         "one step ahead": replace(best, horizon=1, weight=0.0),
@@ -120,13 +153,13 @@ def cost_of(cases: Cases, replayed: Replayed, chosen: Ids) -> Array:
     return replayed.spend + loss
 
 
-def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int) -> float:
+def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int, graph: Graph | None = None) -> float:
     """What the model itself expects its policy to cost, estimated from cases drawn from it.
 
     The loss is the one that the belief at the end expects, so that only the way there is left to chance.
     """
     problem = learned.problem
-    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])))
+    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])), graph=graph)
     return float((replayed.spend + replayed.expected_loss(-problem.flat.payoff)).mean())
 
 
@@ -162,13 +195,13 @@ def _enough(cases: Cases, subtypes: int) -> bool:
 def settled(tried: Sequence[Tried]) -> Choice:
     """The one to take of choices that were tried, the plainest first."""
     best = min(tried, key=lambda one: one.cost.mean())
-    equal = [one for one in tried if _excess(one, best) <= 0]
+    equal = [one for one in tried if excess(one, best, errors=AS_GOOD) <= 0]
     apart = [abs(one.planned - one.cost.mean()) for one in equal]
     least = min(apart) + AS_HONEST * float(best.cost.mean())
     return next(one.choice for one, gap in zip(equal, apart, strict=True) if gap <= least)
 
 
-def _excess(one: Tried, best: Tried) -> float:
-    """How far the cost of `one` is above that of `best`, beyond one standard error of the difference."""
+def excess(one: Tried, best: Tried, *, errors: float) -> float:
+    """How far the cost of `one` is above that of `best`, beyond so many standard errors of the difference."""
     more = one.cost - best.cost
-    return float(more.mean() - more.std() / np.sqrt(len(more)))
+    return float(more.mean() - errors * more.std() / np.sqrt(len(more)))

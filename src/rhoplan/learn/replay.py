@@ -47,15 +47,16 @@ class Replayed:
         return expected
 
 
-def replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
+def replay(problem: Problem, agent: Agent, outcomes: Ids, *, graph: Graph | None = None) -> Replayed:
     """What `agent`, whose model is `problem`, does in cases whose tests would come out as `outcomes` (n, T), -1: blank.
 
-    Not covered: agents that sample.
+    graph: one of `problem` to use and to extend, while there is room. Not covered: agents that sample.
     """
     together = cases_together(problem, agent.horizon)
     parts = [
-        _replay(problem, agent, outcomes[first : first + together]) for first in range(0, len(outcomes), together)
-    ] or [_replay(problem, agent, outcomes)]
+        _replay(problem, agent, outcomes[first : first + together], graph)
+        for first in range(0, max(len(outcomes), 1), together)
+    ]
     return Replayed(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in Replayed.__dataclass_fields__)
     )
@@ -74,10 +75,11 @@ def most_nodes(problem: Problem) -> float:
     return ROOM / (BYTES_PER_ARC * arcs)
 
 
-def _replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
+def _replay(problem: Problem, agent: Agent, outcomes: Ids, known: Graph | None) -> Replayed:
     tests = problem.flat.tests
     place = {test.name: number for number, test in enumerate(tests)}
-    most, graph = most_nodes(problem) / 2, Graph(problem)
+    most = most_nodes(problem) / 2
+    graph = known if known is not None and known.size <= most else Graph(problem)
     policy = Policy(graph, agent)
     node = np.full(len(outcomes), graph.root)
     spend, commit = np.zeros(len(outcomes)), np.zeros(len(outcomes), dtype=np.int64)

@@ -101,7 +101,9 @@ class FlatMenu(CachedMenu):
         """
         tests = tuple(test for test in self.tests if not {test.name, *test.parts} & set(names))
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
-        return FlatMenu(tests, self.commits, prices, self.most_tests, self.budget, self.parts)
+        menu = FlatMenu(tests, self.commits, prices, self.most_tests, self.budget, self.parts)
+        menu.__dict__["_ticks_per_unit"] = self._ticks_per_unit  # what a `Done` has spent is counted in these
+        return menu
 
     def build(self, visible: Any) -> tuple[Action, ...]:
         return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
