@@ -330,9 +330,13 @@ def test_a_factored_problem_is_solved(weight):
     assert found.lower == pytest.approx(planned, abs=0.1)
 
 
-def test_a_free_circle_without_a_discount_is_refused():
-    with pytest.raises(rhoplan.ProblemError, match="take a discount below 1"):
-        rhoplan.solve(toy())
+def test_a_free_circle_without_a_discount_is_solved():
+    found = rhoplan.solve(toy(), gap=1e-3, seconds=300)
+    planned = max(action.value for action in rhoplan.decide(toy(), rhoplan.Agent("deep", 12, 0.0)).actions)
+
+    assert found.stopped_by == "gap"
+    assert found.upper >= planned - 1e-9
+    assert found.lower == pytest.approx(planned, abs=0.05)
 
 
 def test_exact_score_of_the_toy_is_what_simulation_finds():

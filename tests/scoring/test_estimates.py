@@ -232,7 +232,7 @@ def test_the_report_does_not_call_a_plan_that_is_cut_off_as_good_as_the_best() -
     problem = free()
     report = make_report(problem, rhoplan.make_agent("efe", problem), seconds=0.5, budget=0.5)
     text = page(report)
-    assert report.advice.ahead.cut_off in text
+    assert report.pathway.ahead.cut_off in text
     assert "it reaches the certified optimum" not in text
 
 

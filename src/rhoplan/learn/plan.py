@@ -121,7 +121,7 @@ class PlanReader(ModelReader):
             states=states,
             tests=tests,
             commits=self.commits(tree, diagnoses.grouped, taken=[test.name for test in tests]),
-            prior=self.prior(tree, diagnoses, positive),
+            prior=self.prior(tree, diagnoses, positive) if {"prior", "prevalence"} & items.keys() else None,
             first_prices=self.first_prices(tree, used={test.group for test in tests}),
             most_tests=most_tests,
             budget=budget,

@@ -133,7 +133,7 @@ def check_reportable(problem: Problem) -> None:
 def _marks(adviser: Adviser) -> dict[str, Part]:
     """What kind of numbers the sections have, where that is not plainly exact."""
     first = adviser.part("first")
-    if adviser.agent.planner.name != "many":
+    if not adviser.agent.planner.is_bounded:
         return {"first": first} if first.words else {}
     again = "a plan would have to be searched for anew for every {}"
     return {

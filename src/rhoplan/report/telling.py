@@ -6,6 +6,7 @@ import re
 
 from rhoplan.advice.branches import Leaf, Node, Pathway, Step
 from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, plain
+from rhoplan.agents.registry import PLANNERS
 
 COUNTED = 10
 """Ends from which on a folded branch says how many they are."""
@@ -27,7 +28,8 @@ def as_text(pathway: Pathway) -> str:
 
 def agent_words(pathway: Pathway) -> str:
     per = pathway.information_unit.removesuffix("s")
-    far = "branch and bound" if pathway.planner == "many" else f"horizon {pathway.horizon}"
+    is_bounded = getattr(PLANNERS[pathway.planner].load(), "is_bounded", False)
+    far = "branch and bound" if is_bounded else f"horizon {pathway.horizon}"
     return f"{pathway.agent}, {far}, weight {pathway.weight:g} {pathway.unit} per {per}"
 
 

@@ -115,9 +115,8 @@ class Walk:
     def _largest(self) -> float:
         """Nodes after which walkers move on to a new graph; where tests are all there is they meet again, and stay."""
         room = self.graph.node_limit // SHARE_KEPT
-        if self.problem.observes_then_commits and room >= LARGEST_GRAPH:
-            return np.inf
-        return min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
+        stay = self.problem.observes_then_commits and room >= LARGEST_GRAPH
+        return np.inf if stay else min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
 
     def _use(self, graph: Graph) -> None:
         self.graph, self.policy = graph, Policy(graph, self.agent)
