@@ -104,7 +104,7 @@ def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
     problem, end = plans.problem, time.monotonic() + seconds
     most, mine = deepest(problem), plans.follow(agent)
     took = 0.0
-    looks_ahead = agent.planner.plans and agent.planner.name != "many"  # which has no horizon
+    looks_ahead = agent.planner.plans and not agent.planner.is_bounded  # which has no horizon
     for horizon in range(agent.horizon + 1, (most or agent.horizon + 2) + 1 if looks_ahead else 0):
         begin = time.monotonic()
         deeper = agent.changed(horizon=horizon)

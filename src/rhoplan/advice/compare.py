@@ -205,7 +205,7 @@ def _all_tests(problem: Problem) -> Row:
 
 def _planned(key: str, plans: Plans, agent: Agent) -> Row:
     unit = f"{plans.problem.unit} per {agent.unit.removesuffix('s')}"
-    far = "branch and bound" if agent.planner.name == "many" else f"horizon {agent.horizon}"
+    far = "branch and bound" if agent.planner.is_bounded else f"horizon {agent.horizon}"
     label = f"{agent.name}, {far}, weight {agent.weight:g} {unit}"
     try:
         ahead, first = _follow(plans, agent)

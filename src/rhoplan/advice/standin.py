@@ -39,7 +39,7 @@ def flips_of(
     layout: Layout | None = None,
 ) -> Part:
     """The flips of `agent`, who does `now` after `given`, or of a plan that stands in for its own; see `flips`."""
-    if agent.planner.name != "many":
+    if not agent.planner.is_bounded:
         found = flips(problem, agent, given, unavailable=unavailable, only=only, budget=budget, now=now, layout=layout)
         return Part("sensitivity", "exact", found)
     done, depth = observe_all(problem, given).visible, agent.horizon

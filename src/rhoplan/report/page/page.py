@@ -140,7 +140,7 @@ def _plan(report: Report) -> str:
         return f"This plan follows the rule {safe(agent.name)}."
     per = agent.unit.removesuffix("s")
     far = f"looking {counted(agent.horizon, 'test')} ahead at every step"
-    if agent.planner.name == "many":
+    if agent.planner.is_bounded:
         far = "found by branch and bound, with no limit to the number of tests"
     if not agent.commits_count:
         return f"This plan counts the cost of tests and information only ({safe(agent.name)}), {far}."
