@@ -4,11 +4,11 @@ force where they are not."""
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 import pytest
 
+from alike import close
 from rhoplan.advice.bands import bands
 from rhoplan.advice.case import advise
 from rhoplan.advice.pathway import looked_for, pathway
@@ -39,23 +39,6 @@ ALIKE = PLAIN + "subtypes: {healthy: [young, old], disease: {typical: 75%, silen
 APART = ALIKE.replace("sensitivity: 80%", "sensitivity: {typical: 95%, silent: 35%}").replace(
     "disease: [0.3, 0.3, 0.4]", "disease: {typical: [0.4, 0.4, 0.2], silent: [0, 0, 1]}"
 )
-
-
-def close(one: Any, other: Any, where: str = "") -> None:
-    """Two records with the same words and, but for rounding, the same numbers."""
-    assert type(one) is type(other), where
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            close(one[key], other[key], f"{where}.{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            close(mine, theirs, f"{where}.{place}")
-    elif isinstance(one, float):
-        assert one == pytest.approx(other, rel=1e-9, abs=1e-9, nan_ok=True), where
-    else:
-        assert one == other, where
 
 
 @pytest.mark.parametrize("given", [(), (("ecg", "positive"),), (("marker", "huge"), ("scan", "negative"))])
