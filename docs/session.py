@@ -24,6 +24,7 @@ PROMPT = "$ .venv/bin/rhoplan "
 SHELL = ("$ cat ", "$ curl ")
 TYPED = "> "
 USUAL = "127.0.0.1:8765"
+LINES = "application/x-ndjson"
 CRASH = "this should not have happened"
 WIDTH = 116
 """Characters in a line of JSON, as long as in the other pages."""
@@ -99,6 +100,9 @@ class Session:
         try:
             with urllib.request.urlopen(asked, timeout=60) as reply:
                 status, text = reply.status, reply.read()
+                if reply.headers.get_content_type() == LINES:
+                    lines = "\n".join(laid_out(shortened(json.loads(line))) for line in text.splitlines())
+                    return f"HTTP/1.1 {status}\nContent-Type: {LINES}\n\n{lines}\n"
         except urllib.error.HTTPError as error:
             with error:
                 status, text = error.code, error.read()

@@ -360,7 +360,8 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
     for task, (takes, about) in PLANNING.items():
         add(task, takes, about)
 
-    lines: Replies = {200: {"description": "A part on each line", "content": {LINES: {"schema": {"type": "string"}}}}}
+    part = {LINES: {"schema": schema.Part.model_json_schema()}}
+    lines: Replies = {200: {"description": "A part on each line", "content": part}}
 
     @app.post(f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"])
     async def advise_parts(body: schema.AdviseParts, client: Request) -> Response:
