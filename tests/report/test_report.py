@@ -437,8 +437,8 @@ def test_a_plan_found_by_bounds_says_so_in_every_section():
     text = Words(page(report))
     kinds = {
         "": "Bounded : by branch and bound",
-        "Recommended pathway": "Exact : exact for the plan that was found",
-        "What becomes of 1,000 cases": "Exact : exact for the plan that was found",
+        "Recommended pathway": "Exact : for the plan that was found",
+        "What becomes of 1,000 cases": "Exact : for the plan that was found",
         "When to stop": "Not worked out: ",
         "Compared with other ways of deciding": "Bounded : each plan is scored exactly",
         "What the weight does": "Not worked out: ",
