@@ -418,7 +418,7 @@ def test_a_disk_that_fails_while_writing_is_told_in_one_line(tmp_path, capsys, m
 
 
 @cache
-def probes(smallest: float | None = None) -> Report:
+def probes(smallest: float | None) -> Report:
     """The report on a model with more tests than exact look-ahead is quick for."""
     rows = [
         f"  probe-{k}: {{cost: {1 + k % 5}.5, outcomes: [pos, neg], likelihood: "
@@ -432,13 +432,13 @@ def probes(smallest: float | None = None) -> Report:
 
 
 def test_a_plan_found_by_bounds_says_so_in_every_section():
-    report = probes()
+    report = probes(None)
     assert report.agent.planner.name == "many"
     text = Words(page(report))
     kinds = {
         "": "Bounded : by branch and bound",
-        "Recommended pathway": "Exact : exact for the plan that was found",
-        "What becomes of 1,000 cases": "Exact : exact for the plan that was found",
+        "Recommended pathway": "Exact : for the plan that was found",
+        "What becomes of 1,000 cases": "Exact : for the plan that was found",
         "When to stop": "Not worked out: ",
         "Compared with other ways of deciding": "Bounded : each plan is scored exactly",
         "What the weight does": "Not worked out: ",
@@ -464,7 +464,7 @@ def test_the_plan_found_is_followed_to_all_ends(smallest):
 
 
 def test_a_larger_share_folds_more_and_the_page_says_how_much():
-    usual, coarse = probes(), probes(0.05)
+    usual, coarse = probes(None), probes(0.05)
     assert len(coarse.pathway.nodes) < len(usual.pathway.nodes)
     assert all(leaf.share < 0.05 for leaf in coarse.pathway.leaves if leaf.is_folded)
     folded = coarse.pathway.folded

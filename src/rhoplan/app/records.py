@@ -51,7 +51,9 @@ def decision_record(
     """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
     from rhoplan.advice.margin import certified, lead_of
 
-    kind, found = "estimated" if agent.planner.samples else "exact", certified(agent, situation)
+    bounded = agent.planner.is_bounded and problem.is_flat
+    kind = "estimated" if agent.planner.samples else "bounded" if bounded else "exact"
+    found = certified(agent, situation)
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
     record |= asdict(lead_of(problem, agent, decision, found.get("bounds")))
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)

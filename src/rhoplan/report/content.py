@@ -138,7 +138,7 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
     again = "a plan would have to be searched for anew for every {}"
     return {
         "first": first,
-        "pathway": Part("pathway", "exact", None, "exact for the plan that was found, which is followed to all ends"),
+        "pathway": Part("pathway", "exact", None, "for the plan that was found, which is followed to all ends"),
         "comparison": replace(first, name="comparison", words="each plan is scored exactly, the best is bounded"),
         "stop": missing("stop", again.format("belief")),
         "weight": missing("weight", again.format("weight")),

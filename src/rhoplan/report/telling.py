@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from rhoplan.advice.branches import Leaf, Node, Pathway, Step
+from rhoplan.advice.pathway import SMALLEST
 from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, plain
 from rhoplan.agents.registry import PLANNERS
 
 COUNTED = 10
-"""Ends from which on a folded branch says how many they are."""
+"""Ends from which on a folded branch of hardly any cases says how many they are."""
 
 
 def as_text(pathway: Pathway) -> str:
@@ -65,7 +66,7 @@ def goes_on(leaf: Leaf) -> str:
     """What happens at a leaf where the case does not end."""
     if leaf.back_to is not None:
         return f"as at step {leaf.back_to} ({leaf.action})"
-    if leaf.ends < COUNTED:
+    if leaf.ends < COUNTED and leaf.share < SMALLEST:
         return f"{leaf.action}, and so on (too few cases to draw)"
     return f"{leaf.action}, and so on: {leaf.ends:,} ends, {leaf.tests:.1f} tests on average"
 

@@ -211,8 +211,8 @@ def sensitivity(report: Report) -> str:
 
 
 def _near(flip: Flip) -> float:
-    """How far away a flip is; what differs by rounding only is as far, and stays in the model's order."""
-    return float(f"{flip.nearest:.6g}")
+    """How far away a flip is; what differs by less than flips are closed in on stays in the model's order."""
+    return round(flip.nearest, 5)
 
 
 def _listed(chosen: Sequence[Flip], everything: Sequence[Flip]) -> str:
