@@ -7,7 +7,7 @@ starts); EM within the diagnoses then moves them apart. Every distribution is a 
     r_s(o) = (sum_j W_oj n_s(j) + 1/2) / (sum_j W_oj n_s m(j) + 1/2),      P(o | s) proportional to m(o) r_s(o)^k
 
 n_s(o): cases of state s with outcome o, n_s: all of them. m: the reference, all cases for a diagnosis, and for a
-subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, the identity for others.
+subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity.
 k = max(0, 1 - c E / G), James and Stein's rule: G = sum_o (n_s(o) - n_s m(o)) ln r_s(o) is what the test tells of the
 state, E = sum_o W_oo m(o) / (W m)(o) - 1 what it would tell by chance alone, c the shrinkage. Tempering raises ratios
 to all cases to one more power, once. A blank is a test that was not run and counts nowhere.
