@@ -7,7 +7,7 @@ import pytest
 
 from drawn import PLAN, plan_of, signal_table
 from rhoplan.learn.baselines import run_everything
-from rhoplan.learn.bill import CARRIES, DOES_NOT, make_bill, sentence
+from rhoplan.learn.bill import CARRIES, DOES_NOT, SPREAD, make_bill, sentence
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice
 from rhoplan.learn.choose import Tried, settled
@@ -47,14 +47,26 @@ def bill_of(cases: Cases, policy: np.ndarray, nothing: np.ndarray):
     return make_bill(cases, folds), folds
 
 
-def test_the_interval_is_nadeau_and_bengios() -> None:
+def test_the_interval_is_that_of_cases_and_wider() -> None:
     cases = match(signal_table(100), plan_of())
     cost = np.random.default_rng(0).exponential(10.0, size=100)
     bill, folds = bill_of(cases, cost, cost + 1)
-    means = np.array([cost[fold.test].mean() for fold in folds])
     assert bill.heldout.mean == pytest.approx(cost.mean())
-    quantile = 2.2621571627409915  # of Student's t with 9 degrees of freedom, 97.5%
-    assert bill.heldout.high - bill.heldout.mean == pytest.approx(quantile * np.sqrt((0.1 + 0.25) * means.var(ddof=1)))
+    quantile = 1.9842169515086827  # of Student's t with 99 degrees of freedom, 97.5%
+    plain = quantile * cost.std(ddof=1) / 10
+    assert bill.heldout.high - bill.heldout.mean == pytest.approx(SPREAD * plain)
+    twins = make_bill(cases, folds, group=np.arange(100) // 2)
+    assert twins.heldout.mean == pytest.approx(cost.mean())
+    pairs = cost.reshape(50, 2).sum(axis=1) - 2 * cost.mean()
+    error = np.sqrt(50 / 49 * (pairs**2).sum()) / 100
+    assert twins.heldout.high - twins.heldout.mean == pytest.approx(SPREAD * 2.009575237129235 * error)
+
+
+def test_the_share_of_a_diagnosis_varies_though_folds_are_stratified() -> None:
+    cases = match(signal_table(100), plan_of())
+    cost = 40.0 * (cases.diagnosis == 1)
+    bill, _ = bill_of(cases, cost, cost)
+    assert bill.heldout.high - bill.heldout.low > 2 * 1.9 * cost.std() / 10
 
 
 def test_the_verdict_asks_for_a_sure_gain() -> None:

@@ -1,13 +1,18 @@
 """The honest bill: what a case costs when the policy has never seen it, beside what needs no plan.
 
-Intervals are Nadeau and Bengio's for repeated cross-validation: splits share training cases, so that the variance of
-their means, s^2, counts (1 / J + m / n) times instead of 1 / J, for J splits that test m cases by what n have taught.
+The interval is about cases: each has one cost, its mean over the splits that tested it, and cases (or groups of cases,
+where splits go by group) are what differ by chance. Means of folds cannot be used for that: folds are stratified, so
+they hide how much the share of a diagnosis varies. Policies of overlapping splits err together, which the spread of
+cases does not show; SPREAD allows for it.
+
+Shapes: n cases, G groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +20,13 @@ import numpy as np
 from rhoplan.learn.baselines import TRIVIAL
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.folds import POLICY, Fold
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 
 CONFIDENCE = 0.95
+
+SPREAD = 1.1
+"""What the standard error from cases is multiplied by, for what policies of overlapping splits have in common. On 200
+simulated tables of 120 cases the interval then held the cost of the model in use, on 4,000 new cases, in XX%."""
 
 CARRIES, DOES_NOT = "carries", "does not carry"
 
@@ -70,24 +79,31 @@ class Bill:
         }  # fmt: skip
 
 
-def make_bill(cases: Cases, folds: Sequence[Fold]) -> Bill:
-    """The bill of the policy that was scored on `folds`."""
+Values = Callable[[Fold], Array]
+
+
+def make_bill(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) -> Bill:
+    """The bill of the policy that was scored on `folds`. group (n,): of each case, where splits went by group."""
+
+    def estimate(values: Values) -> Estimate:
+        return _estimate(cases, folds, group, values)
+
     others = [name for name in folds[0].held if name != POLICY]
-    baselines = {name: _estimate(cases, folds, lambda fold, name=name: fold.held[name].cost) for name in others}
+    baselines = {name: estimate(partial(_cost, name)) for name in others}
     over = min((name for name in others if name in TRIVIAL), key=lambda name: baselines[name].mean)
 
     def mean(column: str) -> float:
-        return _estimate(cases, folds, lambda fold: getattr(fold.held[POLICY], column)).mean
+        return estimate(lambda fold: getattr(fold.held[POLICY], column)).mean
 
     return Bill(
-        heldout=_estimate(cases, folds, lambda fold: fold.held[POLICY].cost),
+        heldout=estimate(partial(_cost, POLICY)),
         tests=mean("tests"),
         spend=mean("spend"),
         errors=mean("wrong"),
         planned=float(np.mean([fold.planned for fold in folds])),
         baselines=baselines,
         over=over,
-        gain=_estimate(cases, folds, lambda fold: fold.held[over].cost - fold.held[POLICY].cost),
+        gain=estimate(lambda fold: _cost(over, fold) - _cost(POLICY, fold)),
         splits=len(folds),
         cases=cases.size,
     )
@@ -107,19 +123,26 @@ def sentence(bill: Bill, unit: str) -> str:
     )
 
 
-def _estimate(cases: Cases, folds: Sequence[Fold], values: Any) -> Estimate:
+def _cost(name: str, fold: Fold) -> Array:
+    return fold.held[name].cost
+
+
+def _estimate(cases: Cases, folds: Sequence[Fold], group: Ids | None, values: Values) -> Estimate:
     """Mean and interval of what `values` gives of each fold's cases."""
     from scipy.stats import t
 
-    means = np.array([np.average(values(fold), weights=cases.weight[fold.test]) for fold in folds])
-    sizes = np.array([cases.weight[fold.test].sum() for fold in folds])
-    mean = float(np.average(means, weights=sizes))
-    if len(folds) < 2:
+    total, count = np.zeros(cases.size), np.zeros(cases.size)
+    for fold in folds:
+        total[fold.test] += values(fold)
+        count[fold.test] += 1
+    scored = np.flatnonzero(count)
+    each, weight = total[scored] / count[scored], cases.weight[scored]
+    mean = float(np.average(each, weights=weight))
+    unit = np.arange(len(scored)) if group is None else np.unique(group[scored], return_inverse=True)[1]
+    apart = np.bincount(unit, weights=weight * (each - mean))
+    units = len(apart)
+    if units < 2:
         return Estimate(mean, -np.inf, np.inf)
-    ratio = float(np.mean([len(fold.test) / fold.trained for fold in folds]))
-    half = t.ppf((1 + CONFIDENCE) / 2, len(folds) - 1) * np.sqrt((1 / len(folds) + ratio) * _variance(means))
-    return Estimate(mean, mean - float(half), mean + float(half))
-
-
-def _variance(means: Array) -> float:
-    return float(means.var(ddof=1))
+    error = np.sqrt(units / (units - 1) * np.sum(apart**2)) / weight.sum()
+    half = float(SPREAD * error * t.ppf((1 + CONFIDENCE) / 2, units - 1))
+    return Estimate(mean, mean - half, mean + half)

@@ -4,11 +4,13 @@ Tests are independent given the hidden state, which real tests are not given the
 share. Subtypes begin as clusters of all cases, whatever their diagnosis (a mixture of products, by EM from several
 starts); EM within the diagnoses then moves them apart. Every distribution is a reference times a smoothed ratio:
 
-    r_s(o) = (sum_j W_oj n_s(j) + a) / (sum_j W_oj n_s m(j) + a),      P(o | s) proportional to m(o) r_s(o)^t
+    r_s(o) = (sum_j W_oj n_s(j) + 1/2) / (sum_j W_oj n_s m(j) + 1/2),      P(o | s) proportional to m(o) r_s(o)^k
 
-n_s(o): cases of state s with outcome o. m: the reference, all cases for a diagnosis, and for a subtype what diagnosis
-and cluster say together. a: shrinkage, in cases. W: weights along the order of ordered outcomes, the identity for
-others. t: tempering, once, against all cases. A blank is a test that was not run and counts nowhere.
+n_s(o): cases of state s with outcome o, n_s: all of them. m: the reference, all cases for a diagnosis, and for a
+subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity.
+k = max(0, 1 - c E / G), James and Stein's rule: G = sum_o (n_s(o) - n_s m(o)) ln r_s(o) is what the test tells of the
+state, E = sum_o W_oo m(o) / (W m)(o) - 1 what it would tell by chance alone, c the shrinkage. Tempering raises ratios
+to all cases to one more power, once. A blank is a test that was not run and counts nowhere.
 
 Shapes: n cases, T tests, Q outcomes of all tests in a row, D diagnoses, K subtypes, S = D K states.
 """
@@ -128,13 +130,13 @@ class _Tests:
         told = ((counts - expected) * logs) @ self.together
         chance = (reference / (reference @ self.weights)) @ self.together - 1
         kept = np.maximum(1 - shrinkage * chance / np.maximum(told, 1e-12), 0.0)
-        return self._normal(reference * np.exp(kept * logs))
+        return self.normal(reference * np.exp(kept * logs))
 
     def tempered(self, likelihood: Array, everybody: Array, tempering: float) -> Array:
         """`likelihood` (s, Q) with its ratios to `everybody` (Q,) raised to the power `tempering`."""
-        return likelihood if tempering == 1.0 else self._normal(everybody * (likelihood / everybody) ** tempering)
+        return likelihood if tempering == 1.0 else self.normal(everybody * (likelihood / everybody) ** tempering)
 
-    def _normal(self, likelihood: Array) -> Array:
+    def normal(self, likelihood: Array) -> Array:
         shares: Array = likelihood / (likelihood @ self.together)
         return shares
 
@@ -177,7 +179,7 @@ def _within(
         share = (cases + 1.0) / (cases.sum(axis=1, keepdims=True) + subtypes)
         by_cluster = tests.shares(belongs.T @ marks, everybody)
         reference = by_diagnosis[:, None, :] * by_cluster[None, :, :] / everybody
-        reference = tests._normal(reference.reshape(-1, len(everybody)))
+        reference = tests.normal(reference.reshape(-1, len(everybody)))
         likelihood = tests.shares(both.reshape(len(marks), -1).T @ marks, reference)
         logs = (marks @ np.log(likelihood).T).reshape(-1, diagnoses, subtypes) + np.log(share)
         belongs, total = _softmax(np.einsum("nd,ndk->nk", of_diagnosis, logs))

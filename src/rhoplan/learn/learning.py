@@ -110,7 +110,7 @@ def learn(
     everybody = np.arange(cases.size)
     choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
     learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
-    return Result(cases, learned, choice, make_bill(cases, scored), tuple(scored), seed)
+    return Result(cases, learned, choice, make_bill(cases, scored, group=splitting.group), tuple(scored), seed)
 
 
 def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None, time: str | None) -> Splitting:
