@@ -20,6 +20,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDICES,
     LAST_VECTOR,
     MOVES,
+    NEAR,
     NODE_COLUMNS,
     NODES,
     NUMBERS,
@@ -65,7 +66,7 @@ ROOM: dict[int, tuple[str, ...]] = {
     VECTORS: ("vector", "share"),
     NUMBERS: ("alpha",),
     FOLLOWERS: ("follower",),
-    ENTRIES: ("entry", "fall", "inverse"),
+    ENTRIES: ("entry", "fall", "inverse", "cloud"),
 }
 """Which arrays each place in Graph.used counts for."""
 
@@ -143,6 +144,8 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         square=np.zeros((hull, hull)),
         line=np.zeros((2, hull)),
         support=np.zeros((3, hull), dtype=np.int64),
+        cloud=np.empty((1024, 1 + hull)),
+        near=np.zeros(NEAR, dtype=np.int64),
     )
     graph.chain[:, MOVES] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)

@@ -4,7 +4,7 @@ V - c w H, put into the equation of V, is convex if for each action H(S') - (1 -
 the belief over S. Its curvature along a change v of the belief b is, with chi2(X) = sum over x of v_X(x)^2 / b_X(x), at
 least c chi2(S) - g c chi2(S', O) - (1 - g c) chi2(O), as chi2(S') <= chi2(S', O). Any (b, v) is a mixture of such on
 two states each, with the same ratios v / b; chi2(S) is the same mixture of theirs, and the other two, being convex, are
-at most that. So two states x, y at a time are enough. With b = (beta, 1 - beta), P and Q what follows from x and from y,
+at most that. So two states x, y at a time are enough. With b = (beta, 1 - beta), P and Q what follows from x and y,
 
     chi2(X) / chi2(S) = 1 - sum over what follows of P Q / (beta P + (1 - beta) Q),
 

@@ -39,7 +39,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
     add_point,
     find_node,
-    link_vector,
     lower_upper,
     raise_lower,
     unfold,
@@ -47,7 +46,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
-from rhoplan.planning.certified.pointbased.vectors import make_vector, project
+from rhoplan.planning.certified.pointbased.vectors import link_vector, make_vector, project
 
 WORTH_A_HULL = 10
 """A child's hull is worked out where it can matter by this many times what makes a new point."""
