@@ -110,7 +110,7 @@ class Graph(NamedTuple):
 
 class Settings(NamedTuple):
     """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup. penalty:
-    price of what is left of a belief. coarse, fine, mix, work: see `growing`. most_*: what one backup can add."""
+    price of what is left of a belief. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
 
     weight: float
     potential: float
@@ -122,6 +122,7 @@ class Settings(NamedTuple):
     fine: float
     mix: float
     work: int
+    planned: int
     most_children: int
     most_numbers: int
     symbols: int
