@@ -49,6 +49,9 @@ HULL_STATES = 8
 """Largest class whose upper bound is the hull of its points. With 8 instead of 20, one problem of 12 states came to a
 gap of 0.09 in 5 s, not 0.16 in 8 s; values between were not tried."""
 
+NEAR = 8
+"""How many points below a hull are noted at a time: while one of them is, the others are not looked at."""
+
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
@@ -65,8 +68,9 @@ class Graph(NamedTuple):
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
-    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. Scratch: dense,
-    after, spread, path and what follows `level`.
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. cloud: per entry of a
+    small class, W_q (infinite where it no longer counts) and the probabilities of q once more, side by side. Scratch:
+    dense, after, spread, path and what else follows `level`.
     """
 
     node: Ids
@@ -100,11 +104,13 @@ class Graph(NamedTuple):
     square: Array
     line: Array
     support: Ids
+    cloud: Array
+    near: Ids
 
 
 class Settings(NamedTuple):
     """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup. penalty:
-    price of what is left of a belief. coarse, fine, mix, work: see `growing`. most_*: what one backup can add."""
+    price of what is left of a belief. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
 
     weight: float
     potential: float
@@ -116,6 +122,7 @@ class Settings(NamedTuple):
     fine: float
     mix: float
     work: int
+    planned: int
     most_children: int
     most_numbers: int
     symbols: int
@@ -354,6 +361,12 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
         return
     entry = graph.used[ENTRIES]
     graph.used[ENTRIES] += 1
+    size = model.class_state[home + 1] - model.class_state[home]
+    if size <= HULL_STATES:
+        graph.cloud[entry, 0], graph.cloud[entry, 1:] = bound[OWN], 0.0
+        unfold(graph, node, graph.cloud[entry, 1:], size)
+        if row[ENTRY] >= 0:
+            graph.cloud[row[ENTRY], 0] = np.inf
     last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
     graph.entry[entry, BEFORE] = last
@@ -371,28 +384,3 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
             graph.entry[before, NEXT] = after
         else:
             graph.chain[home, FIRST_ENTRY] = after
-
-
-@compiled
-def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -> int:
-    """Room for one more vector of class `home`; its numbers are still to be written, and it is in no chain."""
-    vector, size = graph.used[VECTORS], model.class_state[home + 1] - model.class_state[home]
-    graph.used[VECTORS] += 1
-    row = graph.vector[vector]
-    row[NEXT], row[VECTOR_HOME], row[VECTOR_PAIR], row[VECTOR_AT], row[ALIVE] = -1, home, pair, graph.used[NUMBERS], 1
-    row[FOLLOW] = graph.used[FOLLOWERS]
-    graph.used[NUMBERS] += size
-    graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
-    graph.share[vector] = share
-    return int(vector)
-
-
-@compiled
-def link_vector(graph: Graph, vector: int) -> None:
-    """Let a vector count: it goes to the end of its chain. From then on its numbers may not change."""
-    home = graph.vector[vector, VECTOR_HOME]
-    if graph.chain[home, LAST_VECTOR] >= 0:
-        graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector
-    else:
-        graph.chain[home, FIRST_VECTOR] = vector
-    graph.chain[home, LAST_VECTOR] = vector

@@ -19,7 +19,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     AT,
     COUNT,
     ENTROPY,
-    ENTRY,
     FIRST_ENTRY,
     HOME,
     HULL_MOVES,
@@ -28,15 +27,16 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDEX,
     LAST_ENTRY,
     MOVES,
+    NEAR,
     NEXT,
     OWN,
     REST,
     UPPER,
+    WORK,
     Graph,
     unfold,
-    weigh,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.machine import compiled, dot
 
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
@@ -62,7 +62,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
         if row[HULL_READ] == last:
             return
         entry = graph.chain[home, FIRST_ENTRY] if row[HULL_READ] < 0 else graph.entry[row[HULL_READ], NEXT]
-        if below(graph, graph.price[node], entry, -tolerance) < 0:
+        if below(graph, graph.price[node], entry, -tolerance) == 0:
             row[HULL_READ] = last
             return
     basis, level = graph.mixture[node], graph.level[node]
@@ -90,16 +90,34 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
 
 @compiled
 def below(graph: Graph, prices: Array, entry: int, least: float) -> int:
-    """The node of the point farthest below the plane of `prices`, from `entry` on; -1 where none is below `least`."""
-    found = -1
+    """Note up to NEAR points that lie below the plane of `prices` by more than `least`, from `entry` on; how many.
+
+    Where there are more, the farthest below.
+    """
+    count, width = 0, len(prices)
     while entry >= 0:
-        other = graph.entry[entry, 1]
-        if graph.node[other, ENTRY] == entry:
-            price = graph.bound[other, OWN] - weigh(graph, prices, 0, other)
-            if price < least:
-                least, found = price, other
+        price = priced(graph, prices, entry, width)
+        graph.used[WORK] += width
+        if price < least:
+            place = count
+            if count < NEAR:
+                count += 1
+            else:
+                place = NEAR - 1
+            while place > 0 and priced(graph, prices, graph.near[place - 1], width) > price:
+                graph.near[place] = graph.near[place - 1]
+                place -= 1
+            graph.near[place] = entry
+            if count == NEAR:
+                least = priced(graph, prices, graph.near[NEAR - 1], width)
         entry = graph.entry[entry, NEXT]
-    return int(found)
+    return count
+
+
+@compiled
+def priced(graph: Graph, prices: Array, entry: int, width: int) -> float:
+    """How far the point of `entry` lies above the plane of `prices`."""
+    return float(graph.cloud[entry, 0] - dot(prices, 0, graph.cloud[entry], 1, width))
 
 
 @compiled
@@ -195,14 +213,23 @@ def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -
             cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
             total += cost * graph.square[i, j]
         prices[states[j]] = total
-    for _ in range(4 * count + 4):
+    noted, width = 0, len(prices)
+    for _ in range(8 * count + 8):
         entering, least = -1 - states[0], -tolerance
         for j in range(count):
             if graph.corner[first + states[j]] - prices[states[j]] < least:
                 entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
-        other = below(graph, prices, graph.chain[home, FIRST_ENTRY], least)
-        if other >= 0:
-            entering, least = other, graph.bound[other, OWN] - weigh(graph, prices, 0, other)
+        for look in range(2):
+            chosen = -1
+            for place in range(noted):
+                price = priced(graph, prices, graph.near[place], width)
+                if price < least:
+                    chosen, least = graph.near[place], price
+            if chosen >= 0 or look == 1:
+                break
+            noted = below(graph, prices, graph.chain[home, FIRST_ENTRY], least)
+        if chosen >= 0:
+            entering = graph.entry[chosen, 1]
         if least >= -tolerance:
             return
         direct(graph, entering, count, len(prices))

@@ -125,6 +125,8 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, poten
             if graph.node[node, ENTRY] == entry:
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
+                    if size <= HULL_STATES:
+                        graph.cloud[entry, 0] = np.inf
                 elif size <= HULL_STATES:
                     drop_if_mixed(model, graph, node, entry, tolerance, potential, penalty)
                 else:
@@ -149,9 +151,10 @@ def drop_if_mixed(
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
+    graph.cloud[entry, 0] = np.inf
     lower_by_hull(model, graph, node, potential, penalty, 0.0)
     if bound[UPPER] - potential * bound[ENTROPY] > bound[OWN] + tolerance:
-        graph.node[node, ENTRY] = entry
+        graph.node[node, ENTRY], graph.cloud[entry, 0] = entry, bound[OWN]
     bound[UPPER] = min(upper, bound[UPPER])
 
 

@@ -24,6 +24,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     FOLLOW,
     HOME,
     HULL_READ,
+    HULL_STATES,
     INDEX,
     NUMBERS,
     ORIGIN,
@@ -40,11 +41,10 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
     fall_anew,
-    link_vector,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import look_down
-from rhoplan.planning.certified.pointbased.vectors import carry, make_vector, pay
+from rhoplan.planning.certified.pointbased.vectors import carry, link_vector, make_vector, pay
 
 
 @compiled
@@ -168,6 +168,8 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
     bound[UPPER] = best
     if row[ENTRY] >= 0:
         bound[OWN] = best - settings.potential * bound[ENTROPY]
+        if model.class_state[home + 1] - model.class_state[home] <= HULL_STATES:
+            graph.cloud[row[ENTRY], 0] = bound[OWN]
     elif row[COUNT] == 1:
         bound[OWN] = best
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0

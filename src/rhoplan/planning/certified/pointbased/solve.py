@@ -21,6 +21,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BACKUPS,
     ENTRY,
     FOLLOWERS,
+    HULL_STATES,
     LOWER,
     NODES,
     NUMBERS,
@@ -42,8 +43,9 @@ from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
-PRUNE_GROWTH, FIRST_PRUNE = 1.5, 100
-"""Backups after which to forget: the first time, and then whenever there are this many times as many."""
+PRUNE_GROWTH, SMALL_GROWTH, FIRST_PRUNE = 1.5, 1.2, 100
+"""Backups after which to forget and settle: the first time, and then whenever there are this many times as many; sooner
+where all classes are small enough for hulls (there, four problems took 0.6 to 0.9 of the time)."""
 
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
@@ -116,6 +118,7 @@ class Search:
         self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
         self.kept = self.vectors = int(self.graph.used[VECTORS])
+        self.growth = SMALL_GROWTH if problem.sizes.max() <= HULL_STATES else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
@@ -168,7 +171,7 @@ class Search:
         slack = 0.1 * self.settings.coarse * (upper - lower)
         settings = self.settings
         self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.potential, settings.penalty)
-        self.next_prune = self.graph.used[BACKUPS] * PRUNE_GROWTH + FIRST_PRUNE
+        self.next_prune = self.graph.used[BACKUPS] * self.growth + FIRST_PRUNE
         self.refresh()
 
     def settle(self, pace: float = 0.0) -> None:

@@ -1,8 +1,9 @@
 """Trials: walks down the belief graph to where the bounds are furthest apart, and backups on the way back.
 
 At each node the action is the one of the largest upper bound; an action is worked out (its children made) only once it
-is that. The outcome is the one whose child leaves most open, weighed by its probability; no walk goes in circles, for
-what a circle gives is carried on by `settle`. A walk ends where the gap is no more than what the root can bear, then
+is that. In larger problems some trials follow the plan of the lower bound instead: else it stays where it is. The
+outcome is the one whose child leaves most open, weighed by its probability; no walk goes in circles, for what a circle
+gives is carried on by `settle`. A walk ends where the gap is no more than what the root can bear, then
 each node on the way back is backed up: from above its best actions, from below by a new vector where that is better
 than all there are.
 """
@@ -16,6 +17,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     BACKUPS,
     BELOW,
+    BEST,
     CHILDREN,
     ENTRIES,
     ENTROPY,
@@ -32,6 +34,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     TRIALS,
     UPPER,
     VALUES,
+    VECTOR_PAIR,
     VECTORS,
     WALKED,
     WORK,
@@ -39,7 +42,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
     add_point,
     find_node,
-    link_vector,
     lower_upper,
     raise_lower,
     unfold,
@@ -47,7 +49,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
-from rhoplan.planning.certified.pointbased.vectors import make_vector, project
+from rhoplan.planning.certified.pointbased.vectors import link_vector, make_vector, project
 
 WORTH_A_HULL = 10
 """A child's hull is worked out where it can matter by this many times what makes a new point."""
@@ -57,6 +59,9 @@ SLACK = 0.1
 
 LONGEST_TRIAL = 5
 """Times the work allowed after which a trial turns back in any case."""
+
+PLAN_AIM = 0.1
+"""The gap that a trial which follows the plan leaves at the root, as a share of the gap there is."""
 
 ROOT = 0
 """The first node is the root."""
@@ -227,6 +232,20 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
 
 
 @compiled
+def planned(model: Model, graph: Graph, node: int, likely: int, settings: Settings) -> int:
+    """The pair that the plan of the lower bound takes at `node`, which is expanded; `likely` where it has no choice."""
+    raise_lower(model, graph, node, settings.potential)
+    pair = graph.vector[graph.node[node, BEST], VECTOR_PAIR]
+    if pair < 0:
+        return likely
+    slot = graph.node[node, SLOT] + pair - model.class_pair[graph.node[node, HOME]]
+    if graph.slot_child[slot] < 0:
+        expand(model, graph, node, pair, settings)
+    look_down(model, graph, pair, slot, settings)
+    return int(pair)
+
+
+@compiled
 def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
     """Trials from the root until the gap is reached, the work allowed is done, or there is no more room."""
     graph.used[WORK] = 0
@@ -239,8 +258,9 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
-        bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
         node, depth, trial = ROOT, 0, graph.used[TRIALS] + 1
+        follows = settings.planned > 0 and trial % settings.planned == 0
+        bear = (PLAN_AIM if follows else graph.aims[graph.used[TRIALS] % len(graph.aims)]) * open_gap
         while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
             if not has_room(graph, settings):
                 return FULL
@@ -248,6 +268,8 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             graph.used[WORK] += 100
             depth += 1
             pair = backup_above(model, graph, node, settings)
+            if follows:
+                pair = planned(model, graph, node, pair, settings)
             home = graph.node[node, HOME]
             first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
             going = 0.0

@@ -16,18 +16,23 @@ import numpy as np
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
+    ALIVE,
     BEST,
     FIRST_VECTOR,
     FOLLOW,
+    FOLLOWERS,
+    LAST_VECTOR,
+    NEXT,
+    NUMBERS,
     ORIGIN,
     SLOT,
     VECTOR_AT,
     VECTOR_HOME,
     VECTOR_PAIR,
+    VECTORS,
     WORK,
     Graph,
     Settings,
-    new_vector,
     unfold,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
@@ -136,3 +141,28 @@ def project(model: Model, graph: Graph, branch: int, belief: Array, size: int, o
         total += out[s]
     graph.used[WORK] += size + wide + model.row[begin + size] - model.row[begin]
     return total
+
+
+@compiled
+def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -> int:
+    """Room for one more vector of class `home`; its numbers are still to be written, and it is in no chain."""
+    vector, size = graph.used[VECTORS], model.class_state[home + 1] - model.class_state[home]
+    graph.used[VECTORS] += 1
+    row = graph.vector[vector]
+    row[NEXT], row[VECTOR_HOME], row[VECTOR_PAIR], row[VECTOR_AT], row[ALIVE] = -1, home, pair, graph.used[NUMBERS], 1
+    row[FOLLOW] = graph.used[FOLLOWERS]
+    graph.used[NUMBERS] += size
+    graph.used[FOLLOWERS] += model.pair_branch[pair + 1] - model.pair_branch[pair]
+    graph.share[vector] = share
+    return int(vector)
+
+
+@compiled
+def link_vector(graph: Graph, vector: int) -> None:
+    """Let a vector count: it goes to the end of its chain. From then on its numbers may not change."""
+    home = graph.vector[vector, VECTOR_HOME]
+    if graph.chain[home, LAST_VECTOR] >= 0:
+        graph.vector[graph.chain[home, LAST_VECTOR], NEXT] = vector
+    else:
+        graph.chain[home, FIRST_VECTOR] = vector
+    graph.chain[home, LAST_VECTOR] = vector
