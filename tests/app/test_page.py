@@ -410,7 +410,7 @@ def test_moving_one_prior_moves_the_others(page: Any) -> None:
 def test_a_model_that_only_loses_is_told_in_losses(page: Any, address: str, sign: str) -> None:
     """Written as losses or as rewards below zero: the page says the same."""
     look = "{cost: 1, sensitivity: 90%, specificity: 80%}"
-    text = f"states: [well, ill]\nprevalence: 20%\ntests: {{look: {look}}}\n{sign}\n"
+    text = f"states: [well, ill]\nprevalence: {{ill: 20%}}\ntests: {{look: {look}}}\n{sign}\n"
     assert httpx.post(
         f"{address}/api/v1/models", json={"name": "only loses", "text": text}, timeout=serving.PATIENCE
     ).is_success

@@ -25,7 +25,7 @@ from test_model_file import assert_same
 WARD = """\
 name: ward
 states: [well, ill]
-prevalence: 20%
+prevalence: {ill: 20%}
 tests:
   crp: {cost: 7, sensitivity: 80%, specificity: 70%, outcomes: [normal, high]}
   troponin: {sensitivity: 75%, specificity: 95%, outcomes: [normal, high]}

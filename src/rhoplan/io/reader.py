@@ -13,7 +13,7 @@ import numpy as np
 
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
-from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
+from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON
@@ -79,16 +79,36 @@ class ModelReader(Fields):
             field = (names[str(field[0])], *field[1:])
         return tree.at(field)
 
-    def positive(self, tree: Tree, states: tuple[str, ...]) -> str:
-        """The state that shorthands and prevalence are about: the last one unless the file names another."""
-        if "positive" not in tree.items:
-            return states[-1]
-        given = tree.items["positive"]
+    def positive(self, tree: Tree, states: tuple[str, ...]) -> str | None:
+        """The state that shorthands and prevalence are about, where the file names it: by itself or in prevalence."""
+        given, share = tree.items.get("positive"), tree.items.get("prevalence")
+        named = self.diseased(share, states) if share is not None and share.kind == "map" else None
+        if given is None:
+            return named
         if len(states) != 2:
             raise self.fault(f"positive needs two states; {tree.label} has {len(states)}", given)
-        return self.one_of(given, states, "state")
+        positive = self.one_of(given, states, "state")
+        if share is not None and named not in (None, positive):
+            raise self.fault(
+                f"{share.label} is about '{shown(str(named))}', but positive is '{shown(positive)}'; they must agree",
+                share,
+            )
+        return positive
 
-    def prior(self, tree: Tree, subtypes: Subtypes, positive: str) -> Array:
+    def diseased(self, tree: Tree, states: tuple[str, ...]) -> str:
+        """The one state that a prevalence names."""
+        if len(tree.items) != 1:
+            raise self.fault(
+                f"{tree.label} must name one state, such as {{{states[-1]}: 15%}}; for more write prior", tree
+            )
+        ((name, share),) = tree.items.items()
+        if name not in states:
+            raise self.fault(
+                f"{tree.label} names the state '{shown(name)}', which is not one of {listed(states)}", share
+            )
+        return name
+
+    def prior(self, tree: Tree, subtypes: Subtypes, positive: str | None) -> Array:
         """The belief before any evidence; where the file leaves it out, all diagnoses have the same chance."""
         items, states = tree.items, subtypes.grouped.diagnoses
         if "prevalence" not in items:
@@ -96,12 +116,14 @@ class ModelReader(Fields):
                 return read_prior(self, items["prior"], subtypes)
             equal: Array = subtypes.shares / len(states)
             return equal
+        given = items["prevalence"]
         if "prior" in items:
-            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", items["prevalence"])
+            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", given)
         if len(states) != 2:
-            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", items["prevalence"])
-        share = self.probability(items["prevalence"])
-        chances = np.array([share if state == positive else 1 - share for state in states])
+            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", given)
+        about = named_positive(self, given, states, positive)
+        share = self.probability(given.items[about] if given.kind == "map" else given)
+        chances = np.array([share if state == about else 1 - share for state in states])
         return subtypes.grouped.unfold(chances) * subtypes.shares
 
     def about_diagnosis(self, tree: Tree) -> bool:
@@ -146,7 +168,7 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, hidden: Grouped, positive: str) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
+    def tests(self, tree: Tree, hidden: Grouped, positive: str | None) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
         """All tests and panels, and the tests that are to be had in panels only; groups and orders that they name
         exist."""
         items = tree.items
@@ -180,7 +202,7 @@ class ModelReader(Fields):
                 raise self.fault(error.message, one.items["tests"]) from None
         return tuple(found)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
         """One test with its cost, its likelihood and its rules."""
         self.check_fields(tree, TEST_FIELDS)
         items = tree.items
@@ -241,11 +263,11 @@ class ModelReader(Fields):
                     after,
                 )
 
-    def details(self, tree: Tree, positive: str) -> dict[str, Any]:
+    def details(self, tree: Tree, positive: str | None) -> dict[str, Any]:
         """What the file says beyond the numbers of the problem."""
         tests = tree.items["tests"].items if "tests" in tree.items else {}
         found: dict[str, Any] = {}
-        if {"positive", "prevalence"} & tree.items.keys() or any(map(has_shorthand, tests.values())):
+        if positive is not None:
             found["positive"] = positive
         if "losses" in tree.items:
             found["losses"] = True
