@@ -63,7 +63,8 @@ def draw_file(seed: int) -> Record:
 def _with_positive(record: Record) -> Record:
     """The record with the state named that its prevalence and its shorthands are about, in one of the two ways."""
     rates = any("likelihood" not in test for test in record.get("tests", {}).values())
-    if "positive" in record or not (rates or "prevalence" in record):
+    named = "positive" in record or isinstance(record.get("prevalence"), dict)
+    if named or not (rates or "prevalence" in record):
         return record
     last = record["states"][-1]
     if "prevalence" in record and len(record.get("tests", {})) % 2:

@@ -36,7 +36,7 @@ def has_shorthand(tree: Tree) -> bool:
 
 
 def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> str:
-    """The positive state, which a number that is about it needs: taken the wrong way round, all would be read backwards."""
+    """The positive state, which numbers that are about it need: the other way round, all would be read backwards."""
     if positive is None:
         first, last = (shown(state) for state in states)
         raise fields.fault(

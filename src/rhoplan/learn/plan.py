@@ -10,7 +10,7 @@ groups: {blood: {first: 2.10}}
 losses:
   call-healthy: {healthy: 0, disease: 200}
   call-disease: {healthy: 200, disease: 0}
-prevalence: 5%                         # optional: the share in life, where the table has another
+prevalence: {disease: 5%}              # optional: the share in life, where the table has another
 
 Also as in a model file: name, states (their order), positive, prior, commits, cap, info, and after, info of a test.
 """
