@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.belief.information import per_nat
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
@@ -49,13 +50,15 @@ class ModelReader(Fields):
         commits = self.commits(tree, hidden, taken=[test.name for test in (*tests, *parts)])
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
+        price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
         try:
             return observe_then_commit(
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
                 subtypes=hidden.subtypes,
-                about_diagnosis="information" in items and self.about_diagnosis(items["information"]),
+                about_diagnosis=about_diagnosis,
+                price=price,
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
@@ -126,10 +129,16 @@ class ModelReader(Fields):
         chances = np.array([share if state == about else 1 - share for state in states])
         return subtypes.grouped.unfold(chances) * subtypes.shares
 
-    def about_diagnosis(self, tree: Tree) -> bool:
-        """Whether information is about the diagnosis; the file says so, or that it is about the state."""
-        self.check_fields(tree, ("about",), required=("about",))
-        return self.one_of(tree.items["about"], ("state", "diagnosis"), "kind") == "diagnosis"
+    def information(self, tree: Tree) -> tuple[float | None, bool]:
+        """What a nat of information is worth, where the file says so, and whether it is about the diagnosis."""
+        self.check_fields(tree, ("price", "per", "about"))
+        items = tree.items
+        if "price" not in items:
+            self.check_fields(tree, ("about",), required=("about",))  # `per` without a price
+        about = self.one_of(items["about"], ("state", "diagnosis"), "kind") if "about" in items else "state"
+        unit = self.one_of(items["per"], ("nat", "bit"), "unit") if "per" in items else "nat"
+        price = per_nat(self.amount(items["price"]), f"{unit}s") if "price" in items else None
+        return price, about == "diagnosis"
 
     def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""

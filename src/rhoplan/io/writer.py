@@ -55,7 +55,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "info": details.get("info"),
         "states": list(hidden.diagnoses),
         "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,
-        "information": {"about": "diagnosis"} if problem.factors[0].about_diagnosis else None,
+        "information": _information(problem),
         "positive": details.get("positive"),
         "prior": _by_diagnosis(hidden, problem.prior.tolist(), always=True)
         if hidden.subtypes
@@ -72,6 +72,11 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
     }
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _information(problem: Problem) -> dict[str, Any] | None:
+    price = {} if problem.price is None else {"price": problem.price, "per": "nat"}
+    return {**price, **({"about": "diagnosis"} if problem.factors[0].about_diagnosis else {})} or None
 
 
 def _by_diagnosis(hidden: Grouped, rows: list[Any], *, always: bool = False) -> dict[str, Any]:

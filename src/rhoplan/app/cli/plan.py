@@ -30,6 +30,7 @@ from rhoplan.app.cli.common import (
     weight_of,
     with_adviser,
     with_agents,
+    with_decider,
 )
 from rhoplan.app.records import decision_record, one_or_more, score_record
 
@@ -47,7 +48,7 @@ MOST_ROWS, MOST_NAMED = 10, 3
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
-@with_adviser
+@with_decider
 @json_option
 def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""

@@ -19,7 +19,7 @@ from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, make_agent
+from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
@@ -92,8 +92,10 @@ class Asked:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
         said = {**self.request, **changes}
         names = said["agent"]
-        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         settings = {one.word: said[one.name] for one in SETTINGS.values() if said.get(one.name) is not None}
+        if names is None:
+            return [make_adviser(problem, **settings)]
+        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         return [make_agent(name, problem, **settings) for name in wanted]
 
     def one_agent(self, problem: Problem, **changes: Any) -> Agent:
@@ -152,6 +154,7 @@ def model(asked: Asked) -> Record:
         "reward_unit": problem.unit,
         "reward_scale": problem.reward_scale,
         "horizon": problem.horizon,
+        "price": problem.price,
         "cap": problem.cap,
         "states": list(problem.diagnoses),
         **{name: problem.details.get(name) for name in ("grid", "places")},
