@@ -51,7 +51,7 @@ def decision_record(
     """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
     from rhoplan.advice.margin import certified, lead_of
 
-    bounded = agent.planner.is_bounded and problem.is_flat
+    bounded = agent.planner.is_bounded and problem.listed is not None
     kind = "estimated" if agent.planner.samples else "bounded" if bounded else "exact"
     found = certified(agent, situation)
     record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}

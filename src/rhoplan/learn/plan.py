@@ -137,7 +137,7 @@ class PlanReader(ModelReader):
             raise self.fault("a plan must have losses for each diagnosis by name, or the field states", given or tree)
         return tuple(first.items)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
         for given in tree.items if tree.kind == "map" else ():
             if given in TEST_FIELDS and given not in PLANNED:
                 raise self.fault(

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from rhoplan.advice.bands import Band, Stopping, bands, stops
 from rhoplan.advice.case import Adviser, First, check_fixed
-from rhoplan.advice.cautions import Caution, cautions
+from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
+from rhoplan.advice.doubts import Caution
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import MOST_NODES as MOST_ASKED
 from rhoplan.advice.pathway import SMALLEST, Pathway, pathway

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier
+from rhoplan.advice.doubts import doubts
 from rhoplan.advice.journal import Case, agent_of, digest
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
@@ -164,6 +165,7 @@ def model(asked: Asked) -> Record:
         "language": source.language,
         "text": text,
         "digest": digest(problem) if flat else None,
+        "cautions": [asdict(one) for one in doubts(problem)],
         "record": records.problem_record(problem),
     }
 
@@ -177,7 +179,7 @@ def check(asked: Asked) -> Record:
     else:
         counts |= {"actions": len(problem.menu(problem.start))}
     told = {"name": asked.source.name, "title": problem.name, "flat": menu is not None}
-    return {**told, **counts, "horizon": problem.horizon}
+    return {**told, **counts, "horizon": problem.horizon, "cautions": [asdict(one) for one in doubts(problem)]}
 
 
 def decision(asked: Asked) -> Record:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from rhoplan.advice.cautions import Caution
+from rhoplan.advice.doubts import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
 from rhoplan.belief.information import per_nat
@@ -25,7 +25,7 @@ from rhoplan.report.page.weight import weight_section
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
 
-FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
+FIRST = ("reversed test", "beaten decision", "cut off", "cost-only better", "dominant weight", "short horizon")
 """Warnings that stand at the top of the report."""
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rhoplan.advice.branches import Leaf, Node, Step
+from rhoplan.advice.branches import Leaf, Node
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, belief_words, chance, counted, in_thousand, money, one_in, percent
 from rhoplan.report.page.parts import MANY, NONE, safe, table
 from rhoplan.report.sheets import Sheet, sheets
-from rhoplan.report.telling import folded_words, goes_on
+from rhoplan.report.telling import folded_words, goes_on, outcomes_of
 
 if TYPE_CHECKING:
     from rhoplan.report.content import Report
@@ -78,8 +78,8 @@ def steps_table(report: Report) -> str:
 
 def _lines(node: Node, when: str, depth: int) -> Iterator[tuple[Node, str, int]]:
     yield node, when, depth
-    for outcome in node.outcomes if isinstance(node, Step) else ():
-        yield from _lines(outcome.child, f"{safe(outcome.outcome)} ({percent(outcome.probability)}): ", depth + 1)
+    for outcome, chances in outcomes_of(node):
+        yield from _lines(outcome.child, f"{safe(outcome.outcome)} ({chances}): ", depth + 1)
 
 
 def _line(report: Report, node: Node, when: str, depth: int, ended: tuple[str, str]) -> str:
