@@ -31,9 +31,9 @@ class Caution:
 def doubts(problem: Problem) -> tuple[Caution, ...]:
     """Doubts about `problem`: tests that read backwards, tell nothing or cannot pay, and decisions that are beaten.
 
-    kind: `reversed test` (positive is rarer where it should be more frequent), `silent test` (its results are as frequent
-    in every state), `dear test` (costs as much as knowing the state could save), `beaten decision` (another one is
-    at least as good in every state).
+    kind: `reversed test` (positive is rarer where it should be more frequent), `silent test` (its results are as
+    frequent in every state), `dear test` (costs as much as knowing the state could save), `beaten decision` (another
+    one is at least as good in every state).
     """
     if problem.listed is None:
         return ()
@@ -48,12 +48,12 @@ def _reversed(problem: Problem, test: Test) -> Iterator[Caution]:
     positive, factor = problem.details.get("positive"), problem.factors[0]
     if positive is None or test.outcomes[:2] != RESULTS:
         return
-    chances = [
-        _by_diagnosis(problem, test.likelihood[:, 1] / test.likelihood[:, :2].sum(axis=1), one) for one in (0, 1)
-    ]
+    clear = test.likelihood[:, :2].sum(axis=1)
+    rates = test.likelihood[:, 1] / np.where(clear > 0, clear, 1.0)
+    chances = [_by_diagnosis(problem, rates, one) for one in (0, 1)]
     place = factor.diagnoses.index(positive)
     true, false = chances[place], chances[1 - place]
-    if true < false:
+    if true < false - 1e-9:
         yield Caution(
             "reversed test",
             f"{test.name}: a positive result is rarer in {positive} ({percent(true)}) than in "
