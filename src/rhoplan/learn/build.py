@@ -23,12 +23,17 @@ from rhoplan.model.problem import Array, Ids, Problem
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order."""
+    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order.
+
+    diagnosis (S,): of each state. cases (S,), counts (S, O) for each test: how many a state stands for, and their
+    outcomes.
+    """
 
     problem: Problem
     cuts: tuple[Cut, ...]
     diagnosis: Ids
     cases: Array
+    counts: tuple[Array, ...]
 
     def outcomes(self, table: Table, chosen: Ids) -> Ids:
         """The outcomes (m, T) of the problem's tests in the cases `chosen` of `table`, -1 where they are blank."""
@@ -87,7 +92,7 @@ def build(
         most_tests=plan.most_tests,
         budget=plan.budget,
     )
-    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases)
+    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases, fitted.counts)
 
 
 def outcomes_of(cuts: Sequence[Cut], table: Table, chosen: Ids) -> Ids:

@@ -42,13 +42,14 @@ SETTLED = 1e-4
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """prior (S,), likelihoods: (S, O) for each test. diagnosis, subtype (S,): of each state. cases (S,): how many cases
-    each state stands for."""
+    each state stands for. counts: (S, O) for each test, how many of them had each outcome."""
 
     prior: Array
     likelihoods: tuple[Array, ...]
     diagnosis: Ids
     subtype: Ids
     cases: Array
+    counts: tuple[Array, ...]
 
 
 def fit(
@@ -69,28 +70,48 @@ def fit(
     places: for each test where its outcomes lie along their order, in standard deviations; None where they have none.
     prior (D,): of diagnoses, which need not be their share in the table. smoothing: width of the weights there.
     """
-    tests = _Tests(sizes, places, smoothing, shrinkage)
+    tests = Tests(sizes, places, smoothing, shrinkage)
     marks = tests.marks(outcomes)
     of_diagnosis = (diagnosis[:, None] == np.arange(len(prior))).astype(float)
-    everybody = tests.everybody(marks)
-    by_diagnosis = tests.shares(of_diagnosis.T @ marks, everybody)
     if subtypes == 1:
-        share, likelihood, counts = np.ones((len(prior), 1)), by_diagnosis, of_diagnosis.sum(axis=0)[:, None]
+        counts, cases = (of_diagnosis.T @ marks)[:, None, :], of_diagnosis.sum(axis=0)[:, None]
     else:
-        belongs = _clusters(tests, marks, everybody, subtypes, generator)
-        share, likelihood, counts = _within(tests, marks, of_diagnosis, belongs, everybody, by_diagnosis)
-    likelihood = tests.tempered(likelihood, everybody, tempering)
-    states = [(d, k) for d in range(len(prior)) for k in range(subtypes)]
+        belongs = _clusters(tests, marks, subtypes, generator)
+        counts, cases = _within(tests, marks, of_diagnosis, belongs)
+    return from_counts(tests, counts, cases, prior=prior, tempering=tempering)
+
+
+def from_counts(tests: Tests, counts: Array, cases: Array, *, prior: Array, tempering: float) -> Fitted:
+    """What counts (D, K, Q) of outcomes in `cases` (D, K) make; all that `fit` finds goes through them."""
+    diagnoses, subtypes = cases.shape
+    share, likelihood = _shares(tests, counts, cases)
+    likelihood = tests.tempered(likelihood, tests.everybody(counts.sum(axis=(0, 1))), tempering)
+    rows = counts.reshape(len(likelihood), -1)
     return Fitted(
         prior=(prior[:, None] * share).ravel(),
         likelihoods=tuple(likelihood[:, first:last] for first, last in tests.spans),
-        diagnosis=np.array([d for d, _ in states]),
-        subtype=np.array([k for _, k in states]),
-        cases=counts.ravel(),
+        diagnosis=np.repeat(np.arange(diagnoses), subtypes),
+        subtype=np.tile(np.arange(subtypes), diagnoses),
+        cases=cases.ravel(),
+        counts=tuple(rows[:, first:last] for first, last in tests.spans),
     )
 
 
-class _Tests:
+def _shares(tests: Tests, counts: Array, cases: Array) -> tuple[Array, Array]:
+    """Shares (D, K) of subtypes and likelihood (D K, Q), before tempering."""
+    subtypes = cases.shape[1]
+    share = (cases + 1.0) / (cases.sum(axis=1, keepdims=True) + subtypes)
+    everybody = tests.everybody(counts.sum(axis=(0, 1)))
+    by_diagnosis = tests.shares(counts.sum(axis=1), everybody)
+    if subtypes == 1:
+        return share, by_diagnosis
+    by_cluster = tests.shares(counts.sum(axis=0), everybody)
+    reference = by_diagnosis[:, None, :] * by_cluster[None, :, :] / everybody
+    reference = tests.normal(reference.reshape(-1, len(everybody)))
+    return share, tests.shares(counts.reshape(len(reference), -1), reference)
+
+
+class Tests:
     """The tests as columns of one matrix, and how counts become distributions."""
 
     def __init__(
@@ -116,9 +137,9 @@ class _Tests:
             found[seen, first + outcomes[seen, test]] = 1.0
         return found
 
-    def everybody(self, marks: NDArray[np.float32]) -> Array:
+    def everybody(self, counts: Array) -> Array:
         """The share (Q,) of each outcome among all cases that have the test; half a case is added to each outcome."""
-        counts = marks.sum(axis=0, dtype=float) + 0.5
+        counts = counts + 0.5
         shares: Array = counts / (counts @ self.together)
         return shares
 
@@ -141,11 +162,9 @@ class _Tests:
         return shares
 
 
-def _clusters(
-    tests: _Tests, marks: NDArray[np.float32], everybody: Array, subtypes: int, generator: np.random.Generator
-) -> Array:
+def _clusters(tests: Tests, marks: NDArray[np.float32], subtypes: int, generator: np.random.Generator) -> Array:
     """How much (n, K) each case belongs to each of K clusters of all cases."""
-    best, likeliest = None, -np.inf
+    best, likeliest, everybody = None, -np.inf, tests.everybody(marks.sum(axis=0, dtype=float))
     for _ in range(STARTS):
         seeds = generator.choice(len(marks), size=subtypes, replace=False)
         belongs, before = _softmax(marks @ tests.weights @ marks[seeds].T.astype(float))[0], -np.inf
@@ -162,31 +181,19 @@ def _clusters(
     return best
 
 
-def _within(
-    tests: _Tests,
-    marks: NDArray[np.float32],
-    of_diagnosis: Array,
-    belongs: Array,
-    everybody: Array,
-    by_diagnosis: Array,
-) -> tuple[Array, Array, Array]:
-    """Shares (D, K), likelihood (D K, Q) and cases (D, K) of subtypes that begin as clusters."""
-    diagnoses, subtypes = of_diagnosis.shape[1], belongs.shape[1]
-    before = -np.inf
+def _within(tests: Tests, marks: NDArray[np.float32], of_diagnosis: Array, belongs: Array) -> tuple[Array, Array]:
+    """Counts (D, K, Q) and cases (D, K) of subtypes that begin as clusters."""
+    shape, before = (of_diagnosis.shape[1], belongs.shape[1]), -np.inf
     for _ in range(ROUNDS):
         both = of_diagnosis[:, :, None] * belongs[:, None, :]
-        cases = both.sum(axis=0)
-        share = (cases + 1.0) / (cases.sum(axis=1, keepdims=True) + subtypes)
-        by_cluster = tests.shares(belongs.T @ marks, everybody)
-        reference = by_diagnosis[:, None, :] * by_cluster[None, :, :] / everybody
-        reference = tests.normal(reference.reshape(-1, len(everybody)))
-        likelihood = tests.shares(both.reshape(len(marks), -1).T @ marks, reference)
-        logs = (marks @ np.log(likelihood).T).reshape(-1, diagnoses, subtypes) + np.log(share)
+        cases, counts = both.sum(axis=0), (both.reshape(len(marks), -1).T @ marks).reshape(*shape, -1)
+        share, likelihood = _shares(tests, counts, cases)
+        logs = (marks @ np.log(likelihood).T).reshape(-1, *shape) + np.log(share)
         belongs, total = _softmax(np.einsum("nd,ndk->nk", of_diagnosis, logs))
         if total - before < SETTLED * len(marks):
             break
         before = total
-    return share, likelihood, cases
+    return counts, cases
 
 
 def _softmax(logs: Array) -> tuple[Array, float]:

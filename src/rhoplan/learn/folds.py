@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learn.replay import replay
+from rhoplan.learn.stopped import Stopped, look_back
 from rhoplan.model.problem import Array, Ids
 from rhoplan.scoring.simulate import single_threaded_children
 
@@ -34,12 +36,19 @@ DRAWS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Splitting:
-    """How cases are split. group, time (n,): None where there is none."""
+    """How cases are split. group, time (n,): None where there is none. column: the one they stand in."""
 
     folds: int = 5
     repeats: int = 2
     group: Ids | None = None
     time: Array | None = None
+    column: str = ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The way of splitting, as JSON holds it."""
+        by = {"by": "group" if self.time is None else "time", "column": self.column} if self.column else {}
+        return {"folds": self.folds, "repeats": self.repeats, **by}
 
     def splits(self, cases: Cases, chosen: Ids, *, folds: int, repeats: int, seed: int) -> list[Split]:
         """Training and test cases of each split of the cases `chosen`."""
@@ -87,13 +96,17 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split: its test cases (m,), how many it was learned from, and what each policy did. planned: by the model."""
+    """One split: its test cases (m,), how many it was learned from, and what each policy did. planned: by the model.
+
+    stopped: where the policy did, and what it would have cost with less.
+    """
 
     test: Ids
     trained: int
     choice: Choice
     planned: float
     held: dict[str, Held]
+    stopped: Stopped | None = None
 
 
 POLICY = "policy"
@@ -103,20 +116,21 @@ def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, 
     """Choose, learn and score on one split."""
     train, test = split
     choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
-    held, planned = {}, 0.0
+    held, planned, stopped = {}, 0.0, None
     for name, choice in choices.items():
         learned = build(cases.table, cases.plan, cases.diagnosis, train, choice, seed=seed)
         replayed = replay(learned.problem, choice.agent, learned.outcomes(cases.table, test))
         held[name] = _held(cases, test, replayed.commit, replayed.spend, replayed.tests)
         if name == POLICY:
             planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
+            stopped = look_back(cases, test, learned, choice, replayed)
     nothing = np.zeros(len(test))
     held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
     run, price = run_everything(cases)
     for name in CLASSIFIERS:
         commits = classified(cases, train, test, run, name, seed=seed)
         held[name] = _held(cases, test, commits, price[test], run[test].sum(axis=1) * 1.0)
-    return Fold(test, len(train), choices[POLICY], planned, held)
+    return Fold(test, len(train), choices[POLICY], planned, held, stopped)
 
 
 def score_splits(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import choose
+from rhoplan.learn.findings import findings
 from rhoplan.learn.folds import POLICY, Fold, Splitting, score_splits
+from rhoplan.learn.looks import looks
 from rhoplan.learn.plan import Plan
 from rhoplan.learn.table import Table
 from rhoplan.model.problem import Problem
@@ -42,20 +45,24 @@ class Result:
     choice: Choice
     bill: Bill
     folds: tuple[Fold, ...]
+    splitting: Splitting
     seed: int
 
     @property
     def problem(self) -> Problem:
-        """The model, with the bill in its notes."""
-        problem = self.learned.problem
-        return replace(problem, details={**problem.details, "info": self._info})
+        """The model; `learned` of its details is what a file carries: the record, and the counts it was made of."""
+        problem, cases, given = self.learned.problem, self.cases, self.learned.problem.details.get("info", {})
+        note = f"Learned from {cases.size:,} cases (SHA-256 of the table: {cases.table.digest})."
+        info = {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
+        told = {**self.record, "warnings": list(cases.warnings[len(cases.table.warnings) :])}
+        return replace(problem, details={**problem.details, "info": info, "learned": {**told, **self._counts}})
 
-    @property
+    @cached_property
     def record(self) -> dict[str, Any]:
-        """Bill, choice and where it all comes from, as JSON holds it; no case is in it."""
-        plan = self.cases.plan
-        counts = np.bincount(self.cases.diagnosis, minlength=len(plan.states)).tolist()
-        parameters = sum(test.likelihood.size - len(test.likelihood) for test in self.problem.flat.tests)
+        """Bill, choice, findings and where it all comes from, as JSON holds it; no case is in it."""
+        cases, plan = self.cases, self.cases.plan
+        counts = np.bincount(cases.diagnosis, minlength=len(plan.states)).tolist()
+        parameters = sum(test.likelihood.size - len(test.likelihood) for test in self.learned.problem.flat.tests)
         return {
             **self.bill.record,
             "unit": plan.unit,
@@ -66,22 +73,32 @@ class Result:
             ],
             "diagnoses": dict(zip(plan.states, counts, strict=True)),
             "events_per_parameter": min(counts) / max(parameters, 1),
-            "table": {"cases": self.cases.size, "sha256": self.cases.table.digest},
+            "table": {"cases": cases.size, "sha256": cases.table.digest},
             "seed": self.seed,
-            "warnings": list(self.cases.warnings),
+            "split": self.splitting.record,
+            "warnings": list(cases.warnings),
+            **findings(cases, self.folds, group=self.splitting.group),
+            **looks(cases, self.learned),
         }  # fmt: skip
 
     @property
-    def _info(self) -> dict[str, Any]:
-        bill, given = self.bill, self.learned.problem.details.get("info", {})
-        one, best = bill.heldout, bill.baselines[bill.over]
-        note = (
-            f"Learned from {self.cases.size:,} cases (SHA-256 of the table: {self.cases.table.digest}). On cases not "
-            f"seen it costs {one.mean:.4g} a case (95%: {one.low:.4g} to {one.high:.4g}), planned {bill.planned:.4g}, "
-            f"{bill.over} {best.mean:.4g}: {bill.verdict}. Policy: horizon {self.choice.horizon}, weight "
-            f"{self.choice.weight:g} per nat."
-        )
-        return {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
+    def _counts(self) -> dict[str, Any]:
+        """What `update` goes on from: how columns become outcomes, and how many cases had each."""
+        learned, states = self.learned, self.learned.problem.states
+        cuts = {cut.column: {"at": cut.cuts, "places": cut.places} for cut in learned.cuts}
+        return {
+            "target": self.cases.plan.target,
+            "prior_given": self.cases.plan.prior is not None,
+            "cuts": {
+                name: {word: values.tolist() for word, values in cut.items() if values is not None}
+                for name, cut in cuts.items()
+            },
+            "counts": {
+                cut.column: dict(zip(states, counts.tolist(), strict=True))
+                for cut, counts in zip(learned.cuts, learned.counts, strict=True)
+            },
+            "state_cases": dict(zip(states, learned.cases.tolist(), strict=True)),
+        }
 
 
 def learn(
@@ -110,7 +127,8 @@ def learn(
     everybody = np.arange(cases.size)
     choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
     learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
-    return Result(cases, learned, choice, make_bill(cases, scored, group=splitting.group), tuple(scored), seed)
+    bill = make_bill(cases, scored, group=splitting.group)
+    return Result(cases, learned, choice, bill, tuple(scored), splitting, seed)
 
 
 def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None, time: str | None) -> Splitting:
@@ -135,10 +153,10 @@ def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None
             raise table.fault(
                 f"there must be as many groups as folds ({folds}); there are {len(np.unique(codes))}", group
             )
-        return Splitting(folds, repeats, group=codes)
+        return Splitting(folds, repeats, group=codes, column=group)
     if time is not None:
         days = table.columns[time].numbers
         if days is None:
             raise table.fault("a column of times must hold numbers, or days written in one way (2024-05-31)", time, 0)
-        return Splitting(folds, 1, time=days)
+        return Splitting(folds, 1, time=days, column=time)
     return Splitting(folds, repeats)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rhoplan.app.cli.common import check_folder, console, json_option, number, option, percent, print_json, show_rows
+from rhoplan.app.cli.common import (
+    check_folder,
+    check_page,
+    console,
+    json_option,
+    number,
+    option,
+    percent,
+    print_json,
+    show_rows,
+)
 
 if TYPE_CHECKING:
     from rhoplan.learn.bill import Bill
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to write the model (.yaml).")
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (.html).")
 @click.option("--draft", type=click.Path(path_type=Path), help="Write a plan to fill in, from the table's header.")
 @click.option("--target", help="With --draft: the column that says what it turned out to be.")
 @click.option("--time", help="Column by which the past is learned from and the future scored.")
@@ -31,6 +42,7 @@ def learn_command(
     table: Path,
     plan: Path | None,
     out: Path | None,
+    report: Path | None,
     draft: Path | None,
     target: str | None,
     time: str | None,
@@ -64,6 +76,8 @@ def learn_command(
         check_folder(out)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
+    if report is not None:
+        check_page(report, "--report")
     from rich.console import Console
     from rich.progress import Progress
 
@@ -78,14 +92,20 @@ def learn_command(
             cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, seed=seed,
             tell=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
+    written = [str(path) for path in (out, report) if path is not None]
     if out is not None:
         write_text(out, write_model(result.problem))
+    if report is not None:
+        from rhoplan.report.page.learned_page import learned_page
+
+        write_text(report, learned_page(result.problem))
     if as_json:
-        print_json({**result.record, "model": None if out is None else str(out)})
+        names = {"model": out, "report": report}
+        print_json({**result.record, **{name: None if path is None else str(path) for name, path in names.items()}})
         return
     _print(result)
-    if out is not None:
-        console().print(f"wrote {out}", soft_wrap=True)
+    if written:
+        console().print(f"wrote {', '.join(written)}", soft_wrap=True)
 
 
 def _draft(table: Path, target: str, draft: Path) -> None:

@@ -1,0 +1,161 @@
+"""What the held-out cases show of the policy, in aggregates that a file may carry: is it as sure as it should be, is it
+of use, what do caps cost, which tests does it run. No case is in them.
+
+Shapes: n cases, m test cases of a split, D diagnoses, T tests of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rhoplan.learn.bill import mean_over_cases
+from rhoplan.learn.cases import Cases
+from rhoplan.learn.folds import POLICY, Fold
+from rhoplan.learn.stopped import Stopped
+from rhoplan.model.problem import Array, Ids
+from rhoplan.scoring.intervals import wilson
+
+MOST_POINTS, CASES_PER_POINT = 8, 25
+"""Points of the calibration at most, and cases that each should have."""
+
+FEWEST = 5
+"""Cases below which a group is joined with another: nobody is to be found in an aggregate."""
+
+THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(1, 50))
+"""Thresholds of the decision curve."""
+
+
+def findings(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) -> dict[str, Any]:
+    """Calibration, decision curve, caps and use of tests, as JSON holds them."""
+    found: dict[str, Any] = {"calibration": calibration(cases, folds), "use": use(cases, folds)}
+    if len(cases.plan.states) == 2:
+        found["decision_curve"] = decision_curve(cases, folds)
+    found["caps"] = {
+        "tests": _curve(cases, folds, "by_tests", group),
+        "spend": _curve(cases, folds, "by_spend", group),
+    }
+    return found
+
+
+def about(cases: Cases) -> int:
+    """The diagnosis that chances are told of, where there are two: the positive one, or the last."""
+    states = cases.plan.states
+    return states.index(cases.plan.details.get("positive", states[-1]))
+
+
+def calibration(cases: Cases, folds: Sequence[Fold]) -> dict[str, Any]:
+    """What the policy believed where it stopped, beside what was so, from the least sure to the surest.
+
+    With two diagnoses: the chance of one of them; with more: of the one that it held to be likeliest. Intervals are
+    Wilson's, for as many cases as there are, however often each was tested.
+    """
+    two, place = len(cases.plan.states) == 2, about(cases)
+    case = np.concatenate([fold.test for fold in folds])
+    belief = np.concatenate([_stopped(fold).probability for fold in folds])
+    said = belief[:, place] if two else belief.max(axis=1)
+    true = cases.diagnosis[case] == (place if two else belief.argmax(axis=1))
+    weight = cases.weight[case]
+    points = []
+    for chosen in _bins(said, case):
+        share, mean = (float(np.average(values[chosen], weights=weight[chosen])) for values in (true, said))
+        here = np.unique(case[chosen])
+        counts = _effective(cases.weight[here])
+        interval = wilson(share * counts, counts)
+        points.append(
+            {"said": mean, "seen": share, "low": interval.lower, "high": interval.upper, "cases": len(here)}
+        )  # fmt: skip
+    told = {"about": cases.plan.states[place]} if two else {}
+    apart = float(np.average([abs(p["said"] - p["seen"]) for p in points], weights=[p["cases"] for p in points]))
+    mean_said, mean_seen = (float(np.average(values, weights=weight)) for values in (said, true))
+    return {**told, "said": mean_said, "seen": mean_seen, "apart": apart, "points": points}
+
+
+def _bins(said: Array, case: Ids) -> list[Ids]:
+    """Groups of what was said, in order; equal chances stay together, and no group has hardly any cases."""
+    count = int(np.clip(len(np.unique(case)) // CASES_PER_POINT, 1, MOST_POINTS))
+    edges = np.unique(np.quantile(said, np.arange(1, count) / count)) if count > 1 else np.empty(0)
+    group = np.searchsorted(edges, said, side="left")
+    found: list[Ids] = []
+    for number in np.unique(group):
+        chosen = np.flatnonzero(group == number)
+        few = len(np.unique(case[chosen])) < FEWEST
+        if found and (few or len(np.unique(case[found[-1]])) < FEWEST):
+            found[-1] = np.concatenate([found[-1], chosen])
+        else:
+            found.append(chosen)
+    return found
+
+
+def _effective(weight: Array) -> int:
+    """How many equal cases tell as much as cases with these weights."""
+    return max(1, int(weight.sum() ** 2 / (weight**2).sum()))
+
+
+def decision_curve(cases: Cases, folds: Sequence[Fold]) -> dict[str, Any]:
+    """Net benefit of acting on the chance of a diagnosis where the policy stopped, over thresholds of that chance.
+
+    Per case: those rightly treated, less those wrongly treated times the odds of the threshold; what tests cost is not
+    in it. own: the threshold that the losses ask for.
+    """
+    place = about(cases)
+    case = np.concatenate([fold.test for fold in folds])
+    said = np.concatenate([_stopped(fold).probability[:, place] for fold in folds])
+    true, weight = cases.diagnosis[case] == place, cases.weight[case] / cases.weight[case].sum()
+    share = float(weight[true].sum())
+    points = []
+    for threshold in THRESHOLDS:
+        treated, odds = said >= threshold, threshold / (1 - threshold)
+        policy = float(weight[treated & true].sum() - odds * weight[treated & ~true].sum())
+        points.append({"threshold": threshold, "policy": policy, "all": share - odds * (1 - share)})
+    own = _own_threshold(cases.plan.losses, place)
+    return {"about": cases.plan.states[place], **({} if own is None else {"own": own}), "points": points}
+
+
+def _own_threshold(losses: Array, place: int) -> float | None:
+    """From which chance of the diagnosis on the commit that is best for it costs less than the other's."""
+    other = 1 - place
+    treat, leave = int(losses[:, place].argmin()), int(losses[:, other].argmin())
+    wrongly, missed = losses[treat, other] - losses[leave, other], losses[leave, place] - losses[treat, place]
+    return float(wrongly / (wrongly + missed)) if wrongly > 0 and missed > 0 else None
+
+
+def use(cases: Cases, folds: Sequence[Fold]) -> dict[str, Any]:
+    """How often each test was run, and how many were run: shares of cases. The last number stands for more, too."""
+    case = np.concatenate([fold.test for fold in folds])
+    asked = np.concatenate([_stopped(fold).asked for fold in folds])
+    weight = cases.weight[case] / cases.weight[case].sum()
+    number = asked.sum(axis=1).astype(int)
+    while number.max() > 0 and len(np.unique(case[number == number.max()])) < FEWEST:
+        number = np.minimum(number, number.max() - 1)
+    names = [test.name for test in cases.plan.tests]
+    return {
+        "tests": dict(zip(names, np.minimum(weight @ asked, 1.0).tolist(), strict=True)),
+        "numbers": np.minimum(np.bincount(number, weights=weight), 1.0).tolist(),
+    }
+
+
+def _curve(cases: Cases, folds: Sequence[Fold], name: str, group: Ids | None) -> list[dict[str, float]]:
+    """What a case costs under each cap, and with none (which has no `most`), in the same cases."""
+
+    def of(fold: Fold) -> dict[float, Array]:
+        curve: dict[float, Array] = getattr(_stopped(fold), name)
+        return curve
+
+    if not of(folds[0]):
+        return []
+    few = [replace(fold, test=fold.test[: len(next(iter(of(fold).values())))]) for fold in folds]
+    found = []
+    for cap in of(folds[0]):
+        one = mean_over_cases(cases, few, group, lambda fold, cap=cap: of(fold)[cap])  # type: ignore[misc]
+        found.append({"most": cap, "cost": one.mean, "low": one.low, "high": one.high})
+    one = mean_over_cases(cases, few, group, lambda fold: fold.held[POLICY].cost[: len(fold.test)])
+    return [*found, {"cost": one.mean, "low": one.low, "high": one.high}]
+
+
+def _stopped(fold: Fold) -> Stopped:
+    assert fold.stopped is not None
+    return fold.stopped
