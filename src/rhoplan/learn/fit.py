@@ -35,6 +35,9 @@ ROUNDS = 40
 PINCH = 0.5
 """Cases added on both sides of a ratio: what nobody had is not impossible."""
 
+SMOOTHING = 0.5
+"""Width of the weights along the order of outcomes, in standard deviations."""
+
 SETTLED = 1e-4
 """Gain in log likelihood per case below which EM has settled."""
 
@@ -61,7 +64,7 @@ def fit(
     prior: Array,
     subtypes: int = 1,
     shrinkage: float = 2.0,
-    smoothing: float = 0.5,
+    smoothing: float = SMOOTHING,
     tempering: float = 1.0,
     generator: np.random.Generator,
 ) -> Fitted:
