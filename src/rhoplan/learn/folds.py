@@ -8,11 +8,7 @@ Shapes: m test cases of a split.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -26,7 +22,6 @@ from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learn.replay import replay
 from rhoplan.learn.stopped import Stopped, look_back
 from rhoplan.model.problem import Array, Ids
-from rhoplan.scoring.simulate import single_threaded_children
 
 INNER_FOLDS = 3
 
@@ -131,53 +126,6 @@ def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, 
         commits = classified(cases, train, test, run, name, seed=seed)
         held[name] = _held(cases, test, commits, price[test], run[test].sum(axis=1) * 1.0)
     return Fold(test, len(train), choices[POLICY], planned, held, stopped)
-
-
-def score_splits(
-    cases: Cases,
-    splitting: Splitting,
-    *,
-    seed: int,
-    grid: Grid,
-    jobs: int = 1,
-    tell: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Fold]:
-    """All outer splits, in order; `tell` is told how many are done, of how many."""
-    splits = splitting.outer(cases, seed=seed)
-    work, found = partial(score_split, seed=seed, grid=grid), []
-    for fold in _run(partial(work, cases, splitting), splits, jobs):
-        found.append(fold)
-        tell(len(found), len(splits))
-    return found
-
-
-Work = Callable[[Split], Fold]
-
-
-def _run(work: Work, splits: Sequence[Split], jobs: int) -> Iterator[Fold]:
-    if jobs == 1 or len(splits) == 1:
-        yield from map(work, splits)
-        return
-    with (
-        single_threaded_children(),
-        ProcessPoolExecutor(
-            min(jobs, len(splits)), mp_context=get_context("spawn"), initializer=_start, initargs=(work,)
-        ) as pool,
-    ):
-        yield from pool.map(_work, splits)
-
-
-_started: Work | None = None
-
-
-def _start(work: Work) -> None:
-    global _started
-    _started = work
-
-
-def _work(split: Split) -> Fold:
-    assert _started is not None
-    return _started(split)
 
 
 def _held(cases: Cases, test: Ids, commit: Ids, spend: Array, tests: Array) -> Held:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ from rhoplan.learn.bill import Bill, make_bill
 from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice, Grid
-from rhoplan.learn.choose import choose
 from rhoplan.learn.findings import findings
-from rhoplan.learn.folds import POLICY, Fold, Splitting, score_splits
+from rhoplan.learn.folds import POLICY, Fold, Splitting
+from rhoplan.learn.jobs import score_all
 from rhoplan.learn.looks import looks
 from rhoplan.learn.plan import Plan
 from rhoplan.learn.table import Table
@@ -110,6 +111,8 @@ def learn(
     group: str | None = None,
     time: str | None = None,
     jobs: int = 1,
+    cluster: str | None = None,
+    keep: Path | None = None,
     seed: int = 0,
     grid: Grid = Grid(),  # noqa: B008  a frozen record
     tell: Callable[[int, int], None] = lambda done, total: None,
@@ -118,15 +121,15 @@ def learn(
 
     folds, repeats: of the outer cross-validation; repeats are 2, or 1 from 2,000 cases on. group: a column no value of
     which is on both sides of a split. time: a column by which the past is learned from and the future scored. grid:
-    what is tried. `tell` is told how many splits are done, of how many.
+    what is tried. jobs: processes; cluster: the address of a Dask scheduler to use instead, to which the table is sent.
+    keep: a folder that keeps what is done, split by split, so that a run that was stopped goes on; what it holds of
+    cases is what policies did in them. `tell` is told how many parts of the work are done, of how many.
     """
     need_sklearn()
     cases = match(table, plan)
     splitting = split_by(cases, folds=folds, repeats=repeats, group=group, time=time)
-    scored = score_splits(cases, splitting, seed=seed, grid=grid, jobs=jobs, tell=tell)
-    everybody = np.arange(cases.size)
-    choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
-    learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
+    scored, choice = score_all(cases, splitting, seed=seed, grid=grid, jobs=jobs, cluster=cluster, keep=keep, tell=tell)
+    learned = build(cases.table, cases.plan, cases.diagnosis, np.arange(cases.size), choice, seed=seed)
     bill = make_bill(cases, scored, group=splitting.group)
     return Result(cases, learned, choice, bill, tuple(scored), splitting, seed)
 

@@ -20,6 +20,9 @@ from rhoplan.app.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
     from rhoplan.learn.bill import Bill
     from rhoplan.learn.learning import Result
 
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 @option("--folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validation.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Rounds of folds.  [default: 2, or 1 from 2,000 cases on]")
 @option("--jobs", type=click.IntRange(min=1), default=1, help="Processes to use.")
+@click.option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster whose scheduler listens at ADDRESS.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Folder that keeps what is done: a run that was stopped goes on there.")  # fmt: skip
 @option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
 @json_option
 def learn_command(
@@ -50,6 +56,8 @@ def learn_command(
     folds: int,
     repeats: int | None,
     jobs: int,
+    cluster: str | None,
+    keep: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -79,17 +87,17 @@ def learn_command(
     if report is not None:
         check_page(report, "--report")
     from rich.console import Console
-    from rich.progress import Progress
 
     from rhoplan.io.model_file import write_model
     from rhoplan.learn.learning import learn
     from rhoplan.learn.plan import read_plan
 
     wanted, cases, errors = read_plan(plan), read_table(table), Console(stderr=True)
-    with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
-        task = bar.add_task("splits", total=None)
+    with _progress(errors, hidden=as_json or not errors.is_terminal) as bar:
+        task = bar.add_task("splits, and all cases", total=None)
         result = learn(
-            cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, seed=seed,
+            cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, cluster=cluster, keep=keep,
+            seed=seed,
             tell=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
     written = [str(path) for path in (out, report) if path is not None]
@@ -106,6 +114,21 @@ def learn_command(
     _print(result)
     if written:
         console().print(f"wrote {', '.join(written)}", soft_wrap=True)
+
+
+def _progress(errors: Console, *, hidden: bool) -> Progress:
+    """A bar with the time left."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=errors, transient=True, disable=hidden)
 
 
 def _draft(table: Path, target: str, draft: Path) -> None:
