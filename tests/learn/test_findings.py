@@ -10,9 +10,9 @@ import pytest
 from drawn import PLAN, plan_of, signal_table
 from rhoplan.learn.build import build
 from rhoplan.learn.cases import Cases, match
-from rhoplan.learn.choices import Choice
+from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.findings import FEWEST, calibration, decision_curve, findings
-from rhoplan.learn.folds import POLICY, Fold, Held
+from rhoplan.learn.folds import POLICY, Fold, Held, Splitting, score_split
 from rhoplan.learn.looks import blanks, dependence, looks
 from rhoplan.learn.replay import replay
 from rhoplan.learn.stopped import Stopped, caps_on_spend, caps_on_tests, look_back
@@ -141,3 +141,36 @@ def test_cases_count_by_their_weight(cases: Cases) -> None:
     found = calibration(replace(cases, weight=weight), believing(cases, np.full(200, 0.5)))
     ill = 2.0 * (cases.diagnosis == 1).sum()
     assert found["seen"] == pytest.approx(ill / (ill + 0.5 * (cases.diagnosis == 0).sum()))
+
+
+def test_a_second_opinion_that_knows_all_is_right_wherever_the_two_disagree(cases: Cases) -> None:
+    [fold] = believing(cases, np.full(200, 0.4))
+    known = np.stack([cases.diagnosis == 0, cases.diagnosis == 1], axis=1).astype(float)
+    loss = cases.plan.losses[fold.stopped.commit, cases.diagnosis]
+    held = {POLICY: Held(1 + loss, np.ones(200), np.ones(200), loss > 0)}
+    found = findings(cases, [replace(fold, held=held, stopped=replace(fold.stopped, second=known))])["second_opinion"]
+    ill = float((cases.diagnosis == 1).mean())
+    assert found["disagree"] == pytest.approx(ill)
+    assert found["cost"]["cost"] == pytest.approx(1.0), "only the test is paid"
+    assert found["less"]["mean"] == pytest.approx(40 * ill)
+    [row] = found["rows"]
+    assert (row["policy"], row["second"], row["policy_loss"], row["second_loss"]) == (
+        "call-well",
+        "call-ill",
+        40.0,
+        0.0,
+    )
+
+
+def test_the_second_opinion_sees_only_what_the_policy_acquired(cases: Cases) -> None:
+    grid, splitting = Grid((4,), (0.5,), (1,), (0.1,), (1,), (1.0,)), Splitting(2, 1)
+    [split, _] = splitting.outer(cases, seed=0)
+    fold = score_split(cases, splitting, split, seed=0, grid=grid, second=True)
+    assert fold.stopped.second.sum(axis=1) == pytest.approx(1.0)
+    columns = {name: column.cells.copy() for name, column in cases.table.columns.items()}
+    for place, test in enumerate(cases.plan.tests):
+        columns[test.name][fold.test[fold.stopped.asked[:, place] == 0]] = "99"
+    assert any((column == "99").any() for column in columns.values())
+    other = match(table_of(list(columns), columns.values()), cases.plan)
+    again = score_split(other, splitting, split, seed=0, grid=grid, second=True)
+    assert np.array_equal(again.stopped.second, fold.stopped.second)

@@ -29,7 +29,7 @@ FEW = Grid((5,), (0.5,), (2,), (0.1,), (1,), (1.0,))
 @pytest.fixture(scope="module")
 def result() -> Result:
     table = signal_table(120, strength=4.0)
-    return learn(table, plan_of(PLAN.replace("cost: 1", "cost: 4")), folds=3, repeats=1, grid=FEW)
+    return learn(table, plan_of(PLAN.replace("cost: 1", "cost: 4")), folds=3, repeats=1, grid=FEW, second_opinion=True)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,8 @@ def test_the_page_begins_with_the_verdict_and_needs_nothing_else(result: Result)
     assert first is not None
     assert first.group(1).startswith("The data carry the model: its policy costs")
     for words in ("all tests + boosting", "no test", "Calibration where the policy stops", "Decision curve for ill",
-                  "Cost against the budget", "No column settles", "Subtypes", "run <span class='test'>"):  # fmt: skip
+                  "Cost against the budget", "Second opinion", "No column settles",
+                  "Subtypes", "run <span class='test'>"):  # fmt: skip
         assert words in page, words
     assert not re.search(r"(src|href)=['\"]?https?:", page)
     assert "<script" not in page

@@ -59,7 +59,10 @@ SHAPE: dict[str, Any] = {
     },
     "alone": {"*": NUMBER},
     "suspects": [TEXT],
-    "second_opinion?": {"*": SCALAR},
+    "second_opinion?": {
+        "disagree": NUMBER, "cost": _ESTIMATE, "less": {"mean": NUMBER, "low": NUMBER, "high": NUMBER},
+        "rows": [{"policy": TEXT, "second": TEXT, "cases": NUMBER, "policy_loss": NUMBER, "second_loss": NUMBER}],
+    },
     "target": TEXT,
     "prior_given": TRUTH,
     "cuts": {"*": {"at?": [NUMBER], "places?": [NUMBER]}},

@@ -38,6 +38,8 @@ def findings(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) -
         "tests": _curve(cases, folds, "by_tests", group),
         "spend": _curve(cases, folds, "by_spend", group),
     }
+    if all(_stopped(fold).second is not None for fold in folds):
+        found["second_opinion"] = disagreement(cases, folds, group)
     return found
 
 
@@ -136,6 +138,52 @@ def use(cases: Cases, folds: Sequence[Fold]) -> dict[str, Any]:
         "tests": dict(zip(names, np.minimum(weight @ asked, 1.0).tolist(), strict=True)),
         "numbers": np.minimum(np.bincount(number, weights=weight), 1.0).tolist(),
     }
+
+
+def disagreement(cases: Cases, folds: Sequence[Fold], group: Ids | None) -> dict[str, Any]:
+    """Where the policy and the second opinion would end with other commits, and who was right there.
+
+    cost: of a case that ends with the commit of the second opinion, after the same tests. less: how much less than the
+    policy's that is. rows: by both commits, the loss of a case under each; pairs of hardly any cases are left out.
+    """
+    losses, commits = cases.plan.losses, [commit.name for commit in cases.plan.commits]
+
+    def cost(fold: Fold) -> Array:
+        loss: Array = losses[_second_commit(losses, fold), cases.diagnosis[fold.test]]
+        return fold.held[POLICY].spend + loss
+
+    one = mean_over_cases(cases, folds, group, cost)
+    less = mean_over_cases(cases, folds, group, lambda fold: fold.held[POLICY].cost - cost(fold))
+    case = np.concatenate([fold.test for fold in folds])
+    mine = np.concatenate([_stopped(fold).commit for fold in folds])
+    other = np.concatenate([_second_commit(losses, fold) for fold in folds])
+    weight, true = cases.weight[case], cases.diagnosis[case]
+    rows = []
+    for pair in sorted({(int(a), int(b)) for a, b in zip(mine, other, strict=True) if a != b}):
+        here = (mine == pair[0]) & (other == pair[1])
+        if len(np.unique(case[here])) < FEWEST:
+            continue
+        found = [float(np.average(losses[commit, true[here]], weights=weight[here])) for commit in pair]
+        rows.append(
+            {
+                "policy": commits[pair[0]], "second": commits[pair[1]], "cases": len(np.unique(case[here])),
+                "policy_loss": found[0], "second_loss": found[1],
+            }
+        )  # fmt: skip
+    return {
+        "disagree": float(np.average(mine != other, weights=weight)),
+        "cost": {"cost": one.mean, "low": one.low, "high": one.high},
+        "less": {"mean": less.mean, "low": less.low, "high": less.high},
+        "rows": rows,
+    }
+
+
+def _second_commit(losses: Array, fold: Fold) -> Ids:
+    """The commit (m,) that costs least by the second opinion."""
+    second = _stopped(fold).second
+    assert second is not None
+    found: Ids = np.argmin(second @ losses.T, axis=1)
+    return found
 
 
 def _curve(cases: Cases, folds: Sequence[Fold], name: str, group: Ids | None) -> list[dict[str, float]]:

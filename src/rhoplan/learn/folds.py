@@ -8,7 +8,7 @@ Shapes: m test cases of a split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learn.replay import replay
-from rhoplan.learn.stopped import Stopped, look_back
+from rhoplan.learn.stopped import Stopped, look_back, second_opinion
 from rhoplan.model.problem import Array, Ids
 
 INNER_FOLDS = 3
@@ -107,8 +107,10 @@ class Fold:
 POLICY = "policy"
 
 
-def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid) -> Fold:
-    """Choose, learn and score on one split."""
+def score_split(
+    cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid, second: bool = False
+) -> Fold:
+    """Choose, learn and score on one split. second: ask for a second opinion where the policy stops."""
     train, test = split
     choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
     held, planned, stopped = {}, 0.0, None
@@ -119,6 +121,9 @@ def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, 
         if name == POLICY:
             planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
             stopped = look_back(cases, test, learned, choice, replayed)
+            if second:
+                opinion = second_opinion(cases, train, test, learned, choice, stopped, seed=seed)
+                stopped = replace(stopped, second=opinion)
     nothing = np.zeros(len(test))
     held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
     run, price = run_everything(cases)

@@ -63,6 +63,7 @@ def score_all(
     *,
     seed: int,
     grid: Grid,
+    second: bool = False,
     jobs: int = 1,
     cluster: str | None = None,
     keep: Path | None = None,
@@ -70,8 +71,8 @@ def score_all(
 ) -> tuple[list[Fold], Choice]:
     """All outer splits, in order, and what is chosen on all cases (see `learn`)."""
     splits = splitting.outer(cases, seed=seed)
-    work = partial(do_part, cases, splitting, splits, seed, grid)
-    run = digest(cases, splitting, seed=seed, grid=grid)
+    work = partial(do_part, cases, splitting, splits, seed, grid, second)
+    run = digest(cases, splitting, seed=seed, grid=grid, second=second)
     parts = [Part(run, number) for number in (*range(len(splits)), EVERYBODY)]
     execute = on_cluster(cluster, work) if cluster else on_this_machine(jobs, work)
     store = Kept(keep / "learn") if keep is not None else None
@@ -89,20 +90,21 @@ def score_all(
 
 
 def do_part(
-    cases: Cases, splitting: Splitting, splits: Sequence[Split], seed: int, grid: Grid, part: Part
+    cases: Cases, splitting: Splitting, splits: Sequence[Split], seed: int, grid: Grid, second: bool, part: Part
 ) -> dict[str, Any]:
     """Do one job, wherever this is called."""
     if part.number != EVERYBODY:
-        return {"fold": fold_record(score_split(cases, splitting, splits[part.number], seed=seed, grid=grid))}
+        fold = score_split(cases, splitting, splits[part.number], seed=seed, grid=grid, second=second)
+        return {"fold": fold_record(fold)}
     inner = splitting.inner(cases, np.arange(cases.size), seed=seed)
     return {"choice": choose(cases, inner, seed=seed, grid=grid)[POLICY].record}
 
 
-def digest(cases: Cases, splitting: Splitting, *, seed: int, grid: Grid) -> str:
+def digest(cases: Cases, splitting: Splitting, *, seed: int, grid: Grid, second: bool = False) -> str:
     """A digest of all that learning depends on."""
     said = [
         cases.table.digest, cases.size, plan_record(cases.plan), splitting.record, seed, asdict(grid), __version__,
-        fingerprint(),
+        fingerprint(), second,
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
@@ -141,6 +143,7 @@ def fold_record(fold: Fold) -> dict[str, Any]:
             "asked": fold.stopped.asked.tolist(),
             "by_tests": [[cap, cost.tolist()] for cap, cost in fold.stopped.by_tests.items()],
             "by_spend": [[cap, cost.tolist()] for cap, cost in fold.stopped.by_spend.items()],
+            "second": None if fold.stopped.second is None else fold.stopped.second.tolist(),
         },
     }
 
@@ -160,5 +163,6 @@ def fold_of(record: Mapping[str, Any]) -> Fold:
             asked=np.array(stopped["asked"]),
             by_tests={cap: np.array(cost) for cap, cost in stopped["by_tests"]},
             by_spend={cap: np.array(cost) for cap, cost in stopped["by_spend"]},
+            second=None if stopped["second"] is None else np.array(stopped["second"]),
         ),
     )

@@ -113,6 +113,7 @@ def learn(
     jobs: int = 1,
     cluster: str | None = None,
     keep: Path | None = None,
+    second_opinion: bool = False,
     seed: int = 0,
     grid: Grid = Grid(),  # noqa: B008  a frozen record
     tell: Callable[[int, int], None] = lambda done, total: None,
@@ -121,14 +122,17 @@ def learn(
 
     folds, repeats: of the outer cross-validation; repeats are 2, or 1 from 2,000 cases on. group: a column no value of
     which is on both sides of a split. time: a column by which the past is learned from and the future scored. grid:
-    what is tried. jobs: processes; cluster: the address of a Dask scheduler to use instead, to which the table is sent.
-    keep: a folder that keeps what is done, split by split, so that a run that was stopped goes on; what it holds of
-    cases is what policies did in them. `tell` is told how many parts of the work are done, of how many.
+    what is tried. second_opinion: whether gradient boosting judges what the policy has acquired, too. jobs: processes;
+    cluster: the address of a Dask scheduler to use instead, to which the table is sent. keep: a
+    folder that keeps what is done, split by split, so that a run that was stopped goes on; what it holds of cases is
+    what policies did in them. `tell` is told how many parts of the work are done, of how many.
     """
     need_sklearn()
     cases = match(table, plan)
     splitting = split_by(cases, folds=folds, repeats=repeats, group=group, time=time)
-    scored, choice = score_all(cases, splitting, seed=seed, grid=grid, jobs=jobs, cluster=cluster, keep=keep, tell=tell)
+    scored, choice = score_all(
+        cases, splitting, seed=seed, grid=grid, second=second_opinion, jobs=jobs, cluster=cluster, keep=keep, tell=tell
+    )
     learned = build(cases.table, cases.plan, cases.diagnosis, np.arange(cases.size), choice, seed=seed)
     bill = make_bill(cases, scored, group=splitting.group)
     return Result(cases, learned, choice, bill, tuple(scored), splitting, seed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.learn.baselines import run_everything
+from rhoplan.learn.baselines import BOOSTING, judged, run_everything
 from rhoplan.learn.build import Learned
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice
@@ -34,7 +34,8 @@ MOST_CAPPED = 300
 class Stopped:
     """probability (m, D) of diagnoses where the policy stopped, commit (m,), asked (m, T): 1 where a test was run.
 
-    by_tests, by_spend: the cost (k,) of the first k cases under each cap, by cap.
+    by_tests, by_spend: the cost (k,) of the first k cases under each cap, by cap. second (m, D): the chances by a
+    second opinion, where one was asked for.
     """
 
     probability: Array
@@ -42,14 +43,11 @@ class Stopped:
     asked: Array
     by_tests: dict[float, Array]
     by_spend: dict[float, Array]
+    second: Array | None = None
 
 
 def look_back(cases: Cases, test: Ids, learned: Learned, choice: Choice, replayed: Replayed) -> Stopped:
     """Where the policy of `learned` and `choice` stopped when it was `replayed` in the cases `test`."""
-    place = {one.name: number for number, one in enumerate(cases.plan.tests)}
-    columns = [place[one.name] for one in learned.problem.flat.tests]
-    asked = np.zeros((len(test), len(place)))
-    asked[:, columns] = replayed.asked
     few = test[:MOST_CAPPED]
     outcomes = learned.outcomes(cases.table, few)
 
@@ -63,10 +61,31 @@ def look_back(cases: Cases, test: Ids, learned: Learned, choice: Choice, replaye
     return Stopped(
         by_diagnosis(replayed.belief, learned.diagnosis, len(cases.plan.states)),
         replayed.commit,
-        asked,
+        _asked(cases, learned, replayed),
         {float(most): capped(replace(problem, menu=replace(menu, most_tests=most))) for most in caps_on_tests(cases)},
         {most: capped(replace(problem, menu=replace(menu, budget=most))) for most in caps_on_spend(cases)},
     )
+
+
+def second_opinion(
+    cases: Cases, train: Ids, test: Ids, learned: Learned, choice: Choice, stopped: Stopped, *, seed: int
+) -> Array:
+    """The chances (m, D) of diagnoses by gradient boosting that sees what the policy has acquired, and nothing else.
+
+    It is fitted to the training cases as the policy leaves them.
+    """
+    before = replay(learned.problem, choice.agent, learned.outcomes(cases.table, train))
+    run = np.zeros((cases.size, len(cases.plan.tests)), dtype=bool)
+    run[train], run[test] = _asked(cases, learned, before) > 0, stopped.asked > 0
+    return judged(cases, train, test, run, BOOSTING, seed=seed)
+
+
+def _asked(cases: Cases, learned: Learned, replayed: Replayed) -> Array:
+    """1 where a test (column) of the plan was run in a case (row)."""
+    place = {one.name: number for number, one in enumerate(cases.plan.tests)}
+    asked = np.zeros((len(replayed.commit), len(place)))
+    asked[:, [place[one.name] for one in learned.problem.flat.tests]] = replayed.asked
+    return asked
 
 
 def by_diagnosis(belief: Array, diagnosis: Ids, diagnoses: int) -> Array:

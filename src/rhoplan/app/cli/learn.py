@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 @option("--folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validation.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Rounds of folds.  [default: 2, or 1 from 2,000 cases on]")
 @option("--jobs", type=click.IntRange(min=1), default=1, help="Processes to use.")
+@click.option("--second-opinion", is_flag=True,
+              help="Let gradient boosting judge what the policy has acquired; report where they disagree.")  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster whose scheduler listens at ADDRESS.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Folder that keeps what is done: a run that was stopped goes on there.")  # fmt: skip
@@ -56,6 +58,7 @@ def learn_command(
     folds: int,
     repeats: int | None,
     jobs: int,
+    second_opinion: bool,
     cluster: str | None,
     keep: Path | None,
     seed: int,
@@ -97,7 +100,7 @@ def learn_command(
         task = bar.add_task("splits, and all cases", total=None)
         result = learn(
             cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, cluster=cluster, keep=keep,
-            seed=seed,
+            second_opinion=second_opinion, seed=seed,
             tell=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
     written = [str(path) for path in (out, report) if path is not None]

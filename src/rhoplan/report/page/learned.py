@@ -269,6 +269,34 @@ def _subtypes(found: Sequence[Learned]) -> str:
     return "<h3>Subtypes</h3>" + table(["subtype", "share of its diagnosis", "marked by"], rows, numbers=9)
 
 
+def second_section(learned: Learned) -> str:
+    """Where gradient boosting, on what the policy acquired, would have ended otherwise; empty where nobody asked."""
+    found = learned.get("second_opinion")
+    if not found:
+        return ""
+    unit, less = str(learned["unit"]), found["less"]
+    better = "surely less" if less["low"] > 0 else "surely more" if less["high"] < 0 else "not surely more or less"
+    words = (
+        "Gradient boosting was fitted to what the policy had acquired, and asked where the policy stopped. It would "
+        f"have ended otherwise in {percent(found['disagree'])} of held-out cases. A case that follows it costs "
+        f"{money(found['cost']['cost'], unit)}: {better} than the policy (gain {money(less['mean'])}; 95%: "
+        f"{money(less['low'])} to {money(less['high'])})."
+    )
+    rows = [
+        [
+            safe(row["policy"]),
+            safe(row["second"]),
+            f"{row['cases']:,}",
+            *map(money, (row["policy_loss"], row["second_loss"])),
+        ]
+        for row in found["rows"]
+    ]
+    heads = ["policy ends with", "second opinion", "cases", "loss of the policy there", "loss of the second opinion"]
+    cells = table(heads, rows, numbers=2, kind="tight") if rows else ""
+    note = "The second opinion is not in the model file: it was scored here, and takes no part in advice."
+    return f"<h2>Second opinion</h2><p class='lead'>{safe(words)}</p>{cells}<p class='soft note'>{note}</p>"
+
+
 def size_section(learned: Learned) -> str:
     """Cases, diagnoses, and how many there are for each number that was learned."""
     counts, events = learned["diagnoses"], learned["events_per_parameter"]
