@@ -53,7 +53,12 @@ class Result:
     def problem(self) -> Problem:
         """The model; `learned` of its details is what a file carries: the record, and the counts it was made of."""
         problem, cases, given = self.learned.problem, self.cases, self.learned.problem.details.get("info", {})
-        note = f"Learned from {cases.size:,} cases (SHA-256 of the table: {cases.table.digest})."
+        one, best = self.bill.heldout, self.bill.baselines[self.bill.over]
+        note = (
+            f"Learned from {cases.size:,} cases: {one.mean:,.4g} {problem.unit} a case on cases not seen (95%: "
+            f"{one.low:,.4g} to {one.high:,.4g}), {self.bill.over} {best.mean:,.4g}; {self.bill.verdict}. SHA-256 of the "
+            f"table: {cases.table.digest}."
+        )
         info = {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
         told = {**self.record, "warnings": list(cases.warnings[len(cases.table.warnings) :])}
         return replace(problem, details={**problem.details, "info": info, "learned": {**told, **self._counts}})
