@@ -74,7 +74,7 @@ class Result:
             "unit": plan.unit,
             "choice": self.choice.record,
             "folds": [
-                {"cost": float(np.mean(fold.held[POLICY].cost)), "planned": fold.planned, "cases": len(fold.test),
+                {"cost": float(np.average(fold.held[POLICY].cost, weights=cases.weight[fold.test])), "planned": fold.planned, "cases": len(fold.test),
                  "choice": fold.choice.record} for fold in self.folds
             ],
             "diagnoses": dict(zip(plan.states, counts, strict=True)),

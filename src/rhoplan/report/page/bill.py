@@ -21,13 +21,14 @@ def bill_box(learned: Mapping[str, Any]) -> str:
     """The box: verdict, the figures that matter, and everything else that was scored on the same cases."""
     bill, unit = Bill.of(learned), safe(learned["unit"])
     one, gain = bill.heldout, bill.gain
+    scored = round(sum(fold["cases"] for fold in learned["folds"]) / learned["split"]["repeats"])
     facts = [
         ("cost of a case not seen", money(one.mean, unit), f"95%: {_range(one)}"),
         ("planned by the model itself", money(bill.planned, unit), planned_words(bill)),
         (f"gain over {safe(bill.over)}", money(gain.mean, unit), f"95%: {_range(gain)}"),
         ("tests, on average", f"{bill.tests:.2f}", f"for {money(bill.spend, unit)}"),
         ("wrong final action", percent(bill.errors), "of cases not seen"),
-        ("scored on", f"{bill.cases:,} cases", f"in {bill.splits} splits, none seen in learning"),
+        ("scored on", f"{scored:,} cases", f"in {bill.splits} splits, none seen in learning"),
     ]
     items = "".join(f"<li><span>{name}</span><b>{value}</b><span>{more}</span></li>" for name, value, more in facts)
     kind = "carries" if bill.verdict == CARRIES else "not"

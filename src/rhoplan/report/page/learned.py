@@ -329,4 +329,4 @@ def split_words(learned: Learned) -> str:
         )
     again = f", {split['repeats']} times" if split["repeats"] > 1 else ""
     kept = f", no value of '{split['column']}' on both sides" if split.get("by") == "group" else ""
-    return f"{split['folds']} folds stratified by diagnosis{again}{kept}"
+    return f"on {split['folds']} folds stratified by diagnosis{again}{kept}"

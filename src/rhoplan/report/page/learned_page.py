@@ -50,7 +50,7 @@ def learned_page(problem: Problem) -> str:
     steps, at_the_end = _pathway(problem)
     body = [
         f"<header><h1>{name}: learned from {learned['table']['cases']:,} cases</h1><p class='soft'>What a policy made "
-        f"of them costs on cases it has not seen. Scored on {safe(split_words(learned))}; rhoplan "
+        f"of them costs on cases it has not seen. Scored {safe(split_words(learned))}; rhoplan "
         f"{safe(__version__)}.</p></header>",
         bill_box(learned),
         "<h2>Planned and held-out cost</h2>",

@@ -106,12 +106,12 @@ def _known(learned: Mapping[str, Any], problem: Problem) -> dict[str, str]:
         "missing": "A blank is a test that was not run: it counts nowhere in learning and cannot be had in scoring. "
         + (f"With blanks: {', '.join(blanks)} (see tests)." if blanks else "No test has blanks."),
         "analysis": f"Likelihoods of tests given diagnosis and subtype, shrunk; policy: {choice['horizon']} ahead, "
-        f"weight {choice['weight']:g} per nat. Chosen by policy cost on inner folds; scored on {split_words(learned)}. "
+        f"weight {choice['weight']:g} per nat. Chosen by policy cost on inner folds; scored {split_words(learned)}. "
         "Measures: cost per case, calibration, net benefit.",
         "imbalance": f"Chance of diagnoses before any test: {prior}. Losses say what each error costs; no resampling.",
         "output": f"A chance for each diagnosis, a next test or a final action ({commits}); it stops "
         "where no test is worth its price.",
-        "differences": f"Splits of one table: {split_words(learned)}.",
+        "differences": f"Splits of one table, scored {split_words(learned)}.",
         "open": f"Made with rhoplan {__version__}, seed {learned['seed']}: open source, the same seed gives the same "
         "result.",
         "flow": f"{cases} cases: {counts}. Blanks per diagnosis stand under tests.",
