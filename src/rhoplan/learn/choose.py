@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.belief.information import entropy
-from rhoplan.graph.graph import Graph
 from rhoplan.learn.build import Learned, build, cut_all, prior_of
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
@@ -65,7 +64,6 @@ class Trial:
         self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
         self._made: dict[tuple[int, object], Learned] = {}
         self._costs: dict[tuple[int, Choice], Array] = {}
-        self._graph: Graph | None = None  # of the model in use: policies share what it holds
 
     def learned(self, place: int, choice: Choice) -> Learned:
         """The model of `choice` made of the training cases of a split."""
@@ -105,20 +103,13 @@ class Trial:
         if (place, choice) not in self._costs:
             learned, (_, test) = self.learned(place, choice), self.splits[place]
             outcomes = learned.outcomes(self.cases.table, test)
-            replayed = replay(learned.problem, choice.agent, outcomes, graph=self._graph_of(learned))
+            replayed = replay(learned.problem, choice.agent, outcomes)
             self._costs[place, choice] = cost_of(self.cases, replayed, test) * self.cases.weight[test]
         return self._costs[place, choice]
 
     def _planned(self, choice: Choice) -> float:
         made = (self.learned(place, choice) for place in range(len(self.splits)))
-        return float(
-            np.mean([planned_cost(one, choice, draws=DRAWS, seed=self.seed, graph=self._graph_of(one)) for one in made])
-        )
-
-    def _graph_of(self, learned: Learned) -> Graph:
-        if self._graph is None or self._graph.problem is not learned.problem:
-            self._graph = Graph(learned.problem)
-        return self._graph
+        return float(np.mean([planned_cost(one, choice, draws=DRAWS, seed=self.seed) for one in made]))
 
 
 def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> dict[str, Choice]:
@@ -153,13 +144,13 @@ def cost_of(cases: Cases, replayed: Replayed, chosen: Ids) -> Array:
     return replayed.spend + loss
 
 
-def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int, graph: Graph | None = None) -> float:
+def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int) -> float:
     """What the model itself expects its policy to cost, estimated from cases drawn from it.
 
     The loss is the one that the belief at the end expects, so that only the way there is left to chance.
     """
     problem = learned.problem
-    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])), graph=graph)
+    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])))
     return float((replayed.spend + replayed.expected_loss(-problem.flat.payoff)).mean())
 
 
