@@ -1,14 +1,12 @@
-"""What was fitted as a problem that everything else works on: states are a diagnosis, and a subtype where there are
-several; losses are about the diagnosis.
+"""What was fitted as a problem that everything else works on: diagnoses with their subtypes, where there are several.
 
-`details` of the problem say which diagnosis each state belongs to, by name.
+Subtypes of one name belong together whatever the diagnosis: they come from one cluster of all cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -68,19 +66,18 @@ def build(
     )
     present = {test.name for test in tests}
     tests = tuple(replace(test, after=tuple(name for name in test.after if name in present)) for test in tests)
-    states = [
-        plan.states[d] + (f": {k + 1}" if choice.subtypes > 1 else "")
-        for d, k in zip(fitted.diagnosis.tolist(), fitted.subtype.tolist(), strict=True)
-    ]
+    names = tuple(f"type {number + 1}" for number in range(choice.subtypes)) if choice.subtypes > 1 else ()
     problem = observe_then_commit(
         plan.name,
-        tuple(states),
+        plan.states,
         tests=tests,
         commits=tuple(Commit(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
         prior=fitted.prior / fitted.prior.sum(),
+        subtypes=dict.fromkeys(plan.states, names) if names else None,
+        about_diagnosis=bool(names) and choice.about == "diagnosis",
         unit=plan.unit,
         horizon=choice.horizon,
-        details=_details(plan, states, fitted.diagnosis),
+        details=plan.details,
         first_prices={
             group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)
         },
@@ -109,11 +106,3 @@ def prior_of(plan: Plan, diagnosis: Ids) -> Array:
     counts = np.bincount(diagnosis, minlength=len(plan.states)) + 1.0
     shares: Array = counts / counts.sum()
     return shares
-
-
-def _details(plan: Plan, states: Sequence[str], diagnosis: Ids) -> dict[str, Any]:
-    details = {name: value for name, value in plan.details.items() if name != "positive" or len(states) == 2}
-    return {
-        **details,
-        "diagnosis": {state: plan.states[d] for state, d in zip(states, diagnosis.tolist(), strict=True)},
-    }

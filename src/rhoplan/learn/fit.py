@@ -60,7 +60,7 @@ def fit(
     prior: Array,
     subtypes: int = 1,
     shrinkage: float = 2.0,
-    smoothing: float = 0.5,
+    smoothing: float = 0.6,
     tempering: float = 1.0,
     generator: np.random.Generator,
 ) -> Fitted:
