@@ -135,7 +135,8 @@ class Ahead:
     def _going(self, joint: Array, standing: Standing, horizon: int) -> Array:
         """What running each test (n, T) is worth from unnormalised beliefs (n, S) on."""
         prices = self.prices(standing)
-        value = -prices * joint.sum(axis=1, keepdims=True)
+        value: Array = np.where(np.isfinite(prices), -prices, 0.0) * joint.sum(axis=1, keepdims=True)
+        value[~np.isfinite(prices)] = -np.inf
         if self.weight:
             value += self.weight * self._information(joint)
         if horizon == 1:
@@ -158,14 +159,14 @@ class Ahead:
         chance = joint @ self.likelihood
         if self._about_state:
             # The sum over outcomes of u ln u is taken apart: only sums over states depend on the case.
-            within = _times_log(joint.sum(axis=1))[:, None] + joint @ self._known
-            return within - np.add.reduceat(_times_log(chance), self.first[:-1], axis=1)
+            found: Array = _times_log(joint.sum(axis=1))[:, None] + joint @ self._known
+            return found - np.add.reduceat(_times_log(chance), self.first[:-1], axis=1)
         inside = np.zeros_like(chance)
         before = _times_log(joint.sum(axis=1))
         for states in self._asked:
             inside += _times_log(joint[:, states] @ self.likelihood[states])
             before = before - _times_log(joint[:, states].sum(axis=1))
-        found: Array = before[:, None] + np.add.reduceat(inside - _times_log(chance), self.first[:-1], axis=1)
+        found = before[:, None] + np.add.reduceat(inside - _times_log(chance), self.first[:-1], axis=1)
         return found
 
 

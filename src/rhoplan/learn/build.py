@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.learn.choices import Choice
-from rhoplan.learn.fit import fit
+from rhoplan.learn.fit import Fitted, fit
 from rhoplan.learn.outcomes import Cut, cut_column
 from rhoplan.learn.plan import Plan
 from rhoplan.learn.table import Table
@@ -21,12 +21,17 @@ from rhoplan.model.problem import Array, Ids, Problem
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order."""
+    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order.
+
+    diagnosis (S,): of each state. cases (S,), counts (S, O) for each test: how many a state stands for, and their
+    outcomes.
+    """
 
     problem: Problem
     cuts: tuple[Cut, ...]
     diagnosis: Ids
     cases: Array
+    counts: tuple[Array, ...]
 
     def outcomes(self, table: Table, chosen: Ids) -> Ids:
         """The outcomes (m, T) of the problem's tests in the cases `chosen` of `table`, -1 where they are blank."""
@@ -40,25 +45,18 @@ def build(
     train: Ids,
     choice: Choice,
     *,
-    cuts: Sequence[Cut] | None = None,
+    made: tuple[tuple[Cut, ...], Fitted] | None = None,
     seed: int = 0,
 ) -> Learned:
     """The problem that the cases `train` of `table` make of `plan`, with the settings of `choice`.
 
-    diagnosis (n,): of all cases, as numbers of the plan's states. cuts: those of `cut_all`, where they are known.
+    diagnosis (n,): of all cases, as numbers of the plan's states. made: what `cut_all` and `fit_all` give, where that
+    is known.
     """
-    cuts = cut_all(table, plan, train, choice.outcomes) if cuts is None else cuts
-    fitted = fit(
-        outcomes_of(cuts, table, train),
-        diagnosis[train],
-        sizes=[len(cut.outcomes) for cut in cuts],
-        places=[cut.places for cut in cuts],
-        prior=prior_of(plan, diagnosis[train]),
-        subtypes=choice.subtypes,
-        shrinkage=choice.shrinkage,
-        tempering=choice.tempering,
-        generator=np.random.default_rng(seed),
-    )
+    if made is None:
+        cuts = cut_all(table, plan, train, choice.outcomes)
+        made = cuts, fit_all(table, plan, diagnosis, train, choice, cuts, seed=seed)
+    cuts, fitted = made[0], made[1].tempered(choice.tempering)
     named = {test.name: test for test in plan.tests}
     tests = tuple(
         replace(named[cut.column], outcomes=cut.outcomes, likelihood=likelihood)
@@ -84,7 +82,23 @@ def build(
         most_tests=plan.most_tests,
         budget=plan.budget,
     )
-    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases)
+    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases, fitted.counts)
+
+
+def fit_all(
+    table: Table, plan: Plan, diagnosis: Ids, train: Ids, choice: Choice, cuts: Sequence[Cut], *, seed: int
+) -> Fitted:
+    """Likelihoods of the outcomes that `cuts` make of the cases `train`, not tempered."""
+    return fit(
+        outcomes_of(cuts, table, train),
+        diagnosis[train],
+        sizes=[len(cut.outcomes) for cut in cuts],
+        places=[cut.places for cut in cuts],
+        prior=prior_of(plan, diagnosis[train]),
+        subtypes=choice.subtypes,
+        shrinkage=choice.shrinkage,
+        generator=np.random.default_rng(seed),
+    )
 
 
 def outcomes_of(cuts: Sequence[Cut], table: Table, chosen: Ids) -> Ids:

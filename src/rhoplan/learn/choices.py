@@ -28,9 +28,9 @@ class Choice:
         return Agent("learned", self.horizon, self.weight)
 
     @property
-    def model(self) -> tuple[object, ...]:
-        """What the model depends on."""
-        return self.outcomes, self.subtypes, self.shrinkage, self.tempering, self.about
+    def fitting(self) -> tuple[object, ...]:
+        """What likelihoods depend on, before they are tempered."""
+        return self.outcomes, self.subtypes, self.shrinkage
 
     @property
     def record(self) -> dict[str, Any]:
@@ -39,8 +39,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried of each setting; what is first is where to begin. weights: per nat, in units of what not testing costs over the
-    doubt there is; 0 is tried too."""
+    """What is tried of each setting; what is first is where to begin. weights: per nat, in units of what not testing
+    costs over the doubt there is; one begins without."""
 
     outcomes: tuple[int, ...] = (5, 3, 8)
     shrinkages: tuple[float, ...] = (0.5, 0.0, 1.5)

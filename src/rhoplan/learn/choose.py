@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.belief.information import entropy
-from rhoplan.learn.build import Learned, build, cut_all, prior_of
+from rhoplan.learn.build import Learned, build, cut_all, fit_all, prior_of
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
+from rhoplan.learn.fit import Fitted
 from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
@@ -62,20 +63,21 @@ class Trial:
     def __init__(self, cases: Cases, splits: Sequence[Split], *, seed: int) -> None:
         self.cases, self.splits, self.seed = cases, splits, seed
         self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
-        self._made: dict[tuple[int, object], Learned] = {}
+        self._fitted: dict[tuple[object, ...], Fitted] = {}
         self._costs: dict[tuple[int, Choice], Array] = {}
 
     def learned(self, place: int, choice: Choice) -> Learned:
         """The model of `choice` made of the training cases of a split."""
-        if (place, choice.model) not in self._made:
-            train = self.splits[place][0]
-            if (place, choice.outcomes) not in self._cuts:
-                self._cuts[place, choice.outcomes] = cut_all(self.cases.table, self.cases.plan, train, choice.outcomes)
-            self._made[place, choice.model] = build(
-                self.cases.table, self.cases.plan, self.cases.diagnosis, train, choice,
-                cuts=self._cuts[place, choice.outcomes], seed=self.seed,
-            )  # fmt: skip
-        return self._made[place, choice.model]
+        cases, train = self.cases, self.splits[place][0]
+        cut, key = (place, choice.outcomes), (place, *choice.fitting)
+        if cut not in self._cuts:
+            self._cuts[cut] = cut_all(cases.table, cases.plan, train, choice.outcomes)
+        if key not in self._fitted:
+            self._fitted[key] = fit_all(
+                cases.table, cases.plan, cases.diagnosis, train, choice, self._cuts[cut], seed=self.seed
+            )
+        made = self._cuts[cut], self._fitted[key]
+        return build(cases.table, cases.plan, cases.diagnosis, train, choice, made=made)
 
     def race(self, choices: Sequence[Choice]) -> list[Tried]:
         """What `choices` cost on the inner folds, one fold after the other; those far behind drop out on the way, but

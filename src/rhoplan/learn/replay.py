@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.agents.agent import Agent
 from rhoplan.learn.ahead import Ahead
@@ -68,7 +69,7 @@ def replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
     return Replayed(spend, commit, (results >= 0).astype(float), belief)
 
 
-def _alike(results: Ids) -> tuple[Ids, Ids]:
+def _alike(results: NDArray[np.int16]) -> tuple[Ids, Ids]:
     """One case (m,) of each kind of results (n, T), and the kind (n,) of each."""
     rows = np.ascontiguousarray(results).view(f"V{results.itemsize * results.shape[1]}").ravel()
     _, first, same = np.unique(rows, return_index=True, return_inverse=True)
