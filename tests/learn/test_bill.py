@@ -10,7 +10,7 @@ from rhoplan.learn.baselines import run_everything
 from rhoplan.learn.bill import CARRIES, DOES_NOT, SPREAD, make_bill, sentence
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice
-from rhoplan.learn.choose import Tried, luck, settled, tempered
+from rhoplan.learn.choose import SURE, Tried, luck, settled, tempered
 from rhoplan.learn.folds import POLICY, Fold, Held, Splitting
 from rhoplan.learn.table import table_of
 
@@ -30,11 +30,11 @@ def test_a_sure_gain_is_taken() -> None:
 
 
 def test_the_best_of_many_must_be_further_ahead_than_one_alone() -> None:
-    first, best = tried([0.0] * 100, 0.0, 3), tried([-1.0, 0.72] * 50, 0.0, 5)
-    assert settled([first, best]).outcomes == 5, "1.6 standard errors are a sure gain of one"
+    first, best = tried([0.0] * 100, 0.0, 3), tried([-1.0, 0.6] * 50, 0.0, 5)
+    assert settled([first, best]).outcomes == 5, "2.5 standard errors are a sure gain of one"
     others = [tried([0.5] * 100, 0.0, 10 + place) for place in range(20)]
     assert settled([first, *others, best]).outcomes == 3, "but the best of 21 has them by luck"
-    assert luck(1) == luck(2) == 1.0 < luck(9) < luck(20)
+    assert luck(1) == luck(2) == SURE < luck(9) < luck(20)
 
 
 def test_of_equals_the_one_that_costs_what_it_planned() -> None:

@@ -23,6 +23,10 @@ from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
 
+SURE = 1.5
+"""How many times luck another choice must be ahead of the one in use to take its place. On 300 cases what is left for
+less costs more on cases not seen than what it was left for."""
+
 AS_GOOD = 1.0
 """Standard errors of the difference within which two costs are as good as one another."""
 
@@ -205,10 +209,10 @@ def tempered(tried: Sequence[Tried]) -> Choice:
 
 
 def luck(others: int) -> float:
-    """Standard errors by which the best of `others` is ahead where all are equal, about; one at least."""
+    """Standard errors that the best of `others` must be ahead: SURE times what it is where all are equal, about."""
     from scipy.special import ndtri
 
-    return max(1.0, float(ndtri((others - 0.375) / (others + 0.25)))) if others else 1.0
+    return SURE * max(1.0, float(ndtri((others - 0.375) / (others + 0.25)))) if others else SURE
 
 
 def excess(one: Tried, best: Tried, *, errors: float) -> float:

@@ -7,7 +7,8 @@ starts); EM within the diagnoses then moves them apart. Every distribution is a 
     r_s(o) = (sum_j W_oj n_s(j) + 1/2) / (sum_j W_oj n_s m(j) + 1/2),      P(o | s) proportional to m(o) r_s(o)^k
 
 n_s(o): cases of state s with outcome o, n_s: all of them. m: the reference, all cases for a diagnosis, and for a
-subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity.
+subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity; a
+neighbour with more cases weighs as much less, or what most cases have would be learned of all that lies beside it.
 k = max(0, 1 - c E / G), James and Stein's rule: G = sum_o (n_s(o) - n_s m(o)) ln r_s(o) is what the test tells of the
 state, E = sum_o W_oo m(o) / (W m)(o) - 1 what it would tell by chance alone, c the shrinkage. Tempering raises ratios
 to all cases to one more power, afterwards. A blank is a test that was not run and counts nowhere.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,6 +117,7 @@ def _shares(tests: Tests, counts: Array, cases: Array) -> tuple[Array, Array]:
     subtypes = cases.shape[1]
     share = (cases + 1.0) / (cases.sum(axis=1, keepdims=True) + subtypes)
     everybody = tests.everybody(counts.sum(axis=(0, 1)))
+    tests = tests.balanced(everybody)
     by_diagnosis = tests.shares(counts.sum(axis=1), everybody)
     if subtypes == 1:
         return share, by_diagnosis
@@ -156,6 +159,12 @@ class Tests:
         shares: Array = counts / (counts @ self.together)
         return shares
 
+    def balanced(self, everybody: Array) -> Tests:
+        """The same tests, where no neighbour counts for more cases than an outcome has itself, by shares (Q,)."""
+        found = copy(self)
+        found.weights = self.weights * np.minimum(1.0, everybody[None, :] / everybody[:, None])
+        return found
+
     def shares(self, counts: Array, reference: Array, shrinkage: float | None = None) -> Array:
         """Distributions (s, Q) from counts (s, Q) and what they are shrunk to (s, Q) or (Q,)."""
         shrinkage = self.shrinkage if shrinkage is None else shrinkage
@@ -174,12 +183,13 @@ class Tests:
 def _clusters(tests: Tests, marks: NDArray[np.float32], subtypes: int, generator: np.random.Generator) -> Array:
     """How much (n, K) each case belongs to each of K clusters of all cases."""
     best, likeliest, everybody = None, -np.inf, tests.everybody(marks.sum(axis=0, dtype=float))
+    balanced = tests.balanced(everybody)
     for _ in range(STARTS):
         seeds = generator.choice(len(marks), size=subtypes, replace=False)
         belongs, before = _softmax(marks @ tests.weights @ marks[seeds].T.astype(float))[0], -np.inf
         for _ in range(ROUNDS):
             share = (belongs.sum(axis=0) + 1.0) / (len(marks) + subtypes)
-            likelihood = tests.shares(belongs.T @ marks, everybody, min(tests.shrinkage, 1.0))
+            likelihood = balanced.shares(belongs.T @ marks, everybody, min(tests.shrinkage, 1.0))
             belongs, total = _softmax(marks @ np.log(likelihood).T + np.log(share))
             if total - before < SETTLED * len(marks):
                 break

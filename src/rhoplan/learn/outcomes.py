@@ -21,8 +21,7 @@ from rhoplan.model.problem import Array, Ids
 OTHER = "other"
 
 RARE = 0.01
-"""Share of cases below which a text is joined with other rare ones, where they are fewer than RARE_CASES; and what one
-case alone has always is: a model tells of no single case."""
+"""Share of cases below which a text is joined with other rare ones; and fewer than RARE_CASES."""
 
 RARE_CASES = 5
 
@@ -34,7 +33,7 @@ FAR = 0.01
 class Cut:
     """How one column becomes outcomes. cuts (O - 1,): the largest number of each outcome but the last; None for texts.
 
-    places (O,): where ordered outcomes lie, in standard deviations of a normal; None where they have no order.
+    places (O,): where ordered outcomes lie, in standard deviations; None where they have no order.
     """
 
     column: str
@@ -70,20 +69,8 @@ def cut_column(column: Column, train: Ids, most: int, order: Sequence[str] = ())
         return None
     cuts = np.unique(_rounded(_lloyd(numbers, most), numbers, column.decimals))
     group = np.searchsorted(cuts, numbers, side="left")
-    return Cut(column.name, _names(cuts, column.decimals, np.unique(numbers)), cuts, _places(np.bincount(group)))
-
-
-def _places(counts: Ids) -> Array:
-    """Where ordered outcomes lie that so many cases have: the normal deviate that as many cases are below as above.
-
-    Not where their numbers lie: where half of all cases have one number and the rest is spread out, that number is far
-    from its neighbours for all that can be learned from the one about the others.
-    """
-    from scipy.special import ndtri
-
-    below = np.cumsum(counts) - counts / 2
-    places: Array = ndtri(below / counts.sum())
-    return places
+    means = np.bincount(group, weights=numbers) / np.bincount(group)
+    return Cut(column.name, _names(cuts, column.decimals, np.unique(numbers)), cuts, means / numbers.std())
 
 
 def _texts(column: Column, train: Ids) -> Cut | None:
