@@ -13,7 +13,7 @@ from drawn import plan_of, signal_table
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import ProblemError, TableError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.learn.build import build
+from rhoplan.learn.build import build, fit_all
 from rhoplan.learn.cases import match
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.learning import learn
@@ -51,7 +51,9 @@ def test_without_subtypes_it_is_what_learning_from_all_cases_gives(model: Proble
     found = update(model, new)
     cases = match(joined(old, new), plan_of())
     cuts = build(old, plan_of(), match(old, plan_of()).diagnosis, np.arange(80), Choice(outcomes=4)).cuts
-    both = build(cases.table, cases.plan, cases.diagnosis, np.arange(140), Choice(4, 1, 0.5, 0.9), cuts=cuts).problem
+    choice = Choice(outcomes=4, shrinkage=0.5, tempering=0.9)
+    given = cases.table, cases.plan, cases.diagnosis, np.arange(140), choice
+    both = build(*given, made=(cuts, fit_all(*given, cuts, seed=0))).problem
     assert found.problem.prior == pytest.approx(both.prior, abs=1e-12)
     for one, other in zip(found.problem.flat.tests, both.flat.tests, strict=True):
         assert one.likelihood == pytest.approx(other.likelihood, abs=1e-9)

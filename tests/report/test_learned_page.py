@@ -101,7 +101,7 @@ def test_a_damaged_record_is_one_line_that_names_the_field(model: Path) -> None:
     text = model.read_text()
     for damage, told in (
         (text.replace("  verdict: carries\n", ""), "must have the field 'verdict'"),
-        (re.sub(r"(  choice: .*)horizon: \d+", r"\1horizon: soon", text), "learned.choice.horizon"),
+        (re.sub(r"(\n  choice:[\s\S]*?horizon: )\d+", r"\1soon", text, count=1), "learned.choice.horizon"),
         (text.replace("  target: outcome", "  target: outcome\n  surprise: 1"), "has no field 'surprise'"),
     ):
         assert damage != text

@@ -14,7 +14,7 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import shown
 from rhoplan.learn.outcomes import cut_column
 from rhoplan.learn.plan import Plan, diagnoses_of
-from rhoplan.learn.table import Column, Table
+from rhoplan.learn.table import FEWEST_IDS, Column, Table
 from rhoplan.model.problem import Array, Ids
 
 FEWEST_CASES = 10
@@ -109,13 +109,18 @@ def _usable(table: Table, plan: Plan, warnings: list[str]) -> Plan:
             case = int(np.flatnonzero(~column.blank)[0])
             raise table.fault(
                 f"a test must be a column of numbers or of a few texts; '{shown(test.name)}' is a column of kind "
-                f"{column.kind} ('{shown(str(column.cells[case]))}'): take it out of the plan's tests",
+                f"{column.kind}: take it out of the plan's tests",
                 test.name, case,
             )  # fmt: skip
         if column.kind == "constant":
             warnings.append(f"test '{shown(test.name)}' is the same in all cases that have it: it is left out")
-        else:
-            kept.append(test)
+            continue
+        kept.append(test)
+        if _numbers_cases(column):
+            warnings.append(
+                f"column '{shown(test.name)}' holds whole numbers that all differ: if they are numbers of cases, take "
+                "it out of the plan"
+            )
     if not kept:
         raise ModelFileError("no test of the plan tells cases apart: every column is constant", file=plan.file)
     names = {test.name for test in kept}
@@ -123,6 +128,14 @@ def _usable(table: Table, plan: Plan, warnings: list[str]) -> Plan:
     groups = {test.group for test in kept}
     prices = {group: price for group, price in plan.first_prices.items() if group in groups}
     return replace(plan, tests=tuple(kept), first_prices=prices)
+
+
+def _numbers_cases(column: Column) -> bool:
+    """Whether a column of numbers may number the cases: whole, and different in all of many."""
+    numbers = column.numbers
+    if numbers is None or column.decimals or len(numbers) < FEWEST_IDS:
+        return False
+    return len(np.unique(numbers[~column.blank])) == len(numbers)
 
 
 def _weights(plan: Plan, diagnosis: Ids) -> Array:

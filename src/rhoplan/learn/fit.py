@@ -7,10 +7,11 @@ starts); EM within the diagnoses then moves them apart. Every distribution is a 
     r_s(o) = (sum_j W_oj n_s(j) + 1/2) / (sum_j W_oj n_s m(j) + 1/2),      P(o | s) proportional to m(o) r_s(o)^k
 
 n_s(o): cases of state s with outcome o, n_s: all of them. m: the reference, all cases for a diagnosis, and for a
-subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity.
+subtype what diagnosis and cluster say together. W: weights along the order of ordered outcomes, else the identity; a
+neighbour with more cases weighs as much less, or what most cases have would be learned of all that lies beside it.
 k = max(0, 1 - c E / G), James and Stein's rule: G = sum_o (n_s(o) - n_s m(o)) ln r_s(o) is what the test tells of the
 state, E = sum_o W_oo m(o) / (W m)(o) - 1 what it would tell by chance alone, c the shrinkage. Tempering raises ratios
-to all cases to one more power, once. A blank is a test that was not run and counts nowhere.
+to all cases to one more power, afterwards. A blank is a test that was not run and counts nowhere.
 
 Shapes: n cases, T tests, Q outcomes of all tests in a row, D diagnoses, K subtypes, S = D K states.
 """
@@ -19,7 +20,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,7 @@ ROUNDS = 40
 PINCH = 0.5
 """Cases added on both sides of a ratio: what nobody had is not impossible."""
 
-SMOOTHING = 0.5
+SMOOTHING = 0.6
 """Width of the weights along the order of outcomes, in standard deviations."""
 
 SETTLED = 1e-4
@@ -54,6 +56,18 @@ class Fitted:
     cases: Array
     counts: tuple[Array, ...]
 
+    def tempered(self, power: float) -> Fitted:
+        """The same with the ratios of its likelihoods to all cases raised to `power`."""
+        if power == 1.0:
+            return self
+        found = []
+        for rows, counts in zip(self.likelihoods, self.counts, strict=True):
+            everybody = counts.sum(axis=0) + 0.5
+            everybody = everybody / everybody.sum()
+            raised = everybody * (rows / everybody) ** power
+            found.append(raised / raised.sum(axis=1, keepdims=True))
+        return replace(self, likelihoods=tuple(found))
+
 
 def fit(
     outcomes: Ids,
@@ -65,7 +79,6 @@ def fit(
     subtypes: int = 1,
     shrinkage: float = 2.0,
     smoothing: float = SMOOTHING,
-    tempering: float = 1.0,
     generator: np.random.Generator,
 ) -> Fitted:
     """Likelihoods from `outcomes` (n, T), -1 for a blank, of cases whose `diagnosis` (n,) is known.
@@ -81,14 +94,13 @@ def fit(
     else:
         belongs = _clusters(tests, marks, subtypes, generator)
         counts, cases = _within(tests, marks, of_diagnosis, belongs)
-    return from_counts(tests, counts, cases, prior=prior, tempering=tempering)
+    return from_counts(tests, counts, cases, prior=prior)
 
 
-def from_counts(tests: Tests, counts: Array, cases: Array, *, prior: Array, tempering: float) -> Fitted:
+def from_counts(tests: Tests, counts: Array, cases: Array, *, prior: Array, tempering: float = 1.0) -> Fitted:
     """What counts (D, K, Q) of outcomes in `cases` (D, K) make; all that `fit` finds goes through them."""
     diagnoses, subtypes = cases.shape
     share, likelihood = _shares(tests, counts, cases)
-    likelihood = tests.tempered(likelihood, tests.everybody(counts.sum(axis=(0, 1))), tempering)
     rows = counts.reshape(len(likelihood), -1)
     return Fitted(
         prior=(prior[:, None] * share).ravel(),
@@ -97,7 +109,7 @@ def from_counts(tests: Tests, counts: Array, cases: Array, *, prior: Array, temp
         subtype=np.tile(np.arange(subtypes), diagnoses),
         cases=cases.ravel(),
         counts=tuple(rows[:, first:last] for first, last in tests.spans),
-    )
+    ).tempered(tempering)
 
 
 def _shares(tests: Tests, counts: Array, cases: Array) -> tuple[Array, Array]:
@@ -105,6 +117,7 @@ def _shares(tests: Tests, counts: Array, cases: Array) -> tuple[Array, Array]:
     subtypes = cases.shape[1]
     share = (cases + 1.0) / (cases.sum(axis=1, keepdims=True) + subtypes)
     everybody = tests.everybody(counts.sum(axis=(0, 1)))
+    tests = tests.balanced(everybody)
     by_diagnosis = tests.shares(counts.sum(axis=1), everybody)
     if subtypes == 1:
         return share, by_diagnosis
@@ -146,6 +159,12 @@ class Tests:
         shares: Array = counts / (counts @ self.together)
         return shares
 
+    def balanced(self, everybody: Array) -> Tests:
+        """The same tests, where no neighbour counts for more cases than an outcome has itself, by shares (Q,)."""
+        found = copy(self)
+        found.weights = self.weights * np.minimum(1.0, everybody[None, :] / everybody[:, None])
+        return found
+
     def shares(self, counts: Array, reference: Array, shrinkage: float | None = None) -> Array:
         """Distributions (s, Q) from counts (s, Q) and what they are shrunk to (s, Q) or (Q,)."""
         shrinkage = self.shrinkage if shrinkage is None else shrinkage
@@ -156,10 +175,6 @@ class Tests:
         kept = np.maximum(1 - shrinkage * chance / np.maximum(told, 1e-12), 0.0)
         return self.normal(reference * np.exp(kept * logs))
 
-    def tempered(self, likelihood: Array, everybody: Array, tempering: float) -> Array:
-        """`likelihood` (s, Q) with its ratios to `everybody` (Q,) raised to the power `tempering`."""
-        return likelihood if tempering == 1.0 else self.normal(everybody * (likelihood / everybody) ** tempering)
-
     def normal(self, likelihood: Array) -> Array:
         shares: Array = likelihood / (likelihood @ self.together)
         return shares
@@ -168,12 +183,13 @@ class Tests:
 def _clusters(tests: Tests, marks: NDArray[np.float32], subtypes: int, generator: np.random.Generator) -> Array:
     """How much (n, K) each case belongs to each of K clusters of all cases."""
     best, likeliest, everybody = None, -np.inf, tests.everybody(marks.sum(axis=0, dtype=float))
+    balanced = tests.balanced(everybody)
     for _ in range(STARTS):
         seeds = generator.choice(len(marks), size=subtypes, replace=False)
         belongs, before = _softmax(marks @ tests.weights @ marks[seeds].T.astype(float))[0], -np.inf
         for _ in range(ROUNDS):
             share = (belongs.sum(axis=0) + 1.0) / (len(marks) + subtypes)
-            likelihood = tests.shares(belongs.T @ marks, everybody, min(tests.shrinkage, 1.0))
+            likelihood = balanced.shares(belongs.T @ marks, everybody, min(tests.shrinkage, 1.0))
             belongs, total = _softmax(marks @ np.log(likelihood).T + np.log(share))
             if total - before < SETTLED * len(marks):
                 break

@@ -56,8 +56,8 @@ class Result:
         one, best = self.bill.heldout, self.bill.baselines[self.bill.over]
         note = (
             f"Learned from {cases.size:,} cases: {one.mean:,.4g} {problem.unit} a case on cases not seen (95%: "
-            f"{one.low:,.4g} to {one.high:,.4g}), {self.bill.over} {best.mean:,.4g}; {self.bill.verdict}. SHA-256 of the "
-            f"table: {cases.table.digest}."
+            f"{one.low:,.4g} to {one.high:,.4g}), {self.bill.over} {best.mean:,.4g}; {self.bill.verdict}. SHA-256 of "
+            f"the table: {cases.table.digest}."
         )
         info = {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
         told = {**self.record, "warnings": list(cases.warnings[len(cases.table.warnings) :])}
@@ -74,8 +74,11 @@ class Result:
             "unit": plan.unit,
             "choice": self.choice.record,
             "folds": [
-                {"cost": float(np.average(fold.held[POLICY].cost, weights=cases.weight[fold.test])), "planned": fold.planned, "cases": len(fold.test),
-                 "choice": fold.choice.record} for fold in self.folds
+                {
+                    "cost": float(np.average(fold.held[POLICY].cost, weights=cases.weight[fold.test])),
+                    "planned": fold.planned, "cases": len(fold.test), "choice": fold.choice.record,
+                }
+                for fold in self.folds
             ],
             "diagnoses": dict(zip(plan.states, counts, strict=True)),
             "events_per_parameter": min(counts) / max(parameters, 1),

@@ -18,6 +18,9 @@ from rhoplan.model.problem import Array, Ids
 
 MOST_PAIRS, MOST_MARKS = 10, 3
 
+MARKS = 0.01
+"""Nats by which the results of a test must differ from those of the whole diagnosis to mark a subtype."""
+
 CHANCE = 0.05
 """Chance, shared among all pairs, below which two tests are said to depend on one another."""
 
@@ -125,7 +128,8 @@ def subtypes(cases: Cases, learned: Learned) -> list[dict[str, Any]]:
                         },
                     )
                 )  # fmt: skip
-            best = [one for _, one in sorted(marks, key=lambda pair: -pair[0])[:MOST_MARKS]]
+            ranked = sorted(marks, key=lambda pair: -pair[0])[:MOST_MARKS]
+            best = [one for told, one in ranked if told > MARKS]
             found.append({"diagnosis": diagnosis, "name": problem.states[place], "share": share, "marks": best})
     return found
 

@@ -265,7 +265,7 @@ def _subtypes(found: Sequence[Learned]) -> str:
             f"{safe(mark['test'])} {safe(mark['result'])} ({mark['here']:.0%}, in all of it {mark['within']:.0%})"
             for mark in one["marks"]
         )
-        rows.append([safe(one["name"]), percent(one["share"]), marks])
+        rows.append([safe(one["name"]), percent(one["share"]), marks or NONE])
     return "<h3>Subtypes</h3>" + table(["subtype", "share of its diagnosis", "marked by"], rows, numbers=9)
 
 
