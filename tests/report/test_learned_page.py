@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,16 +99,30 @@ def test_advice_is_that_of_the_policy_that_was_scored(
     assert "learned" in json.loads(log.read_text().splitlines()[0])["agent"].values()
 
 
-def test_a_damaged_record_is_one_line_that_names_the_field(model: Path) -> None:
-    text = model.read_text()
-    for damage, told in (
-        (text.replace("  verdict: carries\n", ""), "must have the field 'verdict'"),
-        (re.sub(r"(\n  choice:[\s\S]*?horizon: )\d+", r"\1soon", text, count=1), "learned.choice.horizon"),
-        (text.replace("  target: outcome", "  target: outcome\n  surprise: 1"), "has no field 'surprise'"),
-    ):
-        assert damage != text
-        with pytest.raises(ModelFileError, match=told):
-            parse_model(damage)
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("verdict",), None, "must have the field 'verdict'"),
+        (("surprise",), 1, "has no field 'surprise'"),
+        (("choice", "horizon"), "soon", "learned.choice.horizon must be a finite number"),
+        (("choice", "weight"), -1.0, "learned.choice.weight must not be negative"),
+        (("gain", "over"), "nothing", "names the policy 'nothing'"),
+        (("calibration", "points"), [], "learned.calibration.points must be a list"),
+        (("heldout",), 3.0, "learned.heldout must be a map"),
+    ],
+)
+def test_a_damaged_record_is_one_line_that_names_the_field(
+    result: Result, place: tuple[str, ...], value: object, told: str
+) -> None:
+    record = copy.deepcopy(result.problem.details["learned"])
+    inside = record
+    for name in place[:-1]:
+        inside = inside[name]
+    inside.pop(place[-1], None)
+    inside |= {} if value is None else {place[-1]: value}
+    text = write_model(replace(result.problem, details={**result.problem.details, "learned": record}))
+    with pytest.raises(ModelFileError, match=told):
+        parse_model(text)
 
 
 def test_names_cannot_break_the_page() -> None:

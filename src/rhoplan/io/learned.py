@@ -2,7 +2,7 @@
 goes on from it, reports print it. It holds aggregates, no case.
 
 What it must hold is SHAPE: a map of fields (`?` after a name: may be left out), `{"*": shape}` for a map from any
-names, `[shape]` for a list, or the kind of a single value.
+names, `[shape]` for a list, `(shape,)` for one that is not empty, or the kind of a single value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from rhoplan.io.fields import Fields, described
 from rhoplan.io.tree import Tree
 
-NUMBER, TEXT, TRUTH, SCALAR = "number", "text", "truth", "scalar"
+NUMBER, AMOUNT, TEXT, TRUTH, SCALAR = "number", "amount", "text", "truth", "scalar"
 
 _ESTIMATE = {"cost": NUMBER, "low": NUMBER, "high": NUMBER}
 _TABLE = {"cases": NUMBER, "sha256": TEXT}
@@ -26,8 +26,8 @@ SHAPE: dict[str, Any] = {
     "splits": NUMBER,
     "cases": NUMBER,
     "unit": TEXT,
-    "choice": {"horizon": NUMBER, "weight": NUMBER, "*": SCALAR},
-    "folds": [{"cost": NUMBER, "planned": NUMBER, "cases": NUMBER, "choice": {"*": SCALAR}}],
+    "choice": {"horizon": AMOUNT, "weight": AMOUNT, "shrinkage": AMOUNT, "tempering": AMOUNT, "*": SCALAR},
+    "folds": ({"cost": NUMBER, "planned": NUMBER, "cases": AMOUNT, "choice": {"*": SCALAR}},),
     "diagnoses": {"*": NUMBER},
     "events_per_parameter": NUMBER,
     "table": _TABLE,
@@ -36,10 +36,10 @@ SHAPE: dict[str, Any] = {
     "warnings": [TEXT],
     "calibration": {
         "about?": TEXT, "said": NUMBER, "seen": NUMBER, "apart": NUMBER,
-        "points": [{"said": NUMBER, "seen": NUMBER, "low": NUMBER, "high": NUMBER, "cases": NUMBER}],
+        "points": ({"said": NUMBER, "seen": NUMBER, "low": NUMBER, "high": NUMBER, "cases": AMOUNT},),
     },
     "decision_curve?": {
-        "about": TEXT, "own?": NUMBER, "points": [{"threshold": NUMBER, "policy": NUMBER, "all": NUMBER}],
+        "about": TEXT, "own?": NUMBER, "points": ({"threshold": NUMBER, "policy": NUMBER, "all": NUMBER},),
     },
     "caps": {"tests": [{"most?": NUMBER, **_ESTIMATE}], "spend": [{"most?": NUMBER, **_ESTIMATE}]},
     "use": {"tests": {"*": NUMBER}, "numbers": [NUMBER]},
@@ -75,12 +75,14 @@ SHAPE: dict[str, Any] = {
 def read_learned(fields: Fields, tree: Tree) -> dict[str, Any]:
     """What `tree` holds, as plain data of the shape SHAPE."""
     found: dict[str, Any] = _read(fields, tree, SHAPE)
+    over = tree.items["gain"].items["over"]
+    fields.one_of(over, list(found["baselines"]), "policy")
     return found
 
 
 def _read(fields: Fields, tree: Tree, shape: Any) -> Any:
-    if isinstance(shape, list):
-        if tree.kind != "list":
+    if isinstance(shape, list | tuple):
+        if tree.kind != "list" or (isinstance(shape, tuple) and not tree.list):
             raise fields.fault(f"{tree.label} must be a list; it is {described(tree)}", tree)
         return [_read(fields, one, shape[0]) for one in tree.list]
     if isinstance(shape, dict):
@@ -91,7 +93,7 @@ def _read(fields: Fields, tree: Tree, shape: Any) -> Any:
     kind = tree.kind if shape == SCALAR else shape
     if kind == TRUTH:
         return fields.truth(tree)
-    if kind == NUMBER:
-        value = fields.number(tree)
+    if kind in (NUMBER, AMOUNT):
+        value = fields.number(tree) if kind == NUMBER else fields.amount(tree)
         return int(value) if value.is_integer() else value
     return fields.text(tree)

@@ -21,7 +21,7 @@ def bill_box(learned: Mapping[str, Any]) -> str:
     """The box: verdict, the figures that matter, and everything else that was scored on the same cases."""
     bill, unit = Bill.of(learned), safe(learned["unit"])
     one, gain = bill.heldout, bill.gain
-    scored = round(sum(fold["cases"] for fold in learned["folds"]) / learned["split"]["repeats"])
+    scored = round(sum(fold["cases"] for fold in learned["folds"]) / max(learned["split"]["repeats"], 1))
     facts = [
         ("cost of a case not seen", money(one.mean, unit), f"95%: {_range(one)}"),
         ("planned by the model itself", money(bill.planned, unit), planned_words(bill)),
