@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from drawn import PLAN, plan_of, signal_table
+from rhoplan.learn.bill import depth_sentence
 from rhoplan.learn.build import build
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice, Grid
@@ -174,3 +175,20 @@ def test_the_second_opinion_sees_only_what_the_policy_acquired(cases: Cases) -> 
     other = match(table_of(list(columns), columns.values()), cases.plan)
     again = score_split(other, splitting, split, seed=0, grid=grid, second=True)
     assert np.array_equal(again.stopped.second, fold.stopped.second)
+
+
+def test_depth_is_what_it_saves_in_the_same_cases(cases: Cases) -> None:
+    [fold] = believing(cases, np.full(200, 0.4))
+    nothing = np.zeros(200)
+    noise = np.random.default_rng(0).normal(size=200)
+
+    def told(saved: np.ndarray) -> str:
+        held = {**fold.held, "one step ahead": Held(9 * noise + saved, *[nothing] * 3),
+                "cost only": Held(9 * noise, *[nothing] * 3)}  # fmt: skip
+        return depth_sentence(findings(cases, [replace(fold, held=held)])["depth"], "CAD")
+
+    assert told(nothing + 2 + noise).startswith("Looking further ahead than one step paid: it saved")
+    assert "did not surely pay" in told(noise)
+    assert "did harm" in told(noise - 2)
+    assert "changed nothing" in told(nothing)
+    assert "depth" not in findings(cases, [fold])

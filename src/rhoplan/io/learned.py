@@ -59,6 +59,7 @@ SHAPE: dict[str, Any] = {
     },
     "alone": {"*": NUMBER},
     "suspects": [TEXT],
+    "depth?": {"mean": NUMBER, "low": NUMBER, "high": NUMBER},
     "second_opinion?": {
         "disagree": NUMBER, "cost": _ESTIMATE, "less": {"mean": NUMBER, "low": NUMBER, "high": NUMBER},
         "rows": [{"policy": TEXT, "second": TEXT, "cases": NUMBER, "policy_loss": NUMBER, "second_loss": NUMBER}],

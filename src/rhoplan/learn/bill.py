@@ -140,6 +140,18 @@ def sentence(bill: Bill, unit: str) -> str:
     )
 
 
+def depth_sentence(depth: Mapping[str, float], unit: str) -> str:
+    """Whether looking further ahead than one step paid, in a sentence."""
+    saved = f"{depth['mean']:,.4g} {unit} a case (95%: {depth['low']:,.4g} to {depth['high']:,.4g})"
+    if depth["mean"] == depth["low"] == depth["high"] == 0:
+        return "Looking further ahead than one step changed nothing."
+    if depth["low"] > 0:
+        return f"Looking further ahead than one step paid: it saved {saved}."
+    if depth["high"] < 0:
+        return f"Looking further ahead than one step did harm: it saved {saved}."
+    return f"Looking further ahead than one step did not surely pay: it saved {saved}."
+
+
 def _cost(name: str, fold: Fold) -> Array:
     return fold.held[name].cost
 

@@ -25,12 +25,18 @@ MOST_POINTS, CASES_PER_POINT = 8, 25
 FEWEST = 5
 """Cases below which a group is joined with another: nobody is to be found in an aggregate."""
 
+ONE_STEP, DEEPEST = "one step ahead", "cost only"
+"""Names of the policies that differ in nothing but how far they look ahead."""
+
 THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(1, 50))
 """Thresholds of the decision curve."""
 
 
 def findings(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) -> dict[str, Any]:
-    """Calibration, decision curve, caps and use of tests, as JSON holds them."""
+    """Calibration, decision curve, caps and use of tests, as JSON holds them.
+
+    depth: how much less a case costs that is planned as far ahead as is affordable than one step ahead.
+    """
     found: dict[str, Any] = {"calibration": calibration(cases, folds), "use": use(cases, folds)}
     if len(cases.plan.states) == 2:
         found["decision_curve"] = decision_curve(cases, folds)
@@ -38,6 +44,9 @@ def findings(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) -
         "tests": _curve(cases, folds, "by_tests", group),
         "spend": _curve(cases, folds, "by_spend", group),
     }
+    if {ONE_STEP, DEEPEST} <= folds[0].held.keys():
+        one = mean_over_cases(cases, folds, group, lambda fold: fold.held[ONE_STEP].cost - fold.held[DEEPEST].cost)
+        found["depth"] = {"mean": one.mean, "low": one.low, "high": one.high}
     if all(_stopped(fold).second is not None for fold in folds):
         found["second_opinion"] = disagreement(cases, folds, group)
     return found

@@ -150,7 +150,7 @@ def _draft(table: Path, target: str, draft: Path) -> None:
 
 
 def _print(result: Result) -> None:
-    from rhoplan.learn.bill import sentence
+    from rhoplan.learn.bill import depth_sentence, sentence
 
     bill, unit, choice = result.bill, result.cases.plan.unit, result.choice
     console().print(sentence(bill, unit), soft_wrap=True)
@@ -160,6 +160,8 @@ def _print(result: Result) -> None:
         f"model: {subtypes}, at most {choice.outcomes} outcomes of a number; policy: horizon {choice.horizon}, weight "
         f"{choice.weight:g} {unit} per nat", soft_wrap=True,
     )  # fmt: skip
+    if "depth" in result.record:
+        console().print(depth_sentence(result.record["depth"], unit), soft_wrap=True)
     for warning in result.cases.warnings:
         click.echo(f"warning: {warning}", err=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rhoplan.advice.words import counted, money, percent
-from rhoplan.learn.bill import Bill
+from rhoplan.learn.bill import Bill, depth_sentence
 from rhoplan.model.problem import Problem
 from rhoplan.report.page.bill import planned_words
 from rhoplan.report.page.chart import BLUE, GREY, ORANGE, Chart
@@ -37,6 +37,8 @@ def planned_section(learned: Learned) -> str:
         "depend on one another and from picking the best of many plans; that is why ways of learning are chosen by "
         "what policies cost, and why the held-out figure is the one to believe."
     )
+    if "depth" in learned:
+        words += f" {depth_sentence(learned['depth'], unit)}"
     return f"<p class='lead'>{safe(words)}</p>{_pair(chart.svg(caption), _choices(learned))}"
 
 
