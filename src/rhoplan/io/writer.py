@@ -13,6 +13,7 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import yaml_lines
 from rhoplan.io.general_writer import general_record
+from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
@@ -70,6 +71,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         },
         "panels": {test.name: _panel_record(test) for test in menu.tests if test.parts} or None,
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
+        LEARNED: details.get(LEARNED),
     }
     return {name: value for name, value in record.items() if value is not None}
 

@@ -177,6 +177,13 @@ def check_folder(out: Path) -> None:
         raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
 
 
+def check_page(out: Path, name: str) -> None:
+    """Refuse a place where a page cannot go, before the work is done. name: of the option that gives it."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"{name} must end in .html; it is '{out}'")
+    check_folder(out)
+
+
 def print_ceiling(problem: Problem) -> None:
     """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
     record = ceiling_record(problem)
