@@ -370,6 +370,41 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
     steps(page, 2)
 
 
+def test_a_what_if_marks_what_is_not_the_models(page: Any) -> None:
+    page.click("[data-tab='What-if']")
+    slider = page.locator(".slider").first
+    slider.locator("input[type=number]").fill("10")
+    page.keyboard.press("Enter")
+    slider.get_by_role("button", name="undo, the model has 46%").wait_for()
+    page.click("[data-tab='Case']")
+    page.wait_for_selector("main[data-view='chest-pain Case'] [data-do]")
+    assert "a number that is not the model's" in page.locator("#differs").inner_text()
+    page.click("[data-tab='What-if']")
+    page.locator(".slider .own:visible").click()
+    playwright.expect(page.locator(".slider .own:visible")).to_have_count(0)
+    page.click("[data-tab='Case']")
+    page.wait_for_selector("main[data-view='chest-pain Case'] [data-do]")
+    assert page.locator("#differs").is_hidden()
+
+
+def test_a_damaged_case_leaves_the_page_usable_by_mouse(page: Any, tmp_path: Path) -> None:
+    page.locator("[data-outcome]").first.click()
+    steps(page, 1)
+    record = saved(page, tmp_path / "case.json")
+    for damage in ({"entries": record["entries"] * 30}, {"digest": "0"}, {"agent": {}}, {"entries": 3}):
+        (tmp_path / "case.json").write_text(json.dumps({**record, **damage}))
+        page.set_input_files("#open-case", tmp_path / "case.json")
+        page.locator("#problem:visible, #notice:visible").first.wait_for()
+        page.wait_for_selector("[data-do]")
+        page.get_by_role("button", name="New", exact=True).or_(page.locator("[data-outcome]").first).first.click()
+        page.wait_for_selector("[data-do]")
+    page.reload()
+    page.wait_for_selector("[data-do]")
+    count = page.locator(".log li").count()
+    page.locator("[data-outcome]").first.click()
+    steps(page, count + 1)
+
+
 def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:
     open_model(page, "screening-cascade")
     page.click("[data-tab='What-if']")

@@ -196,7 +196,7 @@ function slider({ id, kind, names, value, own }, update) {
   });
   const marks = el("span", { class: "marks", "aria-hidden": "true" });
   const told = `${shown(own)}${scale.percent ? "%" : ""}`;
-  const back = el("button", { type: "button", class: "own small", hidden: true, "aria-label": `${name}: back to the model's ${told}`,
+  const back = el("button", { type: "button", class: "own small", hidden: true, "aria-label": `${name}: undo, the model has ${told}`,
     onclick: () => { put(own); use(own); } }, `changed; the model has ${told}`);
   const box = el("div", { class: "slider", "data-id": id }, el("span", { class: "name" }, name), el("span", { class: "track" }, range, marks),
     el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), back, el("span", { class: "flip quiet", "data-flip": id }));
