@@ -82,17 +82,47 @@ def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copi
 
 
 @compiled
+def pay_plan(model: Model, graph: Graph, first: int, settings: Settings, paid: Array) -> None:
+    """What the first step of each vector from `first` on gives, into `paid`, which has room for their numbers."""
+    begin = graph.vector[first, VECTOR_AT]
+    for vector in range(first, graph.used[VECTORS]):
+        pay(model, graph, vector, paid, graph.vector[vector, VECTOR_AT] - begin, settings)
+
+
+@compiled
+def equations(model: Model, graph: Graph, first: int, settings: Settings, matrix: Array, known: Array) -> None:
+    """The value of the plan that the vectors from `first` on are: the x for which matrix @ x = known.
+
+    matrix: the unit matrix. known: what each step pays, to which is added what vectors before `first` are worth.
+    """
+    begin = graph.vector[first, VECTOR_AT]
+    for vector in range(first, graph.used[VECTORS]):
+        home, pair = graph.vector[vector, VECTOR_HOME], graph.vector[vector, VECTOR_PAIR]
+        size, line = model.class_state[home + 1] - model.class_state[home], graph.vector[vector, VECTOR_AT] - begin
+        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
+            if follower < 0:
+                continue
+            row, at = model.branch_row[branch], graph.vector[follower, VECTOR_AT]
+            for s in range(size):
+                for place in range(model.row[row + s], model.row[row + s + 1]):
+                    share = settings.discount * model.chance[place]
+                    if follower >= first:
+                        matrix[line + s, at - begin + model.column[place]] -= share
+                    else:
+                        known[line + s] += share * graph.alpha[at + model.column[place]]
+
+
+@compiled
 def settle_below(
     model: Model, graph: Graph, first: int, settings: Settings, paid: Array, work: int, change: float
 ) -> None:
     """Bring the vectors from `first` on near the value of the plan that they are, and let them count.
 
-    paid: room for their numbers.
+    paid: what their first steps give, from `pay_plan`.
     """
     begin, last = graph.vector[first, VECTOR_AT], graph.used[VECTORS]
     end = graph.used[NUMBERS]
-    for vector in range(first, last):
-        pay(model, graph, vector, paid, graph.vector[vector, VECTOR_AT] - begin, settings)
     graph.used[WORK] = 0
     while graph.used[WORK] < work:
         most = 0.0

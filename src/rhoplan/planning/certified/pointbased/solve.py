@@ -6,6 +6,7 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     SLOT,
     TRIALS,
     UPPER,
+    VECTOR_AT,
     VECTOR_HOME,
     VECTORS,
     WORK,
@@ -40,7 +42,13 @@ from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, 
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
-from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
+from rhoplan.planning.certified.pointbased.settle import (
+    equations,
+    improve_plan,
+    pay_plan,
+    settle_above,
+    settle_below,
+)
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
 PRUNE_GROWTH, SMALL_GROWTH, FIRST_PRUNE = 1.5, 1.2, 100
@@ -50,6 +58,9 @@ where all classes are small enough for hulls (there, four problems took 0.6 to 0
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
 between two looks at the clock."""
+
+MOST_AT_ONCE = 1000
+"""Numbers of a plan that are worked out at once, from one linear system, where that takes less than sweeps would."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -207,6 +218,13 @@ class Search:
         copies = np.empty(vectors, dtype=np.int64)
         improve_plan(self.model, self.graph, self.kept, self.settings, copies, members)
         paid = np.empty(int(sizes.sum()))
+        pay_plan(self.model, self.graph, vectors, self.settings, paid)
+        sweeps = math.log(1 / SETTLED) / (1 - self.settings.discount)
+        if len(paid) <= MOST_AT_ONCE and len(paid) ** 2 * len(paid) / 3 < sweeps * sweep:
+            matrix, known = np.eye(len(paid)), paid.copy()
+            equations(self.model, self.graph, vectors, self.settings, matrix, known)
+            begin = int(self.graph.vector[vectors, VECTOR_AT])
+            self.graph.alpha[begin : begin + len(paid)] = np.linalg.solve(matrix, known)
         settle_below(self.model, self.graph, vectors, self.settings, paid, SETTLING * self.settings.work, change)
 
     def refresh(self) -> None:
