@@ -90,12 +90,12 @@ def plan_by_vectors(model: Model, graph: Graph, kept: int, settings: Settings, c
 def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, members: Ids) -> int:
     """List the nodes that the plan of the lower bound comes to, nearest first, while there is room; how many.
 
-    taken (room for all nodes): the pair that is best there, -1 where none looked at is as good as the vectors say, or
-    where the plan does not come to. members: the nodes.
+    taken (room for all nodes): the pair that is best there, -1 where none worked out is as good as the vectors say, or
+    where the plan does not come to. members: the nodes. 0 where the plan comes nowhere twice.
     """
     for node in range(graph.used[NODES]):
         taken[node] = -1
-    count, place = 1, 0
+    count, place, again = 1, 0, False
     members[0], taken[ROOT] = ROOT, -2
     while place < count:
         node = members[place]
@@ -111,12 +111,15 @@ def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, membe
             continue
         taken[node] = best
         children = graph.slot_child[first + best - model.class_pair[home]]
-        for place_of in range(children, children + model.pair_branch[best + 1] - model.pair_branch[best]):
-            child = graph.child[place_of]
-            if child >= 0 and taken[child] == -1 and graph.node[child, SLOT] >= 0 and count < len(members):
+        for branch in range(children, children + model.pair_branch[best + 1] - model.pair_branch[best]):
+            child = graph.child[branch]
+            if child < 0 or graph.node[child, SLOT] < 0:
+                continue
+            again = again or taken[child] != -1
+            if taken[child] == -1 and count < len(members):
                 members[count], taken[child] = child, -2
                 count += 1
-    return count
+    return count if again else 0
 
 
 @compiled

@@ -65,8 +65,8 @@ between two looks at the clock."""
 MOST_AT_ONCE = 400
 """Numbers of a plan that are worked out at once, from one linear system, where that takes less than sweeps would."""
 
-MOST_PLANNED = 500
-"""Nodes of the plan behind the lower bound that are valued together."""
+MOST_PLANNED = 200
+"""Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
