@@ -37,7 +37,7 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
+from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.work.execute import single_threaded_children
@@ -175,7 +175,7 @@ def simulate_episodes(
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    size = _together(problem, agent)
+    size = max(1, min(CHUNK, most_nodes(problem) // (SHARE_KEPT * HALF)))  # where beliefs are long, few are carried on
     chunks = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []
@@ -249,15 +249,6 @@ def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
     weights = np.array(score.tests_distribution)
     values = np.minimum(np.arange(len(weights), dtype=float) + more, most)
     return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
-
-
-def _together(problem: Problem, agent: Agent) -> int:
-    """How many episodes walk together: fewer where beliefs are so long that the next step must leave room for all."""
-    room = most_nodes(problem) // SHARE_KEPT
-    if room > LARGEST_GRAPH:
-        return CHUNK
-    branches = max(sum(len(action.outcomes) for action in problem.menu(problem.start)), 2)
-    return max(1, min(CHUNK, room // int(branches ** min(agent.horizon, 60))))
 
 
 Walker = tuple[Problem, Agent, Problem, int]
