@@ -93,10 +93,10 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
 
 
-def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """The kinds of tests of which a visible state says whether they were run: run-once, or waited for by others."""
+def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> dict[str, int]:
+    """The kind of each test of which a visible state says whether it was run: run-once, or waited for by others."""
     waited, once = _waited(menu), {test.name for test in menu.tests if not test.repeatable}
-    return tuple(names for names in members if names[0] in once or names[0] in waited)
+    return {name: kind for kind, names in enumerate(members) for name in names if name in once or names[0] in waited}
 
 
 def _rank(test: Test) -> tuple[float, list[list[float]]]:

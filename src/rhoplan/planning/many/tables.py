@@ -14,7 +14,8 @@ from rhoplan.planning.many.pairs import Pair, expected_runs, make_pair, settle
 from rhoplan.planning.many.pricing import find_prices, make_scratch
 
 FINE, COARSE = 259, 67
-"""Points of the grid that bounds are read from, and of the one that raised prices are found on."""
+"""Points of the grid that bounds are read from, and of the one that raised prices are found on; with many pairs of
+states the coarse one does for both: bounds are wide there for other reasons."""
 
 MOST_FITTED = 10
 """Pairs up to which each has raised prices of its own: five states. Beyond, finding them takes longer than it saves."""
@@ -46,7 +47,7 @@ class CeilingMaker:
         self.left: Ids = model.copies - model.had
         few = len(self.states) <= MOST_FITTED
         self.most_rows = max(1.0, memory / (2.2 * 8 * max(len(self.states), 1) * FINE))
-        self.grids = [self._grid(pair, FINE if few else (FINE + 3) // 2) for pair in range(len(self.states))]
+        self.grids = [self._grid(pair, FINE if few else COARSE) for pair in range(len(self.states))]
         self.raised = np.zeros((len(self.states), len(model.price)))
         ranked: list[int] = np.flatnonzero((self.left > 0) & (self.left < ENDLESS // 2)).tolist()
         if few and len(self.states):
