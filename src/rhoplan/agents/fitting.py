@@ -111,15 +111,16 @@ def fitting(
 ) -> Iterator[Fit]:
     """Planners to try in turn in a flat `problem`, `planner` first where it is within `memory` and `work`."""
     if not isinstance(planner, Exact):
-        yield Fit(planner)
+        yield Fit(planner.within(memory))
         return
     size = size_of(problem, planner.horizon, done)
     if size.bytes <= memory and size.work <= work:
         yield Fit(planner, size=size)
     asked = f"looking {planner.horizon} {'test' if planner.horizon == 1 else 'tests'} ahead exactly needs"
     asked += f" {_about(size.nodes)} situations or more"
-    if planner.horizon > 1 and (other := _many(problem, planner, objective)):
-        yield Fit(other, f"{asked}: planned by branch and bound instead, with no limit to the number of tests")
+    if planner.horizon > 1 and (other := _many(planner, objective)):
+        words = f"{asked}: planned by branch and bound instead, with no limit to the number of tests"
+        yield Fit(other.within(memory), words)
     for horizon in range(planner.horizon - 1, 0, -1):
         size = size_of(problem, horizon, done)
         if (size.bytes <= memory and size.work <= work) or horizon == 1:
@@ -131,12 +132,10 @@ def with_planner(agent: Agent, fit: Fit) -> Agent:
     return agent if fit.planner == agent.planner else agent.changed(planner=fit.planner)
 
 
-def _many(problem: Problem, planner: Planner, objective: Objective) -> Planner | None:
-    """Planner many, where it can plan for `objective`, has no panels to plan, and what it needs is installed."""
+def _many(planner: Planner, objective: Objective) -> Planner | None:
+    """Planner many, where it can plan for `objective`, and what it needs is installed."""
     from rhoplan.agents.planners.many import Many
 
-    if any(test.parts for test in problem.flat.tests):
-        return None
     try:
         import rhoplan.planning.many  # noqa: F401
 

@@ -92,6 +92,10 @@ class Planner:
         """This planner with `settings`, and what suits `problem` where they do not say."""
         return cls(**{"horizon": problem.horizon, **settings})
 
+    def within(self, memory: float) -> Planner:
+        """This planner where planning one case may take `memory` bytes."""
+        return self
+
     @property
     def takes(self) -> tuple[str, ...]:
         """Names of the settings that it takes."""

@@ -146,8 +146,7 @@ def usual_method(problem: Problem) -> str:
     if problem.listed is None:
         return GRIDS if len(problem.factors) > 1 else POINTS
     once = sum(not test.repeatable for test in problem.listed.tests)
-    panels = any(test.parts for test in problem.listed.tests)
-    return EVIDENCE if once >= MANY and not panels and find_spec("numba") else REVEAL
+    return EVIDENCE if once >= MANY and find_spec("numba") else REVEAL
 
 
 def _solve_by_evidence(
