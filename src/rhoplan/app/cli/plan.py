@@ -123,9 +123,7 @@ def print_decision(
     show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
     if bounds:
-        out.print(
-            "certified bounds: the best plan that begins so is worth at least the value, at most what stands last"
-        )
+        out.print("certified bounds: the best plan that begins so is worth at least the value, at most the last number")
     print_changing([one for one in decision.actions if one.kind == "test" and not one.preserves_hidden_state])
 
 

@@ -255,7 +255,9 @@ def _print_solution(
     gap_found = f"(gap {solution.upper - solution.lower:.1e})"
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
-        out.print(f"  the bounds did not meet within {solution.gap:g}: {solution.stopped_by} ran out", style="bold")
+        stopped = solution.stopped_by == "interrupted"
+        why = "stopped from the keyboard" if stopped else f"{solution.stopped_by} ran out"
+        out.print(f"  the bounds did not meet within {solution.gap:g}: {why}", style="bold")
     if solution.method in SCORED:
         undiscounted = " (not discounted)" if discount != 1 else ""
         out.print(
