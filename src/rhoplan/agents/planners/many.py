@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
     from rhoplan.planning.many.search import Search
 
-USUAL_WORK = 200_000
+USUAL_WORK = 250_000
 """Beliefs worked out where nobody gives a time: some tenths of a second, and the same on every machine."""
 
 

@@ -54,7 +54,7 @@ SLICE = 20_000
 HAIR = 1e-12
 """Rounding of bounds, relative to the largest reward or price."""
 
-WORTH_SCOUTING, SCOUTING_WORK = 0.05, 150_000
+WORTH_SCOUTING, SCOUTING_WORK = 0.05, 200_000
 """Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
 
 SHARE_OF_TABLES = 0.3
