@@ -59,7 +59,8 @@ class Chooser:
 
 @dataclass(frozen=True)
 class Planner:
-    """How to look ahead. The fields of a planner are the settings that it takes, by their Python names.
+    """How to look ahead. The fields of a planner are the settings that it takes, by their Python names (and
+    `memory` where it must know what a case may take: see `within`).
 
     name: what records and logs call it. samples: whether a decision depends on a seed. plans: whether it looks ahead
     for the objective. is_exact: whether it does what `Plan` at its horizon does, over the problem's own leaf.

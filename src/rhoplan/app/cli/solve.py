@@ -68,8 +68,8 @@ EXPORTED = ".policyx"
 @click.option(
     "--method",
     type=click.Choice(["reveal", "many", "errands", "grids", "points"]),
-    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, errands and grids "
-    "for several hidden factors, points for any.  [default: many from ten such tests on, else reveal where it can be "
+    help="How: reveal for observe-then-commit problems, many where they have dozens of tests, errands and grids "
+    "for several hidden factors, points for any.  [default: many from ten tests on, else reveal where it can be "
     "used, else errands and grids where there are several factors, then points]",
 )
 @click.option(
@@ -118,7 +118,7 @@ def solve_command(
             raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
         if method is None and usual_method(loaded) in SCORED[1:]:
             raise click.UsageError(
-                "--save, --plot and --check are for methods grids and points; with so many tests that run once method "
+                "--save, --plot and --check are for methods grids and points; with so many tests method "
                 "is many (--method points tries all the same)"
             )
         if usual_method(loaded) in SCORED or plot or (save and save.suffix.lower() == EXPORTED):

@@ -20,6 +20,9 @@ states the coarse one does for both: bounds are wide there for other reasons."""
 MOST_FITTED = 10
 """Pairs up to which each has raised prices of its own: five states. Beyond, finding them takes longer than it saves."""
 
+MOST_PAIRED = 24
+"""States that are paired: where there are more, the others count as known for nothing, which is a bound as well."""
+
 ROUNDS, SWEEPS = 20, 100
 """Steps of the search for raised prices, and sweeps of each: more changed bounds by less than one per cent."""
 
@@ -41,7 +44,7 @@ class CeilingMaker:
 
     def __init__(self, model: Model, belief: Array, *, weight: float, discount: float, memory: float) -> None:
         self.model, self.belief, self.weight, self.discount = model, belief, weight, discount
-        self.states: Ids = np.array(list(combinations(range(len(belief)), 2)), dtype=np.int64).reshape(-1, 2)
+        self.states: Ids = np.array(list(combinations(self._paired(), 2)), dtype=np.int64).reshape(-1, 2)
         self.corner: Array = model.best if discount == 1 else np.maximum(model.best, 0.0)
         self.scale = float(max(np.abs(model.payoff).max(), np.abs(model.price).max(initial=0.0)))
         self.left: Ids = model.copies - model.had
@@ -59,6 +62,12 @@ class CeilingMaker:
         for _ in self._under_way:
             pass
         self._next: Ceilings | None = None
+
+    def _paired(self) -> list[int]:
+        """The states that pairs are made of, in order: the likeliest, whatever states are called and how they stand."""
+        columns = self.model.likelihood.T.tolist()
+        ranked = sorted(range(len(self.belief)), key=lambda s: (-self.belief[s], columns[s]))
+        return sorted(ranked[:MOST_PAIRED])
 
     def improve(self) -> bool:
         """Work a little on tables that count more kinds; whether there is anything left to do."""
