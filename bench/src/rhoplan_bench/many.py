@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,7 @@ def _row(what: str, seconds: float, limit: float | None, detail: str) -> dict[st
 def _certified_row(tests: int, limit: float, models: int) -> dict[str, Any]:
     taken, met = [], 0
     for seed in range(models):
-        problem = random_model(tests, seed)
-        seconds, found = cpu(lambda problem=problem: solve(problem, method="many", seconds=limit))
+        seconds, found = cpu(partial(solve, random_model(tests, seed), method="many", seconds=limit))
         taken.append(seconds)
         met += found.converged
     detail = f": worst of {models}, median {statistics.median(taken):.3f} s; certified {met}"
@@ -157,7 +157,7 @@ def quality_rows(models: int, tests: int = 12, seconds: float = 1.0) -> Iterator
         problem = random_model(tests, seed)
         optimum = known_value(problem, initial(problem))
         for name, plan in (("branch and bound", _searched), ("one step ahead", _one_step)):
-            spent, (first, value) = cpu(lambda problem=problem, plan=plan: plan(problem, seconds))
+            spent, (first, value) = cpu(partial(plan, problem, seconds))
             worth = optimum if value >= optimum - LITTLE else first_worth(problem, first)
             best.setdefault(name, []).append(worth >= optimum - LITTLE)
             lost.setdefault(name, []).append((optimum - value) / abs(optimum))
