@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Leave out what takes more than a few seconds.")
 @click.option("--serve", is_flag=True, help="Only the server: clients step through cases.")
+@click.option("--many", is_flag=True, help="Only dozens of tests: CPU seconds, memory, and how good first actions are.")
 @click.option(
     "--solvers",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 def bench_command(
     quick: bool,
     serve: bool,
+    many: bool,
     solvers: Path | None,
     sarsop: Path | None,
     seconds: float,
@@ -51,12 +54,9 @@ def bench_command(
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
         return
-    from rhoplan_bench.load import serve_rows
-    from rhoplan_bench.speed import run_benchmarks
-
     out = console()
     rows = []
-    for row in serve_rows(seconds=seconds, clients=clients) if serve else run_benchmarks(quick=quick):
+    for row in _measured(quick, serve, many, seconds, clients):
         rows.append(row)
         if not as_json:
             limit = f" (limit {row['limit']:g})" if row["limit"] else ""
@@ -64,6 +64,21 @@ def bench_command(
             out.print(f"{row['seconds']:9.3f} s{limit:<14} {row['what']}{ratio}{row['detail']}")
     if as_json:
         print_json({"rows": rows})
+
+
+def _measured(quick: bool, serve: bool, many: bool, seconds: float, clients: int) -> Iterator[dict[str, Any]]:
+    """The rows that are asked for."""
+    if serve:
+        from rhoplan_bench.load import serve_rows
+
+        return serve_rows(seconds=seconds, clients=clients)
+    if many:
+        from rhoplan_bench.many import many_rows
+
+        return many_rows(models=5, judged=10) if quick else many_rows()
+    from rhoplan_bench.speed import run_benchmarks
+
+    return run_benchmarks(quick=quick)
 
 
 def _beside_others(folder: Path, sarsop: Path | None, seconds: float, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
 from rhoplan.scoring.followed import Plans
@@ -130,7 +131,7 @@ def _tests(plans: Plans, agent: Agent, plain: Row, seconds: float) -> list[Cauti
     graph, problem, mine = plans.graph, plans.problem, plans.follow(agent)
     limit = deepest(problem)
     most = limit if limit is not None else max(agent.horizon, plain.horizon or 0)
-    with graph.limited(MOST_NODES):
+    with graph.limited(min(MOST_NODES, size_of(problem, agent.horizon, repeats=True).most_nodes(MEMORY)), seconds):
         idle = idle_tests(graph, most_tests=most, seconds=seconds)
     run = {mine.action(node) for node, slot in mine.choices(NEGLIGIBLE).items() if slot >= 0}
     reach = "whatever other tests show" if limit is not None else f"whatever up to {most - 1} other results show"

@@ -61,7 +61,7 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     record = decision_record(problem, agent, decision, evidence, situation)
     if as_json:
         print_json(record)
-    elif "bounds" in record:
+    elif "bounds" in record and decision.bounds is None:
         print_certified(problem, agent, decision, evidence, record)
     else:
         print_decision(problem, agent, decision, evidence, record["beside"])
@@ -83,8 +83,7 @@ def print_certified(
 ) -> None:
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
-    sure = "proven best" if found["proven"] == decision.choice else "not proven best: the bounds leave others open"
-    console().print(f"Do next: {decision.choice} ({sure})")
+    print_choice(decision, found["proven"])
     console().print(f"{found['beside']}\n")
     order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
     rows = [[name, *map(signed, bounds[name])] for name in order]
@@ -93,25 +92,39 @@ def print_certified(
     console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
 
 
+def print_choice(decision: Decision, proven: str | None) -> None:
+    """What to do next, and whether bounds prove that nothing is better."""
+    sure = "proven best" if proven == decision.choice else "not proven best: the bounds leave others open"
+    console().print(f"Do next: {decision.choice} ({sure})")
+
+
 def print_decision(
     problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], beside: str
 ) -> None:
-    out = console()
+    out, bounds = console(), decision.bounds
     print_belief(problem, agent, decision, evidence)
-    out.print(f"Do next: {decision.choice}")
+    if bounds is None:
+        out.print(f"Do next: {decision.choice}")
+    else:
+        print_choice(decision, decision.proven)
     out.print(f"{beside}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
     by_chance = not math.isinf(agent.precision)
+    most = {action.name: action.value if bounds is None else bounds[action.name][1] for action in decision.actions}
     rows = []
-    for action in sorted(decision.ranking, key=lambda action: action.name != decision.choice):
+    for action in sorted(decision.ranking, key=lambda one: (one.name != decision.choice, bounds and -most[one.name])):
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
         tried = math.isfinite(action.value)
         cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
+        cells += [signed(most[action.name])] if bounds else []
         rows.append([action.name, action.kind, *cells, *([percent(action.probability)] if by_chance else [])])
-    caption = f"... and {{}} action{'s' * (len(rows) > MOST_ROWS + 1)} of lower value"
-    shown = [*headings, *(["probability"] if by_chance else [])]
+    more = f"action{'s' * (len(rows) > MOST_ROWS + 1)}"
+    caption = f"... and {{}} {more} of lower value" if bounds is None else f"... and {{}} more {more}"
+    shown = [*headings, *(["at most"] if bounds else []), *(["probability"] if by_chance else [])]
     show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
+    if bounds:
+        out.print("certified bounds: the best plan that begins so is worth at least the value, at most the last number")
     print_changing([one for one in decision.actions if one.kind == "test" and not one.preserves_hidden_state])
 
 

@@ -24,8 +24,8 @@ def show_case(case: Case, seconds: float) -> None:
     adviser, out = case.adviser(), console()
     with working("planning"):
         first = adviser.part("first")
-    show_first(case.problem, first)
     try:
+        show_first(case.problem, first)
         if first.content.is_test:
             with working("working out what is still to come"):
                 ahead = adviser.part("ahead", seconds=seconds)
