@@ -27,12 +27,16 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class AgentKind:
-    """A row of the paper's agent table. `weight` None means that the user chooses it, `one_step` fixes H = 1."""
+    """A row of the paper's agent table. `weight` None means that the user chooses it, `one_step` fixes H = 1.
+
+    usual: the weight where the user chooses none.
+    """
 
     weight: float | None
     one_step: bool
     commits_count: bool
     controls_for: str
+    usual: float = 1.0
 
 
 AGENTS: dict[str, AgentKind] = {
@@ -44,7 +48,24 @@ AGENTS: dict[str, AgentKind] = {
     "epistemic-only": AgentKind(None, False, False, "ablation: commits are worth nothing"),
 }
 
+LEARNED = "learned"
+"""The agent of a model that was learned from cases: the policy that was scored there."""
+
 DEFAULT_PLANNER = "exact"
+
+
+def kinds_of(problem: Problem) -> dict[str, AgentKind]:
+    """The kinds of agents that `problem` has: a learned model has one more, with the weight that was chosen."""
+    found = problem.details.get(LEARNED)
+    if not found:
+        return AGENTS
+    weight = float(found["choice"]["weight"])
+    return {LEARNED: AgentKind(None, False, True, "the policy that was scored on past cases", weight), **AGENTS}
+
+
+def usual_agent(problem: Problem) -> str:
+    """The agent that plans where nobody names one."""
+    return LEARNED if LEARNED in kinds_of(problem) else "efe"
 
 
 class Part(Generic[Value]):
@@ -167,10 +188,11 @@ def make_agent(
         return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
     if name.startswith(SOLVED):
         return _solved(name, problem, near)
-    if name not in AGENTS:
-        known = ", ".join([*AGENTS, *problem.rules])
+    kinds = kinds_of(problem)
+    if name not in kinds:
+        known = ", ".join([*kinds, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
-    kind, notes = AGENTS[name], []
+    kind, notes = kinds[name], []
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
     if kind.weight is not None and weight is not None and weight != kind.weight:
@@ -183,7 +205,7 @@ def make_agent(
         notes.append(f"{name} is defined with information; with utility {valued.name} {what}")
     how = _planner(problem.planner if planner is None else planner, problem, given)
     notes += unused(how.name, how.takes, given)
-    chosen, fades = 1.0 if weight is None else weight, problem.discount if discount is None else discount
+    chosen, fades = kind.usual if weight is None else weight, problem.discount if discount is None else discount
     objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
     objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how

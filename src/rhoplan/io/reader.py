@@ -1,7 +1,8 @@
 """The fields of a model file: a tree as a checked observe-then-commit problem.
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
-`positive` (the state that shorthands and prevalence are about) and `losses` (the file counts losses, not rewards).
+`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards) and
+`learned` (what learning from past cases found).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
+from rhoplan.io.learned import read_learned
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
@@ -26,7 +28,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    "commits", "losses", "cap", "horizon", "info",
+    "commits", "losses", "cap", "horizon", "info", "learned",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -251,6 +253,8 @@ class ModelReader(Fields):
             found["losses"] = True
         if "info" in tree.items:
             found["info"] = self.info(tree.items["info"])
+        if "learned" in tree.items:
+            found["learned"] = read_learned(self, tree.items["learned"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}
         if notes:
             found["test_info"] = {name: self.info(note) for name, note in notes.items()}

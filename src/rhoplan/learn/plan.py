@@ -35,8 +35,8 @@ from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
 
-NOT_PLANNED = ("horizon", "subtypes", "information", "panels")
-"""Fields of a model file that a plan cannot have: the first two are found, the others not covered."""
+NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels")
+"""Fields of a model file that a plan cannot have: the first three are found, the others not covered."""
 PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name not in NOT_PLANNED))
 PLANNED = ("cost", "outcomes", "group", "after", "info")
 """Fields of a test in a plan; the table gives the others."""

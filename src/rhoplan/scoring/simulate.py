@@ -21,10 +21,8 @@ The loop it agrees with, for one episode:
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing import get_context
@@ -42,6 +40,7 @@ from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
+from rhoplan.work.execute import single_threaded_children
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -290,19 +289,3 @@ def _start_worker(walker: Walker) -> None:
 def _work(chunk: Chunk) -> Episodes:
     assert _worker is not None
     return _worker.chunk(*chunk)
-
-
-@contextmanager
-def single_threaded_children() -> Iterator[None]:
-    """Processes started inside use one thread each for linear algebra: the cores are busy with other episodes."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -42,7 +42,9 @@ def weight_options(command: Command) -> Command:
 def agent_options(command: Command, words: Iterable[str] = DECIDING) -> Command:
     """The options that describe an agent: its name, and the settings of the table."""
     return click.option(
-        "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
+        "--agent",
+        help="Name of an agent, several with commas, or all.  [default: efe; the policy that was scored, learned, of a "
+        "learned model]",
     )(_with_settings(command, [name for name, one in SETTINGS.items() if one.word in words]))
 
 
@@ -91,8 +93,11 @@ def with_agents(command: Command, words: Iterable[str] = DECIDING) -> Command:
     """The options that describe agents; the command, which has PROBLEM, is told `problem` and `agents`, both made."""
 
     @wraps(command)
-    def told(problem: str, agent: str, **options: Any) -> Any:
+    def told(problem: str, agent: str | None, **options: Any) -> Any:
+        from rhoplan.agents.agent import usual_agent
+
         loaded = load_problem(problem)
+        agent = agent or usual_agent(loaded)
         loaded = _within_horizon(loaded, agent)
         agents = load_agents(agent, loaded, agent_settings(options))
         return command(problem=loaded, agents=agents, **options)
@@ -166,6 +171,13 @@ def check_folder(out: Path) -> None:
         raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
     if not os.access(folder, os.W_OK):
         raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
+
+
+def check_page(out: Path, name: str) -> None:
+    """Refuse a place where a page cannot go, before the work is done. name: of the option that gives it."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"{name} must end in .html; it is '{out}'")
+    check_folder(out)
 
 
 def print_ceiling(problem: Problem) -> None:

@@ -10,7 +10,7 @@ import click
 
 from rhoplan.app.cli.common import (
     bar,
-    check_folder,
+    check_page,
     console,
     json_option,
     load_problem,
@@ -258,7 +258,7 @@ def report_command(
 
     if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
-    _check_place(out)
+    check_page(out, "--out")
     with progress() as tell:
         report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:
@@ -266,10 +266,3 @@ def report_command(
     except OSError as error:
         raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
     console().print(f"First: {report.advice.do} ({report.advice.beside}). Written: {', '.join(map(str, written))}")
-
-
-def _check_place(out: Path) -> None:
-    """Refuse a place where the report cannot go, before the work is done."""
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"--out must end in .html; it is '{out}'")
-    check_folder(out)

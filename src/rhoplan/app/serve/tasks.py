@@ -19,7 +19,7 @@ from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, make_agent
+from rhoplan.agents.agent import AGENTS, Agent, kinds_of, make_agent, usual_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
@@ -157,7 +157,8 @@ def model(asked: Asked) -> Record:
         **{name: problem.details.get(name) for name in ("grid", "places")},
         "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),
-        "agents": [*AGENTS, *problem.rules],
+        "agents": [*kinds_of(problem), *problem.rules],
+        "weight": kinds_of(problem)[usual_agent(problem)].usual,
         "language": source.language,
         "text": text,
         "digest": digest(problem) if flat else None,

@@ -15,7 +15,7 @@ export const state = {
 export const given = () => state.entries.filter((one) => one.outcome !== undefined).map((one) => [one.test, one.outcome]);
 export const unavailable = () => state.entries.filter((one) => one.unavailable !== undefined).map((one) => one.unavailable);
 export const ending = () => (state.entries.at(-1)?.commit === undefined ? null : state.entries.at(-1));
-export const weight = () => state.agent.weight ?? 1;
+export const weight = () => state.agent.weight ?? state.model?.weight ?? 1;
 
 // An entry: a result (test, outcome), a test that cannot be had (unavailable) or a commit, with the advice it followed,
 // who gave it, what it cost, how the belief moved, and why the person did something else.
