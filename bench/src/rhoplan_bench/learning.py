@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rhoplan.learn import folds as scoring
 from rhoplan.learn.bill import DOES_NOT, Bill, make_bill
 from rhoplan.learn.build import build
 from rhoplan.learn.cases import Cases, match
@@ -56,13 +55,13 @@ class Row:
     seconds: float
 
 
-def table_rows(folder: Path, *, losses: float = 1.0, jobs: int = 1) -> Iterator[Row]:
-    """The bill of each table in `folder`, 10 x 2 folds; losses of its plan are multiplied by `losses`."""
+def table_rows(folder: Path, *, losses: float = 1.0, jobs: int = 1, folds: int = 10, repeats: int = 2) -> Iterator[Row]:
+    """The bill of each table in `folder`; losses of its plan are multiplied by `losses`."""
     for path in sorted(folder.glob("*.csv")):
         begin, plan = time.perf_counter(), read_plan(path.with_suffix(".yaml"))
         plan = replace(plan, commits=tuple(Commit(one.name, losses * one.reward) for one in plan.commits))
-        bill = learn(read_table(path), plan, folds=10, repeats=2, jobs=jobs).bill
-        what = f"{path.stem}, losses x {losses:g}, 10 x 2 folds"
+        bill = learn(read_table(path), plan, folds=folds, repeats=repeats, jobs=jobs).bill
+        what = f"{path.stem}, losses x {losses:g}, {folds} x {repeats} folds"
         yield Row(what, _told(bill), "planned within 10% of held-out", time.perf_counter() - begin)
 
 
@@ -167,13 +166,10 @@ def speed_rows(
 
 def quick_bill(cases: Cases, grid: Grid) -> Bill:
     """The bill of 5 x 2 folds, with no test as the only policy that needs no plan: classifiers take longest."""
-    splitting, known = Splitting(5, 2), scoring.CLASSIFIERS
-    scoring.CLASSIFIERS = ()
-    try:
-        splits = splitting.outer(cases, seed=0)
-        return make_bill(cases, [score_split(cases, splitting, split, seed=0, grid=grid) for split in splits])
-    finally:
-        scoring.CLASSIFIERS = known
+    splitting, found = Splitting(5, 2), []
+    for split in splitting.outer(cases, seed=0):
+        found.append(score_split(cases, splitting, split, seed=0, grid=grid, classifiers=()))
+    return make_bill(cases, found)
 
 
 def simulated_plan() -> Plan:
