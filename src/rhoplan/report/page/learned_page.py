@@ -34,6 +34,9 @@ from rhoplan.report.page.tripod import tripod
 from rhoplan.scoring.followed import Plans
 from rhoplan.version import __version__
 
+SMALLEST = 0.005
+"""Share of cases below which a branch of the pathway is folded: a few hundred cases tell nothing of smaller ones."""
+
 ROOM = 500_000_000
 """Bytes that following the policy to all its ends may take, about."""
 
@@ -92,7 +95,9 @@ def _pathway(problem: Problem) -> tuple[str, str]:
     agent, plans = make_agent(LEARNED, problem), Plans(problem)
     try:
         with plans.graph.limited(nodes_within(problem, ROOM)):
-            return pathway_section(Drawn(problem, agent, pathway(problem, agent, plans=plans, most_nodes=MOST_NODES)))
+            return pathway_section(
+                Drawn(problem, agent, pathway(problem, agent, plans=plans, smallest=SMALLEST, most_nodes=MOST_NODES))
+            )
     except LimitError:
         words = (
             f"The policy has too many branches to follow them all to their ends. It begins with "
