@@ -136,12 +136,12 @@ def one_agent(agents: list[Agent]) -> Agent:
 
 def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
     """The agents that `names` lists, with their notes told on the error stream."""
-    from rhoplan.agents.agent import AGENTS, make_agent
+    from rhoplan.agents.agent import kinds_of, make_agent
     from rhoplan.agents.registry import PLANNERS
 
     # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
     samples = settings["planner"] is not None and PLANNERS[settings["planner"]].samples
-    able = [name for name, kind in AGENTS.items() if kind.commits_count or not samples]
+    able = [name for name, kind in kinds_of(problem).items() if kind.commits_count or not samples]
     wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
     agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:

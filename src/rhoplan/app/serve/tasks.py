@@ -19,7 +19,7 @@ from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, kinds_of, make_agent, usual_agent
+from rhoplan.agents.agent import Agent, kinds_of, make_agent, usual_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
@@ -92,7 +92,7 @@ class Asked:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
         said = {**self.request, **changes}
         names = said["agent"]
-        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+        wanted = [*kinds_of(problem), *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         settings = {one.word: said[one.name] for one in SETTINGS.values() if said.get(one.name) is not None}
         return [make_agent(name, problem, **settings) for name in wanted]
 
