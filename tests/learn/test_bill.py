@@ -30,8 +30,8 @@ def test_a_sure_gain_is_taken() -> None:
 
 
 def test_the_best_of_many_must_be_further_ahead_than_one_alone() -> None:
-    first, best = tried([0.0] * 100, 0.0, 3), tried([-1.0, 0.6] * 50, 0.0, 5)
-    assert settled([first, best]).outcomes == 5, "2.5 standard errors are a sure gain of one"
+    first, best = tried([0.0] * 100, 0.0, 3), tried([-1.0, 0.55] * 50, 0.0, 5)
+    assert settled([first, best]).outcomes == 5, "2.9 standard errors are a sure gain of one"
     others = [tried([0.5] * 100, 0.0, 10 + place) for place in range(20)]
     assert settled([first, *others, best]).outcomes == 3, "but the best of 21 has them by luck"
     assert luck(1) == luck(2) == SURE < luck(9) < luck(20)

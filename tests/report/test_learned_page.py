@@ -20,6 +20,7 @@ from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.learn.choices import Grid
 from rhoplan.learn.learning import Result, learn
 from rhoplan.learn.table import table_of
+from rhoplan.report.page import learned_page as learned_page_module
 from rhoplan.report.page.learned_page import learned_page
 from rhoplan.report.page.tripod import ITEMS
 
@@ -138,3 +139,10 @@ def test_names_cannot_break_the_page() -> None:
     assert "<b>noise" not in page
     assert "<i>," not in page
     assert np.isfinite(result.bill.heldout.mean)
+
+
+def test_a_pathway_that_is_too_large_says_how_it_begins(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned_page_module, "nodes_within", lambda problem, size: 2)
+    page = learned_page(result.problem)
+    assert "It begins with good; rhoplan advise goes on from there" in page
+    assert "TRIPOD" in page

@@ -39,6 +39,27 @@ if TYPE_CHECKING:
     help="How long, with --serve; for each solver and file, with --solvers.",
 )
 @click.option("--clients", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, with --serve.")
+@click.option(
+    "--learn",
+    multiple=True,
+    type=click.Choice(("cube", "coverage", "noise", "speed")),
+    help="Only learning from cases: one of its promises; may be given several times.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Only learning: the bill of each NAME.csv in FOLDER with its plan NAME.yaml.",
+)
+@click.option(
+    "--losses",
+    type=click.FloatRange(0, min_open=True),
+    default=1,
+    show_default=True,
+    help="What losses are multiplied by, with --tables.",
+)
+@click.option("--drawn", type=click.IntRange(1), help="How many tables are drawn, with --learn.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning.")
 @json_option
 def bench_command(
     quick: bool,
@@ -48,11 +69,19 @@ def bench_command(
     sarsop: Path | None,
     seconds: float,
     clients: int,
+    learn: tuple[str, ...],
+    tables: Path | None,
+    losses: float,
+    drawn: int | None,
+    jobs: int,
     as_json: bool,
 ) -> None:
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
+        return
+    if learn or tables:
+        _learned(learn, tables, losses, drawn, jobs, as_json)
         return
     out = console()
     rows = []
@@ -79,6 +108,26 @@ def _measured(quick: bool, serve: bool, many: bool, seconds: float, clients: int
     from rhoplan_bench.speed import run_benchmarks
 
     return run_benchmarks(quick=quick)
+
+
+def _learned(
+    parts: tuple[str, ...], tables: Path | None, losses: float, drawn: int | None, jobs: int, as_json: bool
+) -> None:
+    from dataclasses import asdict
+    from itertools import chain
+
+    from rhoplan_bench.learning import part_rows, table_rows
+
+    given = table_rows(tables, losses=losses, jobs=jobs) if tables else iter(())
+    rows = []
+    for row in chain(given, *(part_rows(part, tables=drawn, jobs=jobs) for part in parts)):
+        rows.append(asdict(row))
+        if not as_json:
+            console().print(
+                f"{row.what}: {row.found} [promised: {row.promised}; {row.seconds:.0f} s]", soft_wrap=True, markup=False
+            )
+    if as_json:
+        print_json({"rows": rows})
 
 
 def _beside_others(folder: Path, sarsop: Path | None, seconds: float, as_json: bool) -> None:

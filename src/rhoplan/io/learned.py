@@ -15,6 +15,9 @@ from rhoplan.io.tree import Tree
 LEARNED = "learned"
 """Of the details of a problem, and of a model file."""
 
+LEARNED = "learned"
+"""Of the details of a problem, and of a model file."""
+
 NUMBER, AMOUNT, TEXT, TRUTH, SCALAR = "number", "amount", "text", "truth", "scalar"
 
 _ESTIMATE = {"cost": NUMBER, "low": NUMBER, "high": NUMBER}

@@ -2,7 +2,7 @@
 
 The best of many looks better than it is. So there is one choice to begin with, and it is left only for another that is
 better in the same cases by more than the best of so many would be by luck. One thing is chosen after the other:
-outcomes, shrinkage, subtypes with the weight, depth. Last comes tempering: of powers that cost about the same, the one
+subtypes with the weight, outcomes, shrinkage, depth. Last comes tempering: of powers that cost about the same, the one
 whose plan comes nearest to what it cost.
 """
 
@@ -23,14 +23,14 @@ from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
 
-SURE = 1.5
+SURE = 2.0
 """How many times luck another choice must be ahead of the one in use to take its place. On 300 cases what is left for
 less costs more on cases not seen than what it was left for."""
 
 AS_GOOD = 1.0
 """Standard errors of the difference within which two costs are as good as one another."""
 
-AS_HONEST = 0.03
+AS_HONEST = 0.1
 """Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
 
 MOST_AHEAD = 6_000
@@ -122,9 +122,9 @@ def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> d
     best = Choice(outcomes=grid.outcomes[0], shrinkage=grid.shrinkages[0], subtypes=subtypes[0])
     horizons = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
     best = replace(best, horizon=horizons[0])
+    best = settled(trial.race([one for k in subtypes for one in _weighed(replace(best, subtypes=k), weights)]))
     best = settled(trial.race([replace(best, outcomes=n) for n in grid.outcomes]))
     best = settled(trial.race([replace(best, shrinkage=s) for s in grid.shrinkages]))
-    best = settled(trial.race([one for k in subtypes for one in _weighed(replace(best, subtypes=k), weights)]))
     best = settled(trial.race([replace(best, horizon=h) for h in horizons]))
     best = tempered(trial.race([replace(best, tempering=t) for t in grid.temperings]))
     deepest = max(horizons)

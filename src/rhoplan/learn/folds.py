@@ -8,6 +8,7 @@ Shapes: m test cases of a split.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,9 +109,19 @@ POLICY = "policy"
 
 
 def score_split(
-    cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid, second: bool = False
+    cases: Cases,
+    splitting: Splitting,
+    split: Split,
+    *,
+    seed: int,
+    grid: Grid,
+    second: bool = False,
+    classifiers: Sequence[str] = CLASSIFIERS,
 ) -> Fold:
-    """Choose, learn and score on one split. second: ask for a second opinion where the policy stops."""
+    """Choose, learn and score on one split. second: ask for a second opinion where the policy stops.
+
+    classifiers: those that judge by all tests, for the bill.
+    """
     train, test = split
     choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
     held, planned, stopped = {}, 0.0, None
@@ -127,7 +138,7 @@ def score_split(
     nothing = np.zeros(len(test))
     held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
     run, price = run_everything(cases)
-    for name in CLASSIFIERS:
+    for name in classifiers:
         commits = classified(cases, train, test, run, name, seed=seed)
         held[name] = _held(cases, test, commits, price[test], run[test].sum(axis=1) * 1.0)
     return Fold(test, len(train), choices[POLICY], planned, held, stopped)

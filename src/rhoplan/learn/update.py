@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import make_adviser
+from rhoplan.agents.agent import Agent, make_adviser
 from rhoplan.agents.policy import decide
 from rhoplan.errors import LimitError, ProblemError, TableError
+from rhoplan.graph.graph import shared_graph
+from rhoplan.graph.menu import nodes_within
 from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import shown
 from rhoplan.learn.build import outcomes_of
@@ -32,6 +34,9 @@ from rhoplan.scoring.evaluate import evaluate
 
 SAME = 1e-6
 """Largest difference between likelihoods in the file and those that its counts give: the file has all digits."""
+
+ROOM = 500_000_000
+"""Bytes that working out the planned cost may take, about."""
 
 LEAST = 2
 """New cases from which on an interval can be given."""
@@ -97,8 +102,7 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
     loss = -problem.flat.payoff[:, counted.first_states][old.commit, diagnosis]
     mean, low, high = _interval(old.spend + loss)
     try:
-        scores = [-evaluate(one, agent).reward for one, agent in zip((problem, after), agents, strict=True)]
-        planned = (scores[0], scores[1])
+        planned = _planned(problem, agents[0]), _planned(after, agents[1])
     except LimitError:
         planned = None
     return Updated(
@@ -113,6 +117,12 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
         changed=float(changed.mean()),
         warnings=tuple(warnings),
     )
+
+
+def _planned(problem: Problem, agent: Agent) -> float:
+    """What the model expects a case to cost; LimitError where that is too much to work out."""
+    with shared_graph(problem).limited(nodes_within(problem, ROOM)):
+        return -evaluate(problem, agent).reward
 
 
 class _Counted:

@@ -11,7 +11,9 @@ from typing import Any
 
 from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.agents.agent import Agent, make_adviser
+from rhoplan.agents.policy import decide
 from rhoplan.errors import LimitError, ProblemError
+from rhoplan.graph.menu import nodes_within
 from rhoplan.io.learned import LEARNED
 from rhoplan.model.problem import Problem
 from rhoplan.report.content import MOST_NODES
@@ -30,7 +32,14 @@ from rhoplan.report.page.learned import (
 from rhoplan.report.page.parts import safe
 from rhoplan.report.page.pathway import pathway_section
 from rhoplan.report.page.tripod import tripod
+from rhoplan.scoring.followed import Plans
 from rhoplan.version import __version__
+
+SMALLEST = 0.005
+"""Share of cases below which a branch of the pathway is folded: a few hundred cases tell nothing of smaller ones."""
+
+ROOM = 500_000_000
+"""Bytes that following the policy to all its ends may take, about."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,15 @@ def learned_page(problem: Problem) -> str:
 
 def _pathway(problem: Problem) -> tuple[str, str]:
     """The pathway's section, and its sheets for the end of the report."""
-    agent = make_adviser(problem)
+    agent, plans = make_adviser(problem), Plans(problem)
     try:
-        return pathway_section(Drawn(problem, agent, pathway(problem, agent, most_nodes=MOST_NODES)))
-    except LimitError as error:
-        return f"<p>The pathway is too large to be drawn: {safe(error)}.</p>", ""
+        with plans.graph.limited(nodes_within(problem, ROOM)):
+            return pathway_section(
+                Drawn(problem, agent, pathway(problem, agent, plans=plans, smallest=SMALLEST, most_nodes=MOST_NODES))
+            )
+    except LimitError:
+        words = (
+            f"The policy has too many branches to follow them all to their ends. It begins with "
+            f"{decide(problem, agent).choice}; rhoplan advise goes on from there, result by result."
+        )
+        return f"<p>{safe(words)}</p>", ""
