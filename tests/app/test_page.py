@@ -391,18 +391,20 @@ def test_a_damaged_case_leaves_the_page_usable_by_mouse(page: Any, tmp_path: Pat
     page.locator("[data-outcome]").first.click()
     steps(page, 1)
     record = saved(page, tmp_path / "case.json")
-    for damage in ({"entries": record["entries"] * 30}, {"digest": "0"}, {"agent": {}}, {"entries": 3}):
+    damages = {
+        "is no case that rhoplan kept": {"entries": 3},
+        "the model is not the one": {"digest": "0"},
+        "has been run already": {"entries": record["entries"] * 3},
+    }
+    for told, damage in damages.items():
         (tmp_path / "case.json").write_text(json.dumps({**record, **damage}))
         page.set_input_files("#open-case", tmp_path / "case.json")
-        page.locator("#problem:visible, #notice:visible").first.wait_for()
-        page.wait_for_selector("[data-do]")
-        page.get_by_role("button", name="New", exact=True).or_(page.locator("[data-outcome]").first).first.click()
-        page.wait_for_selector("[data-do]")
-    page.reload()
-    page.wait_for_selector("[data-do]")
-    count = page.locator(".log li").count()
-    page.locator("[data-outcome]").first.click()
-    steps(page, count + 1)
+        page.locator("#problem, #notice", has_text=told).first.wait_for()
+        if page.locator("#new-case").count():
+            page.locator("#new-case").click()
+        steps(page, 0)
+        page.locator("[data-outcome]").first.click()
+        steps(page, 1)
 
 
 def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:

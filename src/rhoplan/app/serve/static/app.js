@@ -164,7 +164,7 @@ export async function openModel(name, { tab, record, quiet } = {}) {
   if (error && record) { // a case that cannot be gone on with must not stand in the way
     freshCase();
     await redraw();
-    complain(error);
+    throw error;
   }
 }
 
