@@ -67,6 +67,7 @@ def features(seed: int) -> set[str]:
         "rare state": any(0 < share < Fraction(1, 10**12) for share in model.prior),
         "losses": "losses" in record,
         "prevalence": "prevalence" in record,
+        "prevalence of a named state": isinstance(record.get("prevalence"), dict),
         "positive": "positive" in record,
         "percent": "%" in as_yaml(record),
         "horizon": "horizon" in record,
@@ -79,7 +80,7 @@ def features(seed: int) -> set[str]:
 
 def test_every_feature_of_a_model_file_comes_up():
     seen = Counter(feature for seed in range(MODELS) for feature in features(seed))
-    assert len(seen) == 31
+    assert len(seen) == 32
     assert min(seen.values()) >= 4, seen.most_common()[-3:]
 
 

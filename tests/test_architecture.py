@@ -16,7 +16,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 # Each layer may import from itself and from those before it.
 LAYERS = (
-    ("errors", "version", "files"),
+    ("errors", "version", "files", "work"),
     ("model",),
     ("belief",),
     ("graph",),

@@ -391,3 +391,29 @@ def test_settling_tightens_both_bounds_and_keeps_certificates(weight: float) -> 
     assert lower > before[0]
     assert upper < before[1]
     assert check_plan(search.solution("time").plan, np.random.default_rng(0)).holds
+
+
+def test_a_plan_that_goes_round_in_a_circle_is_worth_what_it_earns_for_ever() -> None:
+    """A machine wears out unseen: work some times, then replace it. No plan that forgets how often earns anything."""
+    discount, wear, price = 0.99999, 0.2, 2.0
+    transition = np.array([[[1 - wear, wear], [0, 1]], [[1, 0], [1, 0]]])
+    pays = np.array([[1.0, 0.0], [-price, -price]])
+    problem = flat(dense_joint(transition, np.ones((2, 2, 1))), pays, np.array([1.0, 0.0]))
+    worth = [
+        (sum((discount * (1 - wear)) ** i for i in range(times)) - price * discount**times)
+        / (1 - discount ** (times + 1))
+        for times in range(1, 40)
+    ]
+
+    told = []
+
+    def enough(lower: float, upper: float, nodes: int) -> None:
+        told.append((lower, upper))
+        if len(told) == 30:
+            raise KeyboardInterrupt
+
+    found = solve_general(problem, discount=discount, gap=0.01, seconds=600, progress=enough)
+
+    assert found.lower == pytest.approx(max(worth), abs=0.01)
+    assert found.lower <= max(worth) <= found.upper
+    assert check_plan(found.plan, np.random.default_rng(0)).holds

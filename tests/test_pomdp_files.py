@@ -261,6 +261,7 @@ FAULTS = {
     "no names": ("states:\nactions: 2", 1, "expected the names of the states"),
     "a wildcard as a name": ("states: a *", 1, "'*' cannot be the name"),
     "no state at all": ("states: 0", 1, "states must be at least 1"),
+    "a reward before all names": ("discount: 1\nR: a : * : * : * 1", 2, "'states:' must stand before T"),
     "start before states": ("start: uniform", 1, "'states:' must stand before 'start:'"),
     "an unknown start": (f"{HEAD}start: d", 5, "expected one of the states (a, b, c); found 'd'"),
     "an unknown start in a list": (f"{HEAD}start include: a\nd", 6, "expected one of the states"),

@@ -11,6 +11,7 @@ from adversary.case import Case, action_name
 from adversary.engine import MOST_DEEP, compare_score
 from adversary.ledger import Ledger
 from adversary.oracle import Evidence, Goal, Oracle, Places
+from adversary.plain import positive_of
 from adversary.scores import Account, follow, right
 from rhoplan.advice.bands import bands
 from rhoplan.advice.branches import Leaf, Node, Step
@@ -213,7 +214,7 @@ def check_bands(case: Case, ledger: Ledger) -> None:
     rng, problem = case.dice("bands"), case.problem
     agent, goal = case.agent(rng, problem, most=2)
     found = bands(problem, agent, seconds=5.0)
-    about = case.record.get("positive", case.model.states[1])
+    about = positive_of(case.record)
     ledger.same("ends of the bands", (found[0].lower, found[-1].upper), (0.0, 1.0))
 
     def accepted(odds: float) -> list[str]:

@@ -57,7 +57,19 @@ def draw_file(seed: int) -> Record:
         record["horizon"] = rng.randint(1, 4)
     if rng.random() < 0.1:
         record["info"] = {"about": "drawn at random", "illustrative": True}
-    return record
+    return _with_positive(record)
+
+
+def _with_positive(record: Record) -> Record:
+    """The record with the state named that its prevalence and its shorthands are about, in one of the two ways."""
+    rates = any("likelihood" not in test for test in record.get("tests", {}).values())
+    named = "positive" in record or isinstance(record.get("prevalence"), dict)
+    if named or not (rates or "prevalence" in record):
+        return record
+    last = record["states"][-1]
+    if "prevalence" in record and len(record.get("tests", {})) % 2:
+        return {**record, "prevalence": {last: record["prevalence"]}}
+    return {**record, "positive": last}
 
 
 def draw_world(record: Record, seed: int) -> Record:
@@ -88,7 +100,7 @@ def draw_world(record: Record, seed: int) -> Record:
             name: {s: value * rng.randint(0, 3) for s, value in _by_name(row, names).items()}
             for name, row in record[field].items()
         }
-    return world
+    return _with_positive(world)
 
 
 def as_json(record: Record) -> str:

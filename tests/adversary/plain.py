@@ -52,7 +52,7 @@ class PlainModel(NamedTuple):
 def read(record: Record) -> PlainModel:
     """What a file says, in fractions of the decimals that stand there."""
     states = tuple(record["states"])
-    positive = record.get("positive", states[-1])
+    positive = positive_of(record)
     names = list(record.get("tests", {}))
     tests = tuple(_test(name, record["tests"][name], states, positive, names) for name in names)
     sign = -1 if "losses" in record else 1
@@ -72,6 +72,14 @@ def read(record: Record) -> PlainModel:
     )
 
 
+def positive_of(record: Record) -> str:
+    """The state that prevalence and shorthands are about; the last one where there are none."""
+    share = record.get("prevalence")
+    named = next(iter(share)) if isinstance(share, dict) else record["states"][-1]
+    found: str = record.get("positive", named)
+    return found
+
+
 def exact(value: Any) -> Fraction:
     """The number as it is written: decimals, a percentage, or a float by its shortest decimals."""
     if isinstance(value, str):
@@ -85,7 +93,8 @@ def _row(row: Any, names: tuple[str, ...]) -> Row:
 
 def _prior(record: Record, states: tuple[str, ...], positive: str) -> Row:
     if "prevalence" in record:
-        share = exact(record["prevalence"])
+        share = record["prevalence"]
+        share = exact(share[positive] if isinstance(share, dict) else share)
         return tuple(share if state == positive else 1 - share for state in states)
     return _row(record["prior"], states) if "prior" in record else (Fraction(1, len(states)),) * len(states)
 

@@ -10,9 +10,12 @@ import pytest
 import rhoplan
 from rhoplan.advice.case import Adviser, advise
 from rhoplan.advice.journal import Case
+from rhoplan.advice.outlay import EPISODES, FIRST_BATCH, sample_ahead
 from rhoplan.advice.parts import BASIC, NAMES, parts
 from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.policy import Policy
 from rhoplan.app.records import advice_record, part_record
+from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import FlatMenu
 from rhoplan.problems.registry import WORKED_MODELS
 from weak import weak_tests
@@ -149,3 +152,41 @@ def test_money_names_and_orders_change_no_advice(seed: int) -> None:
         assert mine.ahead.tests == pytest.approx(theirs.ahead.tests)
     else:
         assert np.array(theirs.value_bounds) == pytest.approx(64 * np.array(mine.value_bounds), rel=0.02)
+
+
+def test_cases_are_sampled_as_far_as_the_limits_go() -> None:
+    problem = weak_tests(12, seed=3, states=4)
+    agent = rhoplan.make_agent("info-gain", problem, weight=200.0)
+    graph = Graph(problem)
+    _, few = sample_ahead(Policy(graph, agent), graph.root, episodes=FIRST_BATCH)
+    fresh = Graph(problem, node_limit=graph.size + 1)  # the first batch fits, and the next one does not
+    ahead, sampled = sample_ahead(Policy(fresh, agent), fresh.root)
+    assert (few.episodes, sampled) == (FIRST_BATCH, few)
+    assert math.fsum(share for _, share in ahead.by_tests) == pytest.approx(1.0)
+    everything = Graph(problem)
+    _, whole = sample_ahead(Policy(everything, agent), everything.root)
+    assert whole.episodes == EPISODES
+    assert whole.se["tests"] < few.se["tests"]
+
+
+@pytest.mark.parametrize("name", ["myopic", "info-gain"])
+def test_one_step_ahead_on_dozens_of_tests_tells_what_is_still_to_come(name: str) -> None:
+    problem = weak_tests(40, states=3)
+    ahead = Adviser(problem, rhoplan.make_agent(name, problem), memory=1e8).part("ahead")
+    assert ahead.kind == "estimated", ahead.words
+    assert FIRST_BATCH <= ahead.sampled.episodes <= EPISODES
+    assert ahead.content.tests > 1 > ahead.sampled.se["tests"] > 0
+
+
+def test_the_memory_of_a_case_is_that_of_its_search() -> None:
+    problem = weak_tests(40)
+    agent = rhoplan.make_agent("efe", problem)
+    assert agent.planner.name == "many"
+    bounds = {}
+    for memory in (4e6, 1e9):
+        adviser = Adviser(problem, agent, memory=memory)
+        adviser.part("first")
+        found = adviser.plans.policy(adviser.agent).chooser.bounded(adviser.node)
+        assert found.stopped_by == ("memory" if memory < 1e9 else "work")
+        bounds[memory] = found.upper - found.lower
+    assert bounds[1e9] <= bounds[4e6]

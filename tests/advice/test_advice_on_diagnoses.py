@@ -26,7 +26,7 @@ from rhoplan.scoring.simulate import simulate
 PLAIN = """\
 name: heart
 states: [healthy, disease]
-prevalence: 10%
+prevalence: {disease: 10%}
 tests:
   ecg: {cost: 5, sensitivity: 80%, specificity: 85%}
   scan: {cost: 30, sensitivity: 92%, specificity: 95%}

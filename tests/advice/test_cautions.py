@@ -84,9 +84,14 @@ def test_an_idle_test_that_is_run_all_the_same_is_told():
 
 
 def test_a_test_that_is_only_too_dear_is_unused_and_not_idle():
-    kinds = found(problem_of(SHARP, test_of("dear", 90, 0.02, 0.97)), "planning")
+    kinds = found(problem_of(SHARP, test_of("dear", 19, 0.02, 0.97)), "planning")
     assert ("unused test", "dear") in kinds
     assert ("idle test", "dear") not in kinds
+
+
+def test_a_test_that_costs_more_than_could_be_saved_is_told_once():
+    kinds = found(problem_of(SHARP, test_of("dear", 90, 0.02, 0.97)), "planning")
+    assert [kind for kind, test in kinds if test == "dear"] == ["dear test"]
 
 
 def test_a_test_that_changes_the_decision_only_after_another_is_not_idle():

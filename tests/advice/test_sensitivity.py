@@ -46,6 +46,19 @@ def test_flips_of_a_perfect_test_are_where_its_cost_meets_its_worth():
     assert all(edge.is_nearest for edge in (cost.up, cost.down, prior.up, prior.down))
 
 
+def test_losses_below_zero_are_not_offered():
+    """Where sending a healthy person home would be a gain, the first action changes; nobody means that by a loss."""
+    problem = perfect()
+    agent = make_agent("planning", problem)
+    assert all(one.low == 0 for one in parameters(problem, agent) if one.kind == "loss")
+    found = by_name(problem, agent)
+    edges = [edge for name, flip in found.items() if name.startswith("loss.") for edge in (flip.down, flip.up)]
+    assert edges
+    assert all(edge.value >= 0 for edge in edges if edge.status == "flips")
+    with pytest.raises(RhoplanError, match="loss of leave in well must lie between 0 and"):
+        with_values(problem, agent, {"loss.leave.well": -1.0})
+
+
 def test_weight_flips_where_information_pays_for_the_test():
     problem = perfect(cost=11.0)
     flip = by_name(problem, make_agent("planning-ig", problem, weight=0.5))["weight"]

@@ -40,7 +40,8 @@ def test_planner_is_chosen_by_itself_and_says_so() -> None:
     assert "branch and bound" in chosen.notes[0]
     assert rhoplan.make_agent("efe", large, planner="exact").planner.name == "exact", "who asks for it gets it"
     assert rhoplan.make_agent("info-gain", large).planner.name == "exact", "one step is no work"
-    assert rhoplan.make_agent("efe", weak_tests(40, repeatable=True)).planner.name == "exact"
+    assert rhoplan.make_agent("efe", weak_tests(12, repeatable=True)).planner.name == "exact"
+    assert rhoplan.make_agent("efe", weak_tests(60, repeatable=True, states=5)).planner.name == "many"
 
 
 def test_what_branch_and_bound_cannot_plan_looks_less_far() -> None:

@@ -62,7 +62,8 @@ def test_rules_keep_their_promises(spec: str, name: str) -> None:
 def test_rows_say_what_planners_say(name: str) -> None:
     row, kind = PLANNERS[name], PLANNERS[name].load()
     assert (kind.name, kind.samples) == (name, row.samples)
-    assert {SETTINGS[one].word for one in row.takes} == {field.name for field in fields(kind)}
+    given = {"memory"}  # by who plans a case, not by who makes an agent
+    assert {SETTINGS[one].word for one in row.takes} == {field.name for field in fields(kind)} - given
 
 
 @pytest.mark.parametrize("name", UTILITIES)

@@ -277,6 +277,7 @@ def test_names_are_shown_as_they_are(run: Any, tmp_path: Path, command: str) -> 
         """name: "[red]n[/red]"
 unit: "[/x]"
 states: ["[healthy]", "[bold]ill"]
+positive: "[bold]ill"
 tests: {"[t]": {cost: 1, sensitivity: 0.9, specificity: 0.9}}
 commits: {"[/]": [1, -5], "[c]": [-5, 1]}
 """

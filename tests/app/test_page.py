@@ -370,6 +370,43 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
     steps(page, 2)
 
 
+def test_a_what_if_marks_what_is_not_the_models(page: Any) -> None:
+    page.click("[data-tab='What-if']")
+    slider = page.locator(".slider").first
+    slider.locator("input[type=number]").fill("10")
+    page.keyboard.press("Enter")
+    slider.get_by_role("button", name="undo, the model has 46%").wait_for()
+    page.click("[data-tab='Case']")
+    page.wait_for_selector("main[data-view='chest-pain Case'] [data-do]")
+    assert "a number that is not the model's" in page.locator("#differs").inner_text()
+    page.click("[data-tab='What-if']")
+    page.locator(".slider .own:visible").click()
+    playwright.expect(page.locator(".slider .own:visible")).to_have_count(0)
+    page.click("[data-tab='Case']")
+    page.wait_for_selector("main[data-view='chest-pain Case'] [data-do]")
+    assert page.locator("#differs").is_hidden()
+
+
+def test_a_damaged_case_leaves_the_page_usable_by_mouse(page: Any, tmp_path: Path) -> None:
+    page.locator("[data-outcome]").first.click()
+    steps(page, 1)
+    record = saved(page, tmp_path / "case.json")
+    damages = {
+        "is no case that rhoplan kept": {"entries": 3},
+        "the model is not the one": {"digest": "0"},
+        "has been run already": {"entries": record["entries"] * 3},
+    }
+    for told, damage in damages.items():
+        (tmp_path / "case.json").write_text(json.dumps({**record, **damage}))
+        page.set_input_files("#open-case", tmp_path / "case.json")
+        page.locator("#problem, #notice", has_text=told).first.wait_for()
+        if page.locator("#new-case").count():
+            page.locator("#new-case").click()
+        steps(page, 0)
+        page.locator("[data-outcome]").first.click()
+        steps(page, 1)
+
+
 def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:
     open_model(page, "screening-cascade")
     page.click("[data-tab='What-if']")
@@ -410,7 +447,7 @@ def test_moving_one_prior_moves_the_others(page: Any) -> None:
 def test_a_model_that_only_loses_is_told_in_losses(page: Any, address: str, sign: str) -> None:
     """Written as losses or as rewards below zero: the page says the same."""
     look = "{cost: 1, sensitivity: 90%, specificity: 80%}"
-    text = f"states: [well, ill]\nprevalence: 20%\ntests: {{look: {look}}}\n{sign}\n"
+    text = f"states: [well, ill]\nprevalence: {{ill: 20%}}\ntests: {{look: {look}}}\n{sign}\n"
     assert httpx.post(
         f"{address}/api/v1/models", json={"name": "only loses", "text": text}, timeout=serving.PATIENCE
     ).is_success

@@ -228,6 +228,28 @@ def test_wrong_requests_for_parts_are_refused_before_the_stream(refuse: Any, bod
     assert (status, error["field"]) == (422, field)
 
 
+def test_advice_counts_costs_unless_somebody_puts_a_price(post: Any, client: Any) -> None:
+    def whose(found: dict[str, Any]) -> tuple[str, float]:
+        return found["agent"], found["weight"]
+
+    priced = {**client.get("models/screening-cascade").json()["record"]}
+    assert whose(post("advise", problem="chest-pain")) == ("planning", 0)
+    assert whose(post("advise", problem="chest-pain", weight=5)) == ("planning-ig", 5)
+    assert whose(post("advise", problem="chest-pain", agent="efe", weight=0)) == ("efe", 0)
+    assert whose(post("decide", problem="tiger")) == ("efe", 1)
+    text = client.get("models/screening-cascade").json()["text"] + "\ninformation: {price: 25, per: nat}\n"
+    post("models", name="priced", text=text)
+    assert whose(post("advise", problem="priced")) == ("planning-ig", 25)
+    assert client.get("models/priced").json()["price"] == 25
+    assert priced["name"] == "screening-cascade"
+
+
+def test_doubts_about_a_model_are_told(post: Any, client: Any) -> None:
+    text = client.get("models/screening-cascade").json()["text"].replace("sensitivity: 92%", "sensitivity: 2%")
+    assert [one["kind"] for one in post("models", name="doubtful", text=text)["cautions"]] == ["reversed test"]
+    assert [one["about"] for one in client.get("models/doubtful").json()["cautions"]] == ["strip"]
+
+
 def test_a_test_that_is_not_available_is_not_advised(post: Any) -> None:
     first = post("advise", problem="printer")["do"]
     other = post("advise", problem="printer", unavailable=[first])

@@ -25,7 +25,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yam
 PUMP = """\
 unit: kEUR
 factors:
-  pump: {states: [good, worn], prior: {good: 80%, worn: 20%}}
+  pump: {states: [good, worn], prevalence: {worn: 20%}}
 actions:
   run:
     reward: {pump: {good: 8, worn: -6}}
@@ -47,6 +47,7 @@ discount = 0.95
 cap = 12
 [factors.pump]
 states = ["good", "worn"]
+positive = "worn"
 prior = [0.8, 0.2]
 [actions.run]
 reward.pump = {good = 8, worn = -6}

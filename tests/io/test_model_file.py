@@ -55,7 +55,7 @@ open-right = {tiger-left = 10, tiger-right = -100}
 
 SCREENING = """\
 states: [healthy, ill]
-prior: {healthy: 99%, ill: 1%}
+prevalence: {ill: 1%}
 tests:
   pcr: {cost: 5, sensitivity: 0.9, specificity: 95 %}
 commits:
@@ -215,12 +215,39 @@ def test_plain_data_of_a_model_reads_back() -> None:
     assert again.details == problem.details
 
 
-def test_last_state_is_the_positive_one_unless_named() -> None:
-    text = FULL.replace("positive: ill\n", "")
-    problem = parse_model(text)
-    assert problem.details["positive"] == "well"
-    assert problem.prior.tolist() == [0.99, 0.01]
-    assert problem.flat.tests[2].likelihood == pytest.approx(np.array([[0.99, 0.01], [0.1, 0.9]]))
+def test_the_positive_state_is_named_by_itself_or_in_the_prevalence() -> None:
+    for state, prior in {"ill": [0.01, 0.99], "well": [0.99, 0.01]}.items():
+        alone = parse_model(FULL.replace("positive: ill", f"positive: {state}"))
+        within = parse_model(FULL.replace("positive: ill\nprevalence: 1%", f"prevalence: {{{state}: 1%}}"))
+        both = parse_model(
+            FULL.replace("positive: ill\nprevalence: 1%", f"positive: {state}\nprevalence: {{{state}: 1%}}")
+        )
+        assert_same(alone, within)
+        assert_same(alone, both)
+        assert alone.prior.tolist() == prior
+        assert [one.details["positive"] for one in (alone, within, both)] == [state] * 3
+        rows = np.array([[0.1, 0.9], [0.99, 0.01]])
+        assert alone.flat.tests[2].likelihood == pytest.approx(rows if state == "ill" else rows[::-1])
+
+
+NAMELESS = "states: [PE, no PE]\ntests: {x: {cost: 1, %s}}\nlosses: {go: [1, 1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("states: [PE, no PE]\nprevalence: 15%\nlosses: {go: [1, 1]}\n", "prevalence"),
+        (NAMELESS % "sensitivity: 90%, specificity: 80%", "tests.x.sensitivity"),
+        (NAMELESS % "lr_positive: 9, lr_negative: 0.1", "tests.x.lr_positive"),
+        (NAMELESS % "tp: 9, fn: 1, fp: 2, tn: 8", "tests.x.tp"),
+    ],
+)
+def test_numbers_about_one_state_need_its_name(text: str, field: str) -> None:
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(text)
+    assert str(caught.value).startswith(f"{field} is about one of the two states and the file must say which")
+    assert "positive: PE or positive: no PE" in str(caught.value)
+    assert caught.value.field == tuple(field.split("."))
 
 
 def test_losses_are_rewards_below_zero() -> None:
@@ -261,6 +288,10 @@ FULL_FAULTS = {
     "an order twice": ("[smear, assay]", "[smear, smear]", "line 26", "stands there twice"),
     "an order that is a map": ("after: smear", "after: {smear: 1}", "line 24", "tests.assay.after"),
     "a prior and a prevalence": ("prevalence: 1%", "prevalence: 1%\nprior: [0.5, 0.5]", "line 12", "not both"),
+    "a prevalence of another state": ("prevalence: 1%", "prevalence: {well: 1%}", "line 12", "they must agree"),
+    "a prevalence of no state": ("prevalence: 1%", "prevalence: {}", "line 12", "must name one state"),
+    "a prevalence of both states": ("prevalence: 1%", "prevalence: {ill: 1%, well: 99%}", "line 12", "for more write"),
+    "a prevalence of what is no state": ("prevalence: 1%", "prevalence: {fine: 1%}", "line 12", "'fine'"),
     "a prevalence of 1000%": ("prevalence: 1%", "prevalence: 1000%", "line 12", "prevalence"),
     "a positive state that is none": ("positive: ill", "positive: sick", "line 11", "'sick'"),
     "losses and commits": ("losses:", "commits: {go: [1, 1]}\nlosses:", "line 34", "not both"),
@@ -306,7 +337,7 @@ def test_group_needs_groups() -> None:
 @pytest.mark.parametrize(("high", "low"), [(18.0, 0.1), (1.0001, 0.9999), (1e100, 0.0), (1.5, 0.0), (1e9, 0.999)])
 def test_likelihood_ratios_come_back(high: float, low: float) -> None:
     test = f"{{cost: 1, lr_positive: {high!r}, lr_negative: {low!r}}}"
-    problem = parse_model(f"states: [a, b]\ntests: {{x: {test}}}\nlosses: {{go: [1, 1]}}")
+    problem = parse_model(f"states: [a, b]\npositive: b\ntests: {{x: {test}}}\nlosses: {{go: [1, 1]}}")
     (specificity, false), (missed, sensitivity) = problem.flat.tests[0].likelihood
     assert missed / specificity == pytest.approx(low)
     assert sensitivity / false == pytest.approx(high)

@@ -17,7 +17,7 @@ HEART = """\
 states: [healthy, disease]
 subtypes:
   disease: {typical: 70%, silent: 30%}
-prevalence: 10%
+prevalence: {disease: 10%}
 tests:
   ecg: {cost: 5, sensitivity: {typical: 90%, silent: 40%}, specificity: 85%}
   scan: {cost: 30, sensitivity: 92%, specificity: 95%, inconclusive: 10%}
@@ -77,7 +77,8 @@ def test_the_positive_diagnosis_may_stand_first() -> None:
     ],
 )
 def test_subtypes_without_shares_take_them_from_the_prior(prior: str, expected: list[float]) -> None:
-    text = HEART.replace("{typical: 70%, silent: 30%}", "[typical, silent]").replace("prevalence: 10%", prior)
+    text = HEART.replace("{typical: 70%, silent: 30%}", "[typical, silent]")
+    text = text.replace("prevalence: {disease: 10%}", f"positive: disease\n{prior}")
     assert parse_model(text).prior == pytest.approx(expected)
 
 
@@ -125,7 +126,7 @@ FAULTS = {
     "a rate by subtypes that are none": ("specificity: 85%", "specificity: {young: 85%}", 6, "must be a finite number"),
     "a loss by subtype": ("disease: 20}", "disease: {typical: 20, silent: 30}}", 17, "must be a finite number"),
     "shares given twice": (
-        "prevalence: 10%",
+        "prevalence: {disease: 10%}",
         "prior: {healthy: 90%, disease: {typical: 7%, silent: 3%}}",
         4,
         "the shares of its subtypes stand under subtypes",
@@ -147,7 +148,7 @@ def test_faults_have_their_line(fault: str) -> None:
 
 def test_a_nested_prior_sums_to_one() -> None:
     text = HEART.replace("{typical: 70%, silent: 30%}", "[typical, silent]").replace(
-        "prevalence: 10%", "prior: {healthy: 90%, disease: {typical: 7%, silent: 4%}}"
+        "prevalence: {disease: 10%}", "prior: {healthy: 90%, disease: {typical: 7%, silent: 4%}}"
     )
     with pytest.raises(ModelFileError, match=r"prior must sum to 1; it sums to 1\.01 .*line 4"):
         parse_model(text)

@@ -10,7 +10,7 @@ from rhoplan.learn.baselines import run_everything
 from rhoplan.learn.bill import CARRIES, DOES_NOT, SPREAD, make_bill, sentence
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice
-from rhoplan.learn.choose import Tried, settled
+from rhoplan.learn.choose import SURE, Tried, luck, settled, tempered
 from rhoplan.learn.folds import POLICY, Fold, Held, Splitting
 from rhoplan.learn.table import table_of
 
@@ -19,19 +19,29 @@ def tried(cost: list[float], planned: float, outcomes: int) -> Tried:
     return Tried(Choice(outcomes=outcomes), np.array(cost), lambda: planned)
 
 
-def test_the_plainest_wins_where_the_better_one_may_be_luck() -> None:
-    plain, other = tried([10, 0, 10, 0], 5.0, 3), tried([9, 0, 10, 0.5], 4.9, 5)
-    assert settled([plain, other]).outcomes == 3
+def test_the_first_stays_where_the_better_one_may_be_luck() -> None:
+    first, other = tried([10, 0, 10, 0], 5.0, 3), tried([9, 0, 10, 0.5], 4.9, 5)
+    assert settled([first, other]).outcomes == 3
 
 
 def test_a_sure_gain_is_taken() -> None:
-    plain, other = tried([10, 8, 10, 8], 9.0, 3), tried([5, 4, 5, 4], 4.5, 5)
-    assert settled([plain, other]).outcomes == 5
+    first, other = tried([10, 8, 10, 8], 9.0, 3), tried([5, 4, 5, 4], 4.5, 5)
+    assert settled([first, other]).outcomes == 5
+
+
+def test_the_best_of_many_must_be_further_ahead_than_one_alone() -> None:
+    first, best = tried([0.0] * 100, 0.0, 3), tried([-1.0, 0.55] * 50, 0.0, 5)
+    assert settled([first, best]).outcomes == 5, "2.9 standard errors are a sure gain of one"
+    others = [tried([0.5] * 100, 0.0, 10 + place) for place in range(20)]
+    assert settled([first, *others, best]).outcomes == 3, "but the best of 21 has them by luck"
+    assert luck(1) == luck(2) == SURE < luck(9) < luck(20)
 
 
 def test_of_equals_the_one_that_costs_what_it_planned() -> None:
     dreamer, honest = tried([10, 0, 10, 0], 1.0, 3), tried([9, 0, 10, 1.1], 5.0, 5)
-    assert settled([dreamer, honest]).outcomes == 5
+    assert tempered([dreamer, honest]).outcomes == 5
+    costly = tried([30, 28, 30, 28], 29.0, 8)
+    assert tempered([dreamer, honest, costly]).outcomes == 5, "honesty is not bought"
 
 
 def held(cost: np.ndarray) -> Held:

@@ -49,7 +49,7 @@ def test_shrinkage_keeps_what_chance_alone_would_give_from_counting() -> None:
 
 def test_tempering_raises_the_ratio_to_a_power() -> None:
     outcomes, diagnosis = drawn(500)
-    plain, half = (fitted(outcomes, diagnosis, tempering=t).likelihoods[0] for t in (1.0, 0.5))
+    plain, half = (fitted(outcomes, diagnosis).tempered(t).likelihoods[0] for t in (1.0, 0.5))
     # P_t(o | s) / P_t(o | s') is the plain ratio to the power t, up to a constant of the pair of states.
     ratio = np.log(half[0] / half[1]) - 0.5 * np.log(plain[0] / plain[1])
     assert np.ptp(ratio) == pytest.approx(0.0, abs=1e-12)

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from drawn import PLAN, plan_of, signal_table
+from rhoplan.advice.case import advise
 from rhoplan.agents.policy import decide
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import EvidenceError, TableError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.learn import learning
 from rhoplan.learn.bill import CARRIES, DOES_NOT
+from rhoplan.learn.build import build
+from rhoplan.learn.cases import match
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.cube import draw_cube, draw_cube_nm
 from rhoplan.learn.learning import learn
@@ -73,7 +76,26 @@ def test_the_model_file_reads_back_and_holds_no_case() -> None:
     agent = result.choice.agent
     assert decide(read, agent).choice == decide(result.problem, agent).choice
     assert table.digest in read.details["info"]["note"]
-    assert result.problem.details["diagnosis"] == {"well": "well", "ill": "ill"}
+
+
+@pytest.mark.parametrize("about", ["state", "diagnosis"])
+def test_a_model_with_subtypes_reads_back_as_it_was(about: str) -> None:
+    cases = match(signal_table(120), plan_of())
+    choice = Choice(subtypes=2, horizon=2, weight=3.0, about=about)
+    made = build(cases.table, cases.plan, cases.diagnosis, np.arange(120), choice).problem
+    text = write_model(made)
+    assert ("about: diagnosis" in text) == (about == "diagnosis")
+    read = parse_model(text)
+    factor, same = made.factors[0], read.factors[0]
+    assert same.states == factor.states == ("well (type 1)", "well (type 2)", "ill (type 1)", "ill (type 2)")
+    assert same.diagnoses == ("well", "ill")
+    assert same.about_diagnosis == (about == "diagnosis")
+    assert np.array_equal(same.prior, factor.prior)
+    for one, other in zip(made.flat.tests, read.flat.tests, strict=True):
+        assert (one.name, one.cost, one.outcomes) == (other.name, other.cost, other.outcomes)
+        assert np.array_equal(one.likelihood, other.likelihood)
+    assert decide(read, choice.agent).actions == decide(made, choice.agent).actions
+    assert advise(read, choice.agent).do == "good"
 
 
 def test_a_column_to_split_by_must_serve() -> None:

@@ -69,7 +69,7 @@ def test_rare_texts_and_new_ones_are_others() -> None:
 
 
 def test_blanks_have_no_outcome() -> None:
-    numbers, texts = column(1, None, 2), column("a", "", "b")
+    numbers, texts = column(1, None, 2), column("a", "", "b", "a", "b")
     for one in (numbers, texts):
         cut = cut_column(one, everybody(one), 5)
         assert cut is not None

@@ -113,7 +113,7 @@ def test_blanks_that_go_with_the_diagnosis_are_told() -> None:
 
 
 def test_cases_count_by_the_share_in_life() -> None:
-    cases = match(signal_table(100), plan_of(PLAN + "prevalence: 10%\n"))
+    cases = match(signal_table(100), plan_of(PLAN + "prevalence: {ill: 10%}\n"))
     ill = cases.diagnosis == 1
     assert cases.weight[ill].sum() / cases.size == pytest.approx(0.1)
     assert cases.weight.mean() == pytest.approx(1.0)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from rhoplan.agents.agent import Agent
-from rhoplan.learn import replay as module
+from rhoplan.agents.policy import Policy
+from rhoplan.graph.graph import Graph
+from rhoplan.learn import ahead as module
 from rhoplan.learn.replay import replay
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import Problem
@@ -74,8 +76,47 @@ def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made, agent = problem(), Agent("one", 2, 3.0)
     cases = np.random.default_rng(0).integers(-1, 3, size=(60, 4))
     before = replay(made, agent, cases)
-    monkeypatch.setattr(module, "ROOM", 60_000)
+    monkeypatch.setattr(module, "TOGETHER", 100)
     after = replay(made, agent, cases)
     assert np.array_equal(before.commit, after.commit)
     assert np.array_equal(before.asked, after.asked)
     assert before.spend == pytest.approx(after.spend)
+
+
+@pytest.mark.parametrize("about_diagnosis", [False, True])
+@pytest.mark.parametrize(
+    "rules", [{}, {"most_tests": 2}, {"budget": 4.5}, {"budget": 4.3}, {"first_prices": {"blood": 1e-9}}]
+)
+@pytest.mark.parametrize(("horizon", "weight"), [(1, 0.0), (1, 2.0), (2, 0.5), (3, 0.0), (3, 8.0)])
+def test_cases_are_decided_as_everything_else_decides(
+    about_diagnosis: bool, rules: dict, horizon: int, weight: float
+) -> None:
+    generator = np.random.default_rng(horizon)
+    tests = tuple(
+        Test(name, cost, ("lo", "mid", "hi"), generator.dirichlet(np.ones(3), size=4), False, group, after)
+        for name, cost, group, after in [
+            ("a", 0.6, "", ()), ("b", 1.5, "blood", ()), ("c", 2.2, "blood", ("a",)), ("d", 0.5, "", ("c",)),
+        ]
+    )  # fmt: skip
+    losses = np.array([[0.0, 0, 40, 40], [60, 60, 0, 0]])
+    made = observe_then_commit(
+        "drawn", ("x", "y"), tests=tests, commits=tuple(Commit(f"call-{k}", -row) for k, row in enumerate(losses)),
+        prior=np.array([0.3, 0.3, 0.3, 0.1]), subtypes={"x": ("1", "2"), "y": ("1", "2")},
+        about_diagnosis=about_diagnosis, **({"first_prices": {"blood": 1.6}} | rules),
+    )  # fmt: skip
+    agent = Agent("one", horizon, weight)
+    cases = generator.integers(3, size=(8, 4))
+    found = replay(made, agent, cases)
+    graph = Graph(made)
+    policy = Policy(graph, agent)
+    for case, results in enumerate(cases.tolist()):
+        node, spend, asked = graph.root, 0.0, [0.0] * 4
+        while (action := policy.action(node)).name in "abcd":
+            test = "abcd".index(action.name)
+            spend, asked[test] = spend - float(action.reward[0]), 1.0
+            slot = int(policy.choice[node])
+            graph.expand(np.array([node]))
+            node = int(graph.next[node, slot, results[test]])
+        assert found.asked[case].tolist() == asked
+        assert found.spend[case] == pytest.approx(spend, abs=1e-12)
+        assert made.flat.commits[found.commit[case]].name == action.name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,17 +13,17 @@ from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import observe_all
-from rhoplan.errors import AgentError, EvidenceError, ModelFileError, ProblemError
+from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.panels import MOST_OUTCOMES, panel
 from rhoplan.model.problem import Problem
-from rhoplan.planning.certified.solve import solve, usual_method
+from rhoplan.planning.certified.solve import solve
 from test_model_file import assert_same
 
 WARD = """\
 name: ward
 states: [well, ill]
-prevalence: 20%
+prevalence: {ill: 20%}
 tests:
   crp: {cost: 7, sensitivity: 80%, specificity: 70%, outcomes: [normal, high]}
   troponin: {sensitivity: 75%, specificity: 95%, outcomes: [normal, high]}
@@ -183,16 +181,3 @@ def test_a_panel_that_is_too_large_is_refused_with_its_size() -> None:
     tests = [rhoplan.Test(f"t{k}", 1.0, ("a", "b", "c"), np.full((2, 3), 1 / 3)) for k in range(6)]
     with pytest.raises(ProblemError, match=f"at most {MOST_OUTCOMES} joint outcomes; its tests have 729"):
         panel("all", 3.0, tests)
-
-
-def test_a_search_over_evidence_says_that_it_cannot() -> None:
-    once: dict[str, Any] = {"outcomes": ("a", "b"), "repeatable": False}
-    rows = np.array([[0.6, 0.4], [0.3, 0.7]])
-    tests = [rhoplan.Test(f"t{k}", 1.0 + k, likelihood=rows, **once) for k in range(12)]
-    commits = (rhoplan.Commit("go", np.array([-5.0, 0.0])), rhoplan.Commit("stay", np.array([0.0, -9.0])))
-    problem = rhoplan.observe_then_commit(
-        "twelve", ("s", "t"), tests=(*tests, panel("both", 2.0, tests[:2])), commits=commits
-    )
-    assert usual_method(problem) == "reveal"
-    with pytest.raises(AgentError, match="'twelve' has a panel"):
-        solve(problem, method="many")

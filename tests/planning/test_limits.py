@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,6 +131,37 @@ def test_without_a_discount_the_last_resort_says_what_it_knows():
     assert found.first == "exit"
     assert found.lower == pytest.approx(leaving.reward[0])
     assert found.upper == math.inf
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("name", ["tiger", "bandit", "diagnosis:n=4"])
+def test_the_last_resort_is_finite_where_tests_cost_and_commits_end(name, weight):
+    problem = rhoplan.make(name)
+    exact = rhoplan.solve(problem, weight=weight)
+
+    for discount in (1.0, 0.9):
+        found = crude_bounds(problem, weight=weight, discount=discount, deadline=-math.inf)
+
+        (factor,) = problem.factors
+        sure = factor.prior @ np.max([one.reward for one in problem.commits], axis=0)
+        told = weight * math.log(len(factor.states))  # the prior is uniform
+        assert found.upper == pytest.approx(sure + told)
+        assert found.upper >= exact.upper - 1e-9
+        assert found.lower == pytest.approx(max(one.reward @ factor.prior for one in problem.commits))
+
+
+def test_the_last_resort_knows_that_a_state_which_stays_can_be_learnt_once():
+    """Listening costs 1 and could, by its range, bring 5 ln 2 each time: in all it does not bring more than that once.
+
+    The tiger is written in general form here, not as lists of tests and commits.
+    """
+    tiger = rhoplan.make("tiger")
+    general = replace(tiger, menu=lambda visible: tiger.menu(visible), name="general")
+
+    found = crude_bounds(general, weight=5.0, discount=1.0, deadline=math.inf)
+
+    assert general.listed is None
+    assert found.upper == pytest.approx(10 + 5 * math.log(2))
 
 
 def test_the_clock_stands_still_while_machine_code_is_made(monkeypatch):

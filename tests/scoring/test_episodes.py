@@ -183,3 +183,27 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
 
     assert sizes
     assert moved.reward == whole.reward
+
+
+def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monkeypatch):
+    """Beliefs that never meet, two steps looked ahead: all episodes at once would add thousands of situations."""
+    rng = np.random.default_rng(0)
+    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(4), (2, 3))
+    problem = rhoplan.from_arrays(
+        transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
+    )
+    agent = rhoplan.make_agent("efe", problem, horizon=2)
+    whole = rhoplan.simulate(problem, agent, seeds=(1, 2), episodes=60, cap=10)
+    most, sizes = 500, []
+
+    def grown(walk, *arguments, act=episodes.Walk._act):
+        found = act(walk, *arguments)
+        sizes.append(walk.graph.size)
+        return found
+
+    monkeypatch.setattr(episodes.Walk, "_act", grown)
+    monkeypatch.setattr(episodes, "LARGEST_GRAPH", most)
+    apart = rhoplan.simulate(replace(problem, name="again"), agent, seeds=(1, 2), episodes=60, cap=10)
+
+    assert max(sizes) <= most
+    assert repr(apart) == repr(whole)  # NaN is NaN

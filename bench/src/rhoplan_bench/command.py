@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Leave out what takes more than a few seconds.")
 @click.option("--serve", is_flag=True, help="Only the server: clients step through cases.")
+@click.option("--many", is_flag=True, help="Only dozens of tests: CPU seconds, memory, and how good first actions are.")
 @click.option(
     "--solvers",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -37,31 +39,93 @@ if TYPE_CHECKING:
     help="How long, with --serve; for each solver and file, with --solvers.",
 )
 @click.option("--clients", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, with --serve.")
+@click.option(
+    "--learn",
+    multiple=True,
+    type=click.Choice(("cube", "coverage", "noise", "speed")),
+    help="Only learning from cases: one of its promises; may be given several times.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Only learning: the bill of each NAME.csv in FOLDER with its plan NAME.yaml.",
+)
+@click.option(
+    "--losses",
+    type=click.FloatRange(0, min_open=True),
+    default=1,
+    show_default=True,
+    help="What losses are multiplied by, with --tables.",
+)
+@click.option("--drawn", type=click.IntRange(1), help="How many tables are drawn, with --learn.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning.")
 @json_option
 def bench_command(
     quick: bool,
     serve: bool,
+    many: bool,
     solvers: Path | None,
     sarsop: Path | None,
     seconds: float,
     clients: int,
+    learn: tuple[str, ...],
+    tables: Path | None,
+    losses: float,
+    drawn: int | None,
+    jobs: int,
     as_json: bool,
 ) -> None:
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
         return
-    from rhoplan_bench.load import serve_rows
-    from rhoplan_bench.speed import run_benchmarks
-
+    if learn or tables:
+        _learned(learn, tables, losses, drawn, jobs, as_json)
+        return
     out = console()
     rows = []
-    for row in serve_rows(seconds=seconds, clients=clients) if serve else run_benchmarks(quick=quick):
+    for row in _measured(quick, serve, many, seconds, clients):
         rows.append(row)
         if not as_json:
             limit = f" (limit {row['limit']:g})" if row["limit"] else ""
             ratio = f", {row['ratio']:,.0f} times faster than the plain recursion" if row["ratio"] else ""
             out.print(f"{row['seconds']:9.3f} s{limit:<14} {row['what']}{ratio}{row['detail']}")
+    if as_json:
+        print_json({"rows": rows})
+
+
+def _measured(quick: bool, serve: bool, many: bool, seconds: float, clients: int) -> Iterator[dict[str, Any]]:
+    """The rows that are asked for."""
+    if serve:
+        from rhoplan_bench.load import serve_rows
+
+        return serve_rows(seconds=seconds, clients=clients)
+    if many:
+        from rhoplan_bench.many import many_rows
+
+        return many_rows(models=5, judged=10) if quick else many_rows()
+    from rhoplan_bench.speed import run_benchmarks
+
+    return run_benchmarks(quick=quick)
+
+
+def _learned(
+    parts: tuple[str, ...], tables: Path | None, losses: float, drawn: int | None, jobs: int, as_json: bool
+) -> None:
+    from dataclasses import asdict
+    from itertools import chain
+
+    from rhoplan_bench.learning import part_rows, table_rows
+
+    given = table_rows(tables, losses=losses, jobs=jobs) if tables else iter(())
+    rows = []
+    for row in chain(given, *(part_rows(part, tables=drawn, jobs=jobs) for part in parts)):
+        rows.append(asdict(row))
+        if not as_json:
+            console().print(
+                f"{row.what}: {row.found} [promised: {row.promised}; {row.seconds:.0f} s]", soft_wrap=True, markup=False
+            )
     if as_json:
         print_json({"rows": rows})
 

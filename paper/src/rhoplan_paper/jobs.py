@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.version import __version__
-
-SHOWS = ("advice", "app", "report", "gym.py")
-"""Rooms of rhoplan that show results and decide none; all others count."""
+from rhoplan.work.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,12 @@ class Job:
 
     @property
     def key(self) -> str:
-        parts = (self.measure, self.text, __version__, fingerprint())
+        parts = (self.measure, self.text, __version__, code())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+    @property
+    def about(self) -> list[Any]:
+        return [self.measure, self.settings]
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name}={value}" for name, value in self.settings.items() if value is not None)
@@ -68,11 +70,7 @@ def find_measure(name: str) -> Callable[..., Mapping[str, Any]]:
 
 
 @cache
-def fingerprint() -> str:
+def code() -> str:
     """A digest of the code that decides results."""
-    digest = hashlib.sha256()
-    library, paper = (Path(str(files(name))) for name in ("rhoplan", "rhoplan_paper"))
-    engine = [path for path in library.rglob("*.py") if path.relative_to(library).parts[0] not in SHOWS]
-    for path in sorted([*engine, *paper.joinpath("measures").glob("*.py"), paper / "statistics.py"]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    paper = Path(str(files("rhoplan_paper")))
+    return fingerprint((*sorted(paper.joinpath("measures").glob("*.py")), paper / "statistics.py"))

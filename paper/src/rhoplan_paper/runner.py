@@ -1,31 +1,28 @@
 """One reproduction from start to end: own the folder, do the jobs, write every study at once, then the report.
 
-Jobs run on this machine's cores or on a Dask cluster, and every result is kept at once. Studies are built as soon as
-their jobs are done. A worker that dies takes nothing finished with it: its jobs are done again, on the cluster by Dask
-itself, here by a fresh pool.
+Jobs run on this machine's cores or on a Dask cluster (`rhoplan.work`), and every result is kept at once. Studies are
+built as soon as their jobs are done.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from rhoplan.errors import MissingExtra, RhoplanError
 from rhoplan.files import write_text
+from rhoplan.work import execute
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job, run_job
 from rhoplan_paper.report.output import write_manifest, write_study, write_verdicts
 from rhoplan_paper.report.page import page
 from rhoplan_paper.store import Store
 from rhoplan_paper.study import VERDICTS, Outcome, Study
+
+Execute: TypeAlias = Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]]
 
 
 def run(
@@ -41,14 +38,14 @@ def run(
     """Reproduce `studies` into `folder`; what was found, in short."""
     begin = time.perf_counter()
     store = Store(folder)
-    execute = on_cluster(cluster) if cluster else on_this_machine(jobs)
+    how = on_cluster(cluster) if cluster else on_this_machine(jobs)
     context = Context(full=full)
     with store.locked():
         outcomes = reproduce(
             studies,
             context,
             store,
-            execute,
+            how,
             watch,
             lambda study, outcome: write_study(folder, study, outcome, unit),
         )
@@ -78,14 +75,6 @@ def _earlier(folder: Path) -> dict[str, float]:
         return {}
 
 
-TRIES = 3
-"""How often a job is begun again after a worker died under it."""
-
-
-class WorkerLost(RhoplanError):
-    """Workers kept dying under a job."""
-
-
 class Progress(Protocol):
     """What a run tells whoever watches it."""
 
@@ -100,7 +89,7 @@ def reproduce(
     studies: list[Study],
     context: Context,
     store: Store,
-    execute: Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]],
+    execute: Execute,
     progress: Progress,
     write: Callable[[Study, Outcome], None],
 ) -> dict[str, Outcome]:
@@ -153,60 +142,11 @@ def _try(
         return []
 
 
-def on_this_machine(workers: int) -> Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]]:
+def on_this_machine(workers: int) -> Execute:
     """Execute jobs in `workers` processes, or in this one where there is one worker."""
-
-    def execute(jobs: list[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
-        if workers == 1:
-            yield from ((one, run_job(one)) for one in jobs)
-            return
-        left, tries = dict.fromkeys(jobs), dict.fromkeys(jobs, 0)
-        while left:
-            try:
-                for finished, outcome in _pooled(list(left), workers):
-                    del left[finished]
-                    yield finished, outcome
-            except BrokenProcessPool:
-                first = next(iter(left))
-                tries[first] += 1
-                if tries[first] >= TRIES:
-                    raise WorkerLost(
-                        f"a worker died {TRIES} times while {len(left)} jobs were left, such as {first}"
-                    ) from None
-
-    return execute
+    return execute.on_this_machine(workers, run_job)
 
 
-def _pooled(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[dict[str, Any]], Job] = {pool.submit(run_job, one): one for one in jobs}
-        try:
-            while running:
-                finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    outcome = future.result()
-                    yield running.pop(future), outcome
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def on_cluster(address: str) -> Callable[[list[Job]], Iterator[tuple[Job, dict[str, Any]]]]:
+def on_cluster(address: str) -> Execute:
     """Execute jobs on the Dask cluster whose scheduler listens at `address`."""
-    try:
-        from dask.distributed import Client, as_completed
-    except ModuleNotFoundError:
-        raise MissingExtra("--cluster", "distributed") from None
-
-    def execute(jobs: list[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
-        try:
-            client = Client(address, timeout=20)
-        except (OSError, ValueError) as error:
-            raise RhoplanError(f"there is no Dask scheduler at '{address}': {error}") from None
-        with client:
-            futures = {client.submit(run_job, one, key=one.key, retries=TRIES, pure=True): one for one in jobs}
-            for future, outcome in as_completed(futures, with_results=True):
-                yield futures[future], outcome
-
-    return execute
+    return execute.on_cluster(address, run_job)

@@ -135,7 +135,7 @@ class Adviser:
         policy, node = self.plans.policy(self.agent), self.node
         found = policy.chooser.bounded(node)
         try:
-            with self.plans.graph.limited(self.nodes, seconds):
+            with self.plans.graph.limited(self.nodes, seconds, share=0.5):  # the rest is for sampled cases
                 ahead = outlook(self.plans, self.agent, node)
         except (LimitError, MemoryError) as error:
             return self._sampled(str(error) or "it needs too much memory", seconds)
@@ -149,7 +149,7 @@ class Adviser:
         """What is still to come from sampled cases, because of `reason`."""
         graph = Graph(self.model, node_limit=int(min(self.nodes, self.plans.graph.node_limit)))
         try:
-            with graph.limited(math.inf, seconds):
+            with graph.limited(math.inf, seconds, share=0.5):
                 ahead, sampled = sample_ahead(Policy(graph, self.agent), graph.node(self.situation))
         except (LimitError, MemoryError):
             return missing("ahead", reason)

@@ -7,15 +7,16 @@ the state alone, and `report.check_reportable` refuses all other problems and na
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
+from rhoplan.advice.doubts import USELESS, Caution, doubts
 from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
 from rhoplan.scoring.followed import Plans
@@ -27,25 +28,16 @@ NEGLIGIBLE = 1e-9
 """Share of cases below which what a plan does is of no interest here."""
 
 
-@dataclass(frozen=True)
-class Caution:
-    """A warning in a sentence or two; about: the test it concerns, where it is one.
-
-    kind: `cut off` (cases that go on beyond the cap pay no final action); `inert weight`, `dominant weight`,
-    `cost-only better` (of plans none of whose cases is cut off); `short horizon`, or `horizon not checked` where deeper
-    plans were too much to compute; `idle test` (cannot change the decision, whatever else is seen), `barred test` (the
-    rules never let it run), or `unused test` (this plan never runs it, though it can change the decision).
-    """
-
-    kind: str
-    text: str
-    about: str = ""
-
-
 def cautions(
     problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
 ) -> tuple[Caution, ...]:
-    """What to be careful about when `agent` advises on `problem`.
+    """What to be careful about when `agent` advises on `problem`: doubts about its numbers, then about the plan.
+
+    kind: that of a doubt, or `cut off` (cases that go on beyond the cap pay no final action); `inert weight`, `dominant
+    weight`, `cost-only better` (of plans none of whose cases is cut off); `short horizon`, or `horizon not checked`
+    where deeper plans were too much to compute; `idle test` (cannot change the decision, whatever else is seen),
+    `barred test` (the rules never let it run), or `unused test` (this plan never runs it, though it can change the
+    decision).
 
     seconds: for plans deeper than the agent's. plain: the cost-only row of `compare`, where that was made before;
     plans: followed already.
@@ -55,9 +47,11 @@ def cautions(
     plans = plans or Plans(problem, node_limit=MOST_NODES)
     plain = plain if plain is not None else cost_only(problem, agent, seconds=seconds, plans=plans)[0]
     words = look_ahead(plans.follow(agent)).cut_off
-    found = [Caution("cut off", f"{words}.")] if words else []
+    doubtful = doubts(problem)
+    found = [*doubtful, *([Caution("cut off", f"{words}.")] if words else [])]
     found += [*_weight(plans, agent), *_cost_only(plans, agent, plain), *_depth(plans, agent, seconds)]
-    return (*found, *_tests(plans, agent, plain, seconds))
+    told = {one.about for one in doubtful if one.kind in USELESS}
+    return (*found, *(one for one in _tests(plans, agent, plain, seconds) if one.about not in told))
 
 
 def _weight(plans: Plans, agent: Agent) -> list[Caution]:
@@ -137,7 +131,7 @@ def _tests(plans: Plans, agent: Agent, plain: Row, seconds: float) -> list[Cauti
     graph, problem, mine = plans.graph, plans.problem, plans.follow(agent)
     limit = deepest(problem)
     most = limit if limit is not None else max(agent.horizon, plain.horizon or 0)
-    with graph.limited(MOST_NODES):
+    with graph.limited(min(MOST_NODES, size_of(problem, agent.horizon, repeats=True).most_nodes(MEMORY)), seconds):
         idle = idle_tests(graph, most_tests=most, seconds=seconds)
     run = {mine.action(node) for node, slot in mine.choices(NEGLIGIBLE).items() if slot >= 0}
     reach = "whatever other tests show" if limit is not None else f"whatever up to {most - 1} other results show"

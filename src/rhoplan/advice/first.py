@@ -170,9 +170,10 @@ def _reason(
         if not options:
             return f"no test is left; {stop.commit} is the best that can be done"
         top = options[0]
+        told = f" and {top.information:.3g} nats, counted as {money(top.weighted)}" if agent.weight_per_nat else ""
         return (
             f"no test is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
-            f"{money(top.decides + top.weighted)} to the decision"
+            f"{money(top.decides)} to the decision{told}"
         )
     changing = [result.outcome for result in results if result.changes_decision]
     what = f"it is worth {money(mine.decides, unit)} to the decision for a cost of {money(mine.cost)}"

@@ -18,8 +18,8 @@ from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import tolerance
 from rhoplan.model.problem import Ids
 
-CHUNK = 20_000
-"""Situations looked at between looks at the clock."""
+CHUNK = 200_000
+"""Situations times tests looked at between looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,12 @@ def idle_tests(graph: Graph, *, most_tests: int, seconds: float) -> Idle:
     names = [test.name for test in problem.flat.tests]
     able, ran, complete = set[str](), set[str](), True
     layer: Ids = np.array([graph.root])
+    step = max(1, CHUNK // max(len(names), 1))
     looked, depth = set(layer.tolist()), 0
     while len(able) < len(names) and complete and depth < most_tests and layer.size:
         following: set[int] = set()
-        for start in range(0, len(layer), CHUNK):
-            part = layer[start : start + CHUNK]
+        for start in range(0, len(layer), step):
+            part = layer[start : start + step]
             try:
                 graph.expand(part)
             except LimitError:

@@ -71,9 +71,9 @@ def first_lead(agent: Agent, policy: Policy, node: int) -> Lead:
 def lead_of(
     problem: Problem, agent: Agent, decision: Decision, bounds: Mapping[str, Sequence[float]] | None = None
 ) -> Lead:
-    """What stands beside the choice of `decision`. bounds: of every action, where they are what is known."""
-    if bounds:
-        return proven_lead(problem, agent, decision.choice, bounds)
+    """What stands beside the choice of `decision`. bounds: of every action, where others than its own are known."""
+    if known := bounds or decision.bounds:
+        return proven_lead(problem, agent, decision.choice, known)
     ranking = sorted(decision.ranking, key=lambda one: (one.name != decision.choice, one.name != decision.runner_up))
     return lead(problem, agent, ranking, decision.turnover)
 

@@ -19,15 +19,16 @@ from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
+from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Problem
+from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.scoring.followed import Followed, Plans
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
 
-EPISODES = 400
-"""Cases that an estimate samples: the standard error of a share is 2.5% at most."""
+EPISODES, FIRST_BATCH = 400, 25
+"""Cases that an estimate samples, at most and at least: the standard error of a share is 2.5% then, or 10%."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +126,61 @@ def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
 def sample_ahead(policy: Policy, node: int, *, episodes: int = EPISODES, seed: int = 0) -> tuple[Ahead, Sampled]:
     """Means over sampled cases that follow `policy` from `node`, and their standard errors.
 
-    Results are drawn from what is believed; what a commit brings is its expectation then, not another draw.
+    Results are drawn from what is believed; what a commit brings is its expectation then, not another draw. Cases are
+    drawn in batches, each as large as all before: where the limits of the graph stop one, those before are the answer.
     """
-    graph, problem = policy.graph, policy.graph.problem
-    menu, rng = problem.flat, np.random.default_rng(seed)
+    problem, rng = policy.graph.problem, np.random.default_rng(seed)
+    batches = [_sample(policy, node, min(FIRST_BATCH, episodes), rng)]
+    while (so_far := sum(len(batch.tests) for batch in batches)) < episodes:
+        try:
+            batches.append(_sample(policy, node, min(so_far, episodes - so_far), rng))
+        except (LimitError, MemoryError):
+            break
+    tests, commit = (np.concatenate([getattr(one, name) for one in batches]) for name in ("tests", "commit"))
+    cost = [spent for one in batches for spent in one.cost]
+    spent: Array = np.array(cost, dtype=float)
+    means = {
+        "tests": tests,
+        "cost": spent,
+        "reward": np.concatenate([one.reward for one in batches]) - spent,
+        "right": np.concatenate([one.right for one in batches]),
+    }
+    drawn, cut = len(tests), float(np.mean(commit < 0))
+    ahead = Ahead(
+        **{name: float(np.mean(values)) for name, values in means.items()},
+        by_tests=tuple((count, number / drawn) for count, number in sorted(Counter(tests.tolist()).items())),
+        by_cost=tuple((float(amount), number / drawn) for amount, number in sorted(Counter(cost).items())),
+        commits={
+            one.name: float(np.mean(commit == place))
+            for place, one in enumerate(problem.flat.commits)
+            if place in commit
+        },
+        cut=cut,
+        cut_off=cut_off(problem, cut),
+    )
+    errors = {name: float(np.std(values, ddof=1)) / math.sqrt(drawn) for name, values in means.items()}
+    return ahead, Sampled(drawn, seed, errors)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Sampled cases (n,): tests run, what they cost, the commit (-1 where they were cut off), its reward and chance."""
+
+    tests: Ids
+    cost: list[Fraction]
+    commit: Ids
+    reward: Array
+    right: Array
+
+
+def _sample(policy: Policy, node: int, episodes: int, rng: np.random.Generator) -> _Batch:
+    """So many cases that follow `policy` from `node`."""
+    graph, menu = policy.graph, policy.graph.problem.flat
     nodes, active = np.full(episodes, node), np.arange(episodes)
     tests, commit = np.zeros(episodes, dtype=np.int64), np.full(episodes, -1)
     cost = [Fraction(0)] * episodes
     reward, right = np.zeros(episodes), np.zeros(episodes)
-    for _ in range(problem.cap):
+    for _ in range(graph.problem.cap):
         here = nodes[active]
         policy.settle(np.unique(here))
         slot, uniform = policy.choice[here], rng.random(len(active))
@@ -153,21 +200,7 @@ def sample_ahead(policy: Policy, node: int, *, episodes: int = EPISODES, seed: i
             cost[place] += written(-price)
         nodes[active] = graph.next[here, slot, drawn]
         tests[active] += 1
-    spent = np.array(cost, dtype=float)
-    means = {"tests": tests, "cost": spent, "reward": reward - spent, "right": right}
-    cut = float(np.mean(commit < 0))
-    ahead = Ahead(
-        **{name: float(np.mean(values)) for name, values in means.items()},
-        by_tests=tuple((count, number / episodes) for count, number in sorted(Counter(tests.tolist()).items())),
-        by_cost=tuple((float(amount), number / episodes) for amount, number in sorted(Counter(cost).items())),
-        commits={
-            one.name: float(np.mean(commit == place)) for place, one in enumerate(menu.commits) if place in commit
-        },
-        cut=cut,
-        cut_off=cut_off(problem, cut),
-    )
-    errors = {name: float(np.std(values, ddof=1)) / math.sqrt(episodes) for name, values in means.items()}
-    return ahead, Sampled(episodes, seed, errors)
+    return _Batch(tests, cost, commit, reward, right)
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:

@@ -44,7 +44,7 @@ def flips_of(
         return Part("sensitivity", "exact", found)
     done, depth = observe_all(problem, given).visible, agent.horizon
     assert isinstance(done, Done)
-    while depth > 1 and size_of(problem, depth, done).nodes * len(problem.flat.tests) > MOST_NUMBERS:
+    while depth > 1 and size_of(problem, depth, done, repeats=True).nodes * len(problem.flat.tests) > MOST_NUMBERS:
         depth -= 1
     shallow, ahead = agent.changed(planner=Exact(depth)), counted(depth, "test")
     left = tuple(unavailable)

@@ -127,7 +127,9 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
     kind = stake(problem)
     for commit in menu.commits:
         for state, reward in zip(factor.diagnoses, factor.by_diagnosis(commit.reward), strict=True):
-            yield number(kind, (commit.name, state), (-reward if kind == "loss" else reward) + 0.0, -largest, largest)
+            value = (-reward if kind == "loss" else reward) + 0.0
+            least = 0.0 if kind == "loss" and value >= 0 else -largest  # people do not mean a gain by a loss
+            yield number(kind, (commit.name, state), value, least, largest)
     for test in (*(one for one in menu.tests if not one.parts), *menu.parts):
         for state, row in zip(problem.states, test.likelihood, strict=True):
             for place in range(len(row)) if two and len(row) > 2 else [int(row.argmax())]:

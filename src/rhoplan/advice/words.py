@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,9 @@ MOST_STATES = 3
 
 WORTH_NAMING = 5e-3
 """Chance below which a state other than the likeliest is not named but summed with the rest."""
+
+MOST_DIGITS = 3
+"""After the point, of percentages that add up to 100% where there are more than two."""
 
 RARE = 1e-3
 """Chances below this are told as `1 in n`."""
@@ -43,6 +47,23 @@ def percent(share: float) -> str:
         return "100%" if share > 0.5 else "0%"
     digits = 1 if away >= 0.0095 else min(9, 1 - math.floor(math.log10(100 * away)))
     return f"{100 * share:.{digits}f}%"
+
+
+def percents(shares: Sequence[float]) -> list[str]:
+    """`shares` of one whole as percentages that add up to 100% as they are printed.
+
+    Not where a few of many are so rare that all would need more than MOST_DIGITS digits: then each is told by itself.
+    """
+    told = [percent(share) for share in shares]
+    digits = max((len(text.removesuffix("%").partition(".")[2]) for text in told), default=0)
+    if abs(sum(shares) - 1.0) > 1e-9 or "100%" in told or (len(told) > 2 and digits > MOST_DIGITS):
+        return told
+    whole = 10 ** (digits + 2)
+    units = [math.floor(share * whole + 1e-6) for share in shares]
+    left = [share * whole - unit for share, unit in zip(shares, units, strict=True)]
+    for place in sorted(range(len(units)), key=lambda one: -round(left[one], 6))[: whole - sum(units)]:
+        units[place] += 1
+    return [f"{100 * unit / whole:.{digits}f}%" if unit else "0%" for unit in units]
 
 
 def stated(share: float) -> str:
@@ -80,7 +101,13 @@ def money(amount: float, unit: str = "") -> str:
         digits = 0 if size >= 10_000 or abs(amount - round(amount)) < 1e-9 else 2 if size >= 1 else 3
         text = f"{amount:,.{digits}f}"
         text = text[:-1] if digits == 3 and text.endswith("0") else text
-    return f"{text} {unit}".rstrip()
+    return f"{text} {unit_of(text, unit)}".rstrip()
+
+
+def unit_of(number: str, unit: str) -> str:
+    """What `unit` is called after `number`: 1 point, 2 points. Units that are no plain English plural stay."""
+    plural = re.fullmatch(r"[a-z]{2,}[^siu]s", unit)
+    return unit[:-1] if plural and number in ("1", "-1") else unit
 
 
 def amounts(values: Iterable[float | None]) -> list[str]:

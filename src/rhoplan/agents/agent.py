@@ -17,6 +17,7 @@ from rhoplan.agents.planners.planner import Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unused
+from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError
 from rhoplan.model.problem import Problem
 from rhoplan.planning.utility import Utility
@@ -153,27 +154,31 @@ def make_agent(
 ) -> Agent:
     """The agent `name` of the paper's table with these settings.
 
-    Horizon, discount and planner are the problem's own by default, the weight is 1, the utility information. Where
-    exact look-ahead would be too large and nobody asks for it, another planner takes its place (see `fitting`).
+    Horizon, discount and planner are the problem's own by default, the weight is the problem's price of information or
+    1, the utility information. Where exact look-ahead would be too large and nobody asks for it, another planner takes
+    its place (see `fitting`).
 
     A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`), or that the planner does
-    not take, is not used, and a note on the agent says so.
+    not take, is not used, and a note on the agent says so. Weight 0 takes the information out of any agent.
     """
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
         SETTINGS["weight"].check(weight)
     if name in problem.rules:
-        chosen = 1.0 if weight is None else weight
+        chosen = weight if weight is not None else _priced(problem, unit)
         return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
     if name.startswith(SOLVED):
         return _solved(name, problem, near)
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
-    kind, notes = AGENTS[name], []
+    kind, notes = AGENTS[name], list[str]()
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
-    if kind.weight is not None and weight is not None and weight != kind.weight:
+    if kind.weight and weight == 0:
+        notes.append(f"{name} has weight {kind.weight:g} by definition; with weight 0 it plans as planning does")
+        kind = replace(kind, weight=0.0)
+    elif kind.weight is not None and weight is not None and weight != kind.weight:
         notes.append(
             f"{name} has weight {kind.weight:g} by definition; weight {weight:g} is not used (see planning-ig)"
         )
@@ -183,7 +188,8 @@ def make_agent(
         notes.append(f"{name} is defined with information; with utility {valued.name} {what}")
     how = _planner(problem.planner if planner is None else planner, problem, given)
     notes += unused(how.name, how.takes, given)
-    chosen, fades = 1.0 if weight is None else weight, problem.discount if discount is None else discount
+    chosen, fades = weight if weight is not None else _priced(problem, unit), problem.discount
+    fades = fades if discount is None else discount
     objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
     objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how
@@ -191,6 +197,23 @@ def make_agent(
         fit = chosen_planner(problem, how, objective)
         how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
     return Agent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
+
+
+def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> Agent:
+    """Who advises people: the agent `name`, or else one that looks ahead for what people pay and lose.
+
+    Information counts where somebody puts a price on it: the problem, a weight, or a utility in `settings`.
+    """
+    weight, utility = settings.get("weight"), settings.get("utility")
+    if name is None and utility in (None, DEFAULT_UTILITY):
+        weight = weight if weight is not None else problem.price or 0.0
+        name = "planning" if weight == 0 else "planning-ig"
+    return make_agent(name or "planning-ig", problem, **settings)
+
+
+def _priced(problem: Problem, unit: str) -> float:
+    """The problem's price of information, 1 where it has none, for each `unit` of it."""
+    return 1.0 if problem.price is None else problem.price / per_nat(1.0, unit)
 
 
 SOLVED = "solved:"

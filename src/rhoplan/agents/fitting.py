@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Exact, Planner
 from rhoplan.errors import AgentError, MissingExtra
+from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
 
@@ -80,16 +81,22 @@ class Fit:
     size: Size | None = None
 
 
-def size_of(problem: Problem, horizon: int, done: Done | None = None) -> Size:
-    """How large look-ahead over `horizon` actions is from `done` on, the start by default."""
+def size_of(problem: Problem, horizon: int, done: Done | None = None, *, repeats: bool = False) -> Size:
+    """How large look-ahead over `horizon` actions is from `done` on, the start by default.
+
+    repeats: whether tests that can be repeated count, as if they ran once; where their results meet in one belief that
+    is too many.
+    """
     menu, here = problem.flat, problem.start if done is None else done
     assert isinstance(here, Done)
     depth = horizon if menu.most_tests is None else min(horizon, max(menu.most_tests - here.tests, 0))
     left = [len(test.outcomes) for test in menu.tests if not test.repeatable and test.name not in here.run]
-    menus, nodes = _sets([1] * len(left), depth), _sets(left, depth)
+    again = [len(test.outcomes) for test in menu.tests if test.repeatable and repeats]
+    menus, nodes = _sets([1] * len(left), depth), _sets(left + again, depth)
     more = len(menu.tests), max((len(test.outcomes) for test in menu.tests), default=1), len(problem.states)
     if menus * len(left) > QUICK and (menu.budget is not None or any(test.after for test in menu.tests)):
-        menus, nodes = min((menus, nodes), _allowed(problem, here, depth))
+        menus, fewer = min((menus, nodes), _allowed(problem, here, depth))
+        nodes = nodes if again else fewer
     return Size(menus, nodes, *more)
 
 
@@ -97,7 +104,7 @@ def chosen(problem: Problem, planner: Planner, objective: Objective) -> Fit:
     """What to plan with where nobody asks for a planner: `planner`, or what is quick enough instead."""
     if not isinstance(planner, Exact) or problem.listed is None:
         return Fit(planner)
-    return next(fitting(problem, planner, objective, work=QUICK))
+    return next(fitting(problem, planner, objective, work=QUICK, repeats=len(problem.states) <= FEW_STATES))
 
 
 def fitting(
@@ -108,18 +115,24 @@ def fitting(
     done: Done | None = None,
     memory: float = MEMORY,
     work: float = math.inf,
+    repeats: bool = False,
 ) -> Iterator[Fit]:
-    """Planners to try in turn in a flat `problem`, `planner` first where it is within `memory` and `work`."""
+    """Planners to try in turn in a flat `problem`, `planner` first where it is within `memory` and `work`.
+
+    repeats: see `size_of`.
+    """
     if not isinstance(planner, Exact):
-        yield Fit(planner)
+        yield Fit(planner.within(memory))
         return
-    size = size_of(problem, planner.horizon, done)
-    if size.bytes <= memory and size.work <= work:
-        yield Fit(planner, size=size)
+    size = size_of(problem, planner.horizon, done, repeats=repeats)
     asked = f"looking {planner.horizon} {'test' if planner.horizon == 1 else 'tests'} ahead exactly needs"
     asked += f" {_about(size.nodes)} situations or more"
-    if planner.horizon > 1 and (other := _many(problem, planner, objective)):
-        yield Fit(other, f"{asked}: planned by branch and bound instead, with no limit to the number of tests")
+    if size.bytes <= memory and size.work <= work:
+        yield Fit(planner, size=size)
+        asked = asked.partition(" needs")[0] + " needs too much memory"
+    if planner.horizon > 1 and (other := _many(planner, objective)):
+        words = f"{asked}: planned by branch and bound instead, with no limit to the number of tests"
+        yield Fit(other.within(memory), words)
     for horizon in range(planner.horizon - 1, 0, -1):
         size = size_of(problem, horizon, done)
         if (size.bytes <= memory and size.work <= work) or horizon == 1:
@@ -131,12 +144,10 @@ def with_planner(agent: Agent, fit: Fit) -> Agent:
     return agent if fit.planner == agent.planner else agent.changed(planner=fit.planner)
 
 
-def _many(problem: Problem, planner: Planner, objective: Objective) -> Planner | None:
-    """Planner many, where it can plan for `objective`, has no panels to plan, and what it needs is installed."""
+def _many(planner: Planner, objective: Objective) -> Planner | None:
+    """Planner many, where it can plan for `objective`, and what it needs is installed."""
     from rhoplan.agents.planners.many import Many
 
-    if any(test.parts for test in problem.flat.tests):
-        return None
     try:
         import rhoplan.planning.many  # noqa: F401
 

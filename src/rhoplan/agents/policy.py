@@ -143,7 +143,8 @@ class Decision:
     """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
 
     beliefs: for each hidden factor the probability of its states; belief: that of the first. turnover: the losses and
-    gains that the choice comes to, each counted as positive: what the margin is to be measured by.
+    gains that the choice comes to, each counted as positive: what the margin is to be measured by. bounds: on what
+    every action is worth, and proven: the one that they prove best, where bounds are what is known (planner many).
     """
 
     belief: dict[str, float]
@@ -154,6 +155,8 @@ class Decision:
     runner_up: str | None
     turnover: float
     actions: tuple[ActionValue, ...]
+    bounds: dict[str, tuple[float, float]] | None = None
+    proven: str | None = None
 
     @property
     def ranking(self) -> tuple[ActionValue, ...]:
@@ -176,6 +179,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     chosen = preferred(policy, node, actions)
     beliefs = named_beliefs(problem, situation)
     runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
+    found = policy.chooser.bounded(node)
     return Decision(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
@@ -185,6 +189,8 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
         runner_up=runner_up.name if runner_up else None,
         turnover=turnover(policy, node, chosen),
         actions=actions,
+        bounds=None if found is None else found.actions,
+        proven=None if found is None else found.proven,
     )
 
 

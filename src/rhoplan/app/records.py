@@ -51,10 +51,12 @@ def decision_record(
     """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
     from rhoplan.advice.margin import certified, lead_of
 
-    bounded = agent.planner.is_bounded and problem.listed is not None
+    bounded = decision.bounds is not None
     kind = "estimated" if agent.planner.samples else "bounded" if bounded else "exact"
-    found = certified(agent, situation)
-    record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **asdict(decision)}
+    told = asdict(decision)
+    own = {name: told.pop(name) for name in ("bounds", "proven")}
+    found = certified(agent, situation) if decision.bounds is None else own
+    record = {**describe(problem, agent), "kind": kind, "given": [list(pair) for pair in given], **told}
     record |= asdict(lead_of(problem, agent, decision, found.get("bounds")))
     chosen = next(action.value for action in decision.actions if action.name == decision.choice)
     for action in record["actions"]:

@@ -211,11 +211,11 @@ class Graph:
             yield self._offered.kernels[kernel], factor, np.flatnonzero(codes == code)
 
     @contextmanager
-    def limited(self, nodes: float, seconds: float = math.inf) -> Iterator[None]:
-        """Within this block the graph may not grow beyond `nodes` or what it is already, nor after so many seconds."""
+    def limited(self, nodes: float, seconds: float = math.inf, *, share: float = 1.0) -> Iterator[None]:
+        """Within this block the graph may not grow beyond `nodes` or what it is already, or `share` of seconds."""
         before = self.node_limit, self._limits
         self.node_limit = int(min(self.node_limit, max(self.size, nodes)))
-        self._limits = min(self._limits, (time.monotonic() + seconds, seconds))
+        self._limits = min(self._limits, (time.monotonic() + share * seconds, seconds))
         try:
             yield
         finally:

@@ -49,6 +49,16 @@ def most_nodes(problem: Problem) -> int:
     return sys.maxsize if states <= MANY_STATES else LARGEST_TABLE // states
 
 
+BYTES_PER_ARC = 16
+"""What a graph holds of an outcome of an action: a probability, a number and what is known of it, about."""
+
+
+def nodes_within(problem: Problem, size: float) -> int:
+    """About how many situations of `problem` a graph holds in so many bytes."""
+    actions, outcomes = known_width(problem)
+    return max(1000, int(size / (BYTES_PER_ARC * max(actions, 1) * max(outcomes, 1))))
+
+
 def known_width(problem: Problem) -> tuple[int, int]:
     """At least as many actions that go on, and outcomes of one, as a menu can have; zeros where nobody knows ahead."""
     if problem.listed is not None:

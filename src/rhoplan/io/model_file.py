@@ -4,7 +4,7 @@ name: screening
 unit: CAD
 info: {source: ..., note: ..., illustrative: true}
 states: [well, ill]
-prevalence: 1%                          # or prior: [0.99, 0.01]; uniform if left out
+prevalence: {ill: 1%}                          # or prior: [0.99, 0.01]; uniform if left out
 groups: {blood: {first: 2.10}}          # the first test of the group costs this much more
 tests:
   smear: {cost: 5, sensitivity: 90%, specificity: 95%, inconclusive: 5%, group: blood}

@@ -35,7 +35,7 @@ class PartReader(ModelReader):
     def __init__(self, file: str) -> None:
         super().__init__(file)
         self.factors: dict[str, Factor] = {}
-        self.positives: dict[str, str] = {}
+        self.positives: dict[str, str | None] = {}
 
     def scopes(self, tree: Tree) -> dict[Scope, Tree]:
         """A map from factors, alone or several with commas between, to whatever is said of them."""
@@ -80,7 +80,7 @@ class PartReader(ModelReader):
         outcomes: tuple[str, ...] = ()
         likelihood: Array | None = None
         if has_shorthand(tree):
-            positive = self.positives[scope[0]] if len(scope) == 1 else states[-1]
+            positive = self.positives[scope[0]] if len(scope) == 1 else None
             outcomes, likelihood = two_state_test(self, tree, hidden=Grouped(states), positive=positive)
         elif {"outcomes", "likelihood", INCONCLUSIVE} & items.keys():
             outcomes, likelihood = self.likelihood(tree, Grouped(states))

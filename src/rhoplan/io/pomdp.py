@@ -95,9 +95,7 @@ class _Reader:
     @property
     def tables(self) -> tuple[Transitions, Observations, Rewards]:
         if self._tables is None:
-            for head in ("states", "actions", "observations"):
-                if head not in self.names:
-                    self._fault(f"'{head}:' must stand before T, O and R; it does not", self.at)
+            self._check_named()
             acts, states, seen = (self.names[head] for head in ("actions", "states", "observations"))
             self._tables = (
                 Transitions((acts, states), self._raise_at),
@@ -105,6 +103,11 @@ class _Reader:
                 Rewards(len(states.names), len(seen.names)),
             )
         return self._tables
+
+    def _check_named(self) -> None:
+        for head in ("states", "actions", "observations"):
+            if head not in self.names:
+                self._fault(f"'{head}:' must stand before T, O and R; it does not", self.at)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -245,6 +248,7 @@ class _Reader:
         """The numbers of names with colons between them, None for `*`; at least `least` of them."""
         found: list[int | None] = []
         words, end = self.words, len(self.words)
+        self._check_named()
         for head in heads:
             if found:
                 if self.at >= end or words[self.at] != ":":

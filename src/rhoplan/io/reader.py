@@ -1,7 +1,8 @@
 """The fields of a model file: a tree as a checked observe-then-commit problem.
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
-`positive` (the state that shorthands and prevalence are about) and `losses` (the file counts losses, not rewards).
+`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards) and
+`learned` (what learning from past cases found).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.belief.information import per_nat
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
-from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
+from rhoplan.io.learned import read_learned
+from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON
@@ -26,7 +29,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    "commits", "losses", "cap", "horizon", "info",
+    "commits", "losses", "cap", "horizon", "info", "learned",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -49,13 +52,15 @@ class ModelReader(Fields):
         commits = self.commits(tree, hidden, taken=[test.name for test in (*tests, *parts)])
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
+        price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
         try:
             return observe_then_commit(
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
                 subtypes=hidden.subtypes,
-                about_diagnosis="information" in items and self.about_diagnosis(items["information"]),
+                about_diagnosis=about_diagnosis,
+                price=price,
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
                 commits=commits,
@@ -79,16 +84,36 @@ class ModelReader(Fields):
             field = (names[str(field[0])], *field[1:])
         return tree.at(field)
 
-    def positive(self, tree: Tree, states: tuple[str, ...]) -> str:
-        """The state that shorthands and prevalence are about: the last one unless the file names another."""
-        if "positive" not in tree.items:
-            return states[-1]
-        given = tree.items["positive"]
+    def positive(self, tree: Tree, states: tuple[str, ...]) -> str | None:
+        """The state that shorthands and prevalence are about, where the file names it: by itself or in prevalence."""
+        given, share = tree.items.get("positive"), tree.items.get("prevalence")
+        named = self.diseased(share, states) if share is not None and share.kind == "map" else None
+        if given is None:
+            return named
         if len(states) != 2:
             raise self.fault(f"positive needs two states; {tree.label} has {len(states)}", given)
-        return self.one_of(given, states, "state")
+        positive = self.one_of(given, states, "state")
+        if share is not None and named not in (None, positive):
+            raise self.fault(
+                f"{share.label} is about '{shown(str(named))}', but positive is '{shown(positive)}'; they must agree",
+                share,
+            )
+        return positive
 
-    def prior(self, tree: Tree, subtypes: Subtypes, positive: str) -> Array:
+    def diseased(self, tree: Tree, states: tuple[str, ...]) -> str:
+        """The one state that a prevalence names."""
+        if len(tree.items) != 1:
+            raise self.fault(
+                f"{tree.label} must name one state, such as {{{states[-1]}: 15%}}; for more write prior", tree
+            )
+        ((name, share),) = tree.items.items()
+        if name not in states:
+            raise self.fault(
+                f"{tree.label} names the state '{shown(name)}', which is not one of {listed(states)}", share
+            )
+        return name
+
+    def prior(self, tree: Tree, subtypes: Subtypes, positive: str | None) -> Array:
         """The belief before any evidence; where the file leaves it out, all diagnoses have the same chance."""
         items, states = tree.items, subtypes.grouped.diagnoses
         if "prevalence" not in items:
@@ -96,18 +121,26 @@ class ModelReader(Fields):
                 return read_prior(self, items["prior"], subtypes)
             equal: Array = subtypes.shares / len(states)
             return equal
+        given = items["prevalence"]
         if "prior" in items:
-            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", items["prevalence"])
+            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", given)
         if len(states) != 2:
-            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", items["prevalence"])
-        share = self.probability(items["prevalence"])
-        chances = np.array([share if state == positive else 1 - share for state in states])
+            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", given)
+        about = named_positive(self, given, states, positive)
+        share = self.probability(given.items[about] if given.kind == "map" else given)
+        chances = np.array([share if state == about else 1 - share for state in states])
         return subtypes.grouped.unfold(chances) * subtypes.shares
 
-    def about_diagnosis(self, tree: Tree) -> bool:
-        """Whether information is about the diagnosis; the file says so, or that it is about the state."""
-        self.check_fields(tree, ("about",), required=("about",))
-        return self.one_of(tree.items["about"], ("state", "diagnosis"), "kind") == "diagnosis"
+    def information(self, tree: Tree) -> tuple[float | None, bool]:
+        """What a nat of information is worth, where the file says so, and whether it is about the diagnosis."""
+        self.check_fields(tree, ("price", "per", "about"))
+        items = tree.items
+        if "price" not in items:
+            self.check_fields(tree, ("about",), required=("about",))  # `per` without a price
+        about = self.one_of(items["about"], ("state", "diagnosis"), "kind") if "about" in items else "state"
+        unit = self.one_of(items["per"], ("nat", "bit"), "unit") if "per" in items else "nat"
+        price = per_nat(self.amount(items["price"]), f"{unit}s") if "price" in items else None
+        return price, about == "diagnosis"
 
     def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""
@@ -146,7 +179,7 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, hidden: Grouped, positive: str) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
+    def tests(self, tree: Tree, hidden: Grouped, positive: str | None) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
         """All tests and panels, and the tests that are to be had in panels only; groups and orders that they name
         exist."""
         items = tree.items
@@ -180,7 +213,7 @@ class ModelReader(Fields):
                 raise self.fault(error.message, one.items["tests"]) from None
         return tuple(found)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
         """One test with its cost, its likelihood and its rules."""
         self.check_fields(tree, TEST_FIELDS)
         items = tree.items
@@ -241,16 +274,18 @@ class ModelReader(Fields):
                     after,
                 )
 
-    def details(self, tree: Tree, positive: str) -> dict[str, Any]:
+    def details(self, tree: Tree, positive: str | None) -> dict[str, Any]:
         """What the file says beyond the numbers of the problem."""
         tests = tree.items["tests"].items if "tests" in tree.items else {}
         found: dict[str, Any] = {}
-        if {"positive", "prevalence"} & tree.items.keys() or any(map(has_shorthand, tests.values())):
+        if positive is not None:
             found["positive"] = positive
         if "losses" in tree.items:
             found["losses"] = True
         if "info" in tree.items:
             found["info"] = self.info(tree.items["info"])
+        if "learned" in tree.items:
+            found["learned"] = read_learned(self, tree.items["learned"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}
         if notes:
             found["test_info"] = {name: self.info(note) for name, note in notes.items()}

@@ -16,7 +16,7 @@ import numpy as np
 
 from rhoplan.io.fields import Fields
 from rhoplan.io.subtypes import per_subtype
-from rhoplan.io.tree import Tree
+from rhoplan.io.tree import Tree, shown
 from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
 
@@ -35,7 +35,21 @@ def has_shorthand(tree: Tree) -> bool:
     return any(name in tree.items for name in SHORTHANDS)
 
 
-def two_state_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str) -> tuple[tuple[str, ...], Array]:
+def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> str:
+    """The positive state, which numbers that are about it need: the other way round, all would be read backwards."""
+    if positive is None:
+        first, last = (shown(state) for state in states)
+        raise fields.fault(
+            f"{tree.label} is about one of the two states and the file must say which: add positive: {first} or "
+            f"positive: {last}",
+            tree,
+        )
+    return positive
+
+
+def two_state_test(
+    fields: Fields, tree: Tree, *, hidden: Grouped, positive: str | None
+) -> tuple[tuple[str, ...], Array]:
     """Outcomes and likelihood (S, O) of a test given by a shorthand; `positive` is the diagnosis it looks for.
 
     A family of shorthands gives rows for the other diagnosis and for the positive one, the negative outcome first.
@@ -51,6 +65,7 @@ def two_state_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str
     fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
         raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; there are {len(states)}", tree)
+    positive = named_positive(fields, items[used[0][0]], states, positive)
     if used[0] is RATES:
         likelihood = _from_rates(fields, tree, hidden, positive)
     else:

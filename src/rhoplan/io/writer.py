@@ -13,6 +13,7 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import yaml_lines
 from rhoplan.io.general_writer import general_record
+from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
@@ -55,7 +56,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "info": details.get("info"),
         "states": list(hidden.diagnoses),
         "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,
-        "information": {"about": "diagnosis"} if problem.factors[0].about_diagnosis else None,
+        "information": _information(problem),
         "positive": details.get("positive"),
         "prior": _by_diagnosis(hidden, problem.prior.tolist(), always=True)
         if hidden.subtypes
@@ -70,8 +71,14 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         },
         "panels": {test.name: _panel_record(test) for test in menu.tests if test.parts} or None,
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
+        LEARNED: details.get(LEARNED),
     }
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _information(problem: Problem) -> dict[str, Any] | None:
+    price = {} if problem.price is None else {"price": problem.price, "per": "nat"}
+    return {**price, **({"about": "diagnosis"} if problem.factors[0].about_diagnosis else {})} or None
 
 
 def _by_diagnosis(hidden: Grouped, rows: list[Any], *, always: bool = False) -> dict[str, Any]:

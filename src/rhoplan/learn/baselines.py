@@ -23,7 +23,8 @@ from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Ids
 
 NO_TEST = "no test"
-CLASSIFIERS = ("all tests + logistic", "all tests + boosting")
+BOOSTING = "all tests + boosting"
+CLASSIFIERS = ("all tests + logistic", BOOSTING)
 TRIVIAL = (NO_TEST, *CLASSIFIERS)
 """Policies that need no plan; a model that does not beat the best of them is not worth having."""
 
@@ -60,7 +61,20 @@ def run_everything(cases: Cases) -> tuple[NDArray[np.bool_], Array]:
 
 def classified(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name: str, *, seed: int) -> Ids:
     """The commits (m,) for the cases `test` by the classifier `name` made of the cases `train`."""
+    commits: Ids = np.argmin(judged(cases, train, test, run, name, seed=seed) @ cases.plan.losses.T, axis=1)
+    return commits
+
+
+def judged(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name: str, *, seed: int) -> Array:
+    """The chances (m, D) of diagnoses in the cases `test` by the classifier `name` made of the cases `train`.
+
+    run (n, T): the tests whose results it may see.
+    """
     features, kinds = _features(cases, train, run)
+    there = np.flatnonzero(~np.isnan(features[train]).all(axis=0))
+    if not there.size:
+        return np.tile(prior_of(cases.plan, cases.diagnosis[train]), (len(test), 1))
+    features, kinds = features[:, there], [kinds[place] for place in there]
     model = _classifier(name, kinds, seed)
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
@@ -70,12 +84,11 @@ def classified(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name
         found = model.predict_proba(features[test])
     probability = np.zeros((len(test), len(cases.plan.states)))
     probability[:, model.classes_] = found
-    commits: Ids = np.argmin(probability @ cases.plan.losses.T, axis=1)
-    return commits
+    return probability
 
 
 def _weights(name: str, cases: Cases, train: Ids) -> dict[str, Array]:
-    step = "" if name == CLASSIFIERS[1] else "logisticregression__"
+    step = "" if name == BOOSTING else "logisticregression__"
     return {f"{step}sample_weight": cases.weight[train]}
 
 
@@ -105,7 +118,7 @@ def _classifier(name: str, texts: list[bool], seed: int) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    if name == CLASSIFIERS[1]:
+    if name == BOOSTING:
         return HistGradientBoostingClassifier(categorical_features=texts, random_state=seed)
     numbers = [place for place, text in enumerate(texts) if not text]
     names = [place for place, text in enumerate(texts) if text]

@@ -10,7 +10,7 @@ Shapes: n cases, G groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -78,6 +78,23 @@ class Bill:
             "cases": self.cases,
         }  # fmt: skip
 
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> Bill:
+        """The bill that `record` was made of."""
+        one, gain = record["heldout"], record["gain"]
+        return Bill(
+            heldout=Estimate(one["cost"], one["low"], one["high"]),
+            tests=one["tests"],
+            spend=one["spend"],
+            errors=one["errors"],
+            planned=record["planned"]["cost"],
+            baselines={name: Estimate(e["cost"], e["low"], e["high"]) for name, e in record["baselines"].items()},
+            over=gain["over"],
+            gain=Estimate(gain["mean"], gain["low"], gain["high"]),
+            splits=record["splits"],
+            cases=record["cases"],
+        )
+
 
 Values = Callable[[Fold], Array]
 
@@ -86,7 +103,7 @@ def make_bill(cases: Cases, folds: Sequence[Fold], *, group: Ids | None = None) 
     """The bill of the policy that was scored on `folds`. group (n,): of each case, where splits went by group."""
 
     def estimate(values: Values) -> Estimate:
-        return _estimate(cases, folds, group, values)
+        return mean_over_cases(cases, folds, group, values)
 
     others = [name for name in folds[0].held if name != POLICY]
     baselines = {name: estimate(partial(_cost, name)) for name in others}
@@ -123,12 +140,24 @@ def sentence(bill: Bill, unit: str) -> str:
     )
 
 
+def depth_sentence(depth: Mapping[str, float], unit: str) -> str:
+    """Whether looking further ahead than one step paid, in a sentence."""
+    saved = f"{depth['mean']:,.4g} {unit} a case (95%: {depth['low']:,.4g} to {depth['high']:,.4g})"
+    if depth["mean"] == depth["low"] == depth["high"] == 0:
+        return "Looking further ahead than one step changed nothing."
+    if depth["low"] > 0:
+        return f"Looking further ahead than one step paid: it saved {saved}."
+    if depth["high"] < 0:
+        return f"Looking further ahead than one step did harm: it saved {saved}."
+    return f"Looking further ahead than one step did not surely pay: it saved {saved}."
+
+
 def _cost(name: str, fold: Fold) -> Array:
     return fold.held[name].cost
 
 
-def _estimate(cases: Cases, folds: Sequence[Fold], group: Ids | None, values: Values) -> Estimate:
-    """Mean and interval of what `values` gives of each fold's cases."""
+def mean_over_cases(cases: Cases, folds: Sequence[Fold], group: Ids | None, values: Values) -> Estimate:
+    """Mean and interval of what `values` gives of the cases of each fold."""
     from scipy.stats import t
 
     total, count = np.zeros(cases.size), np.zeros(cases.size)

@@ -1,19 +1,17 @@
-"""What was fitted as a problem that everything else works on: states are a diagnosis, and a subtype where there are
-several; losses are about the diagnosis.
+"""What was fitted as a problem that everything else works on: diagnoses with their subtypes, where there are several.
 
-`details` of the problem say which diagnosis each state belongs to, by name.
+Subtypes of one name belong together whatever the diagnosis: they come from one cluster of all cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from rhoplan.learn.choices import Choice
-from rhoplan.learn.fit import fit
+from rhoplan.learn.fit import Fitted, fit
 from rhoplan.learn.outcomes import Cut, cut_column
 from rhoplan.learn.plan import Plan
 from rhoplan.learn.table import Table
@@ -23,12 +21,17 @@ from rhoplan.model.problem import Array, Ids, Problem
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order."""
+    """A problem made from cases. cuts: how columns become the outcomes of its tests, in their order.
+
+    diagnosis (S,): of each state. cases (S,), counts (S, O) for each test: how many a state stands for, and their
+    outcomes.
+    """
 
     problem: Problem
     cuts: tuple[Cut, ...]
     diagnosis: Ids
     cases: Array
+    counts: tuple[Array, ...]
 
     def outcomes(self, table: Table, chosen: Ids) -> Ids:
         """The outcomes (m, T) of the problem's tests in the cases `chosen` of `table`, -1 where they are blank."""
@@ -42,25 +45,18 @@ def build(
     train: Ids,
     choice: Choice,
     *,
-    cuts: Sequence[Cut] | None = None,
+    made: tuple[tuple[Cut, ...], Fitted] | None = None,
     seed: int = 0,
 ) -> Learned:
     """The problem that the cases `train` of `table` make of `plan`, with the settings of `choice`.
 
-    diagnosis (n,): of all cases, as numbers of the plan's states. cuts: those of `cut_all`, where they are known.
+    diagnosis (n,): of all cases, as numbers of the plan's states. made: what `cut_all` and `fit_all` give, where that
+    is known.
     """
-    cuts = cut_all(table, plan, train, choice.outcomes) if cuts is None else cuts
-    fitted = fit(
-        outcomes_of(cuts, table, train),
-        diagnosis[train],
-        sizes=[len(cut.outcomes) for cut in cuts],
-        places=[cut.places for cut in cuts],
-        prior=prior_of(plan, diagnosis[train]),
-        subtypes=choice.subtypes,
-        shrinkage=choice.shrinkage,
-        tempering=choice.tempering,
-        generator=np.random.default_rng(seed),
-    )
+    if made is None:
+        cuts = cut_all(table, plan, train, choice.outcomes)
+        made = cuts, fit_all(table, plan, diagnosis, train, choice, cuts, seed=seed)
+    cuts, fitted = made[0], made[1].tempered(choice.tempering)
     named = {test.name: test for test in plan.tests}
     tests = tuple(
         replace(named[cut.column], outcomes=cut.outcomes, likelihood=likelihood)
@@ -68,26 +64,41 @@ def build(
     )
     present = {test.name for test in tests}
     tests = tuple(replace(test, after=tuple(name for name in test.after if name in present)) for test in tests)
-    states = [
-        plan.states[d] + (f": {k + 1}" if choice.subtypes > 1 else "")
-        for d, k in zip(fitted.diagnosis.tolist(), fitted.subtype.tolist(), strict=True)
-    ]
+    names = tuple(f"type {number + 1}" for number in range(choice.subtypes)) if choice.subtypes > 1 else ()
     problem = observe_then_commit(
         plan.name,
-        tuple(states),
+        plan.states,
         tests=tests,
         commits=tuple(Commit(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
         prior=fitted.prior / fitted.prior.sum(),
+        subtypes=dict.fromkeys(plan.states, names) if names else None,
+        about_diagnosis=bool(names) and choice.about == "diagnosis",
         unit=plan.unit,
         horizon=choice.horizon,
-        details=_details(plan, states, fitted.diagnosis),
+        details=plan.details,
         first_prices={
             group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)
         },
         most_tests=plan.most_tests,
         budget=plan.budget,
     )
-    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases)
+    return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases, fitted.counts)
+
+
+def fit_all(
+    table: Table, plan: Plan, diagnosis: Ids, train: Ids, choice: Choice, cuts: Sequence[Cut], *, seed: int
+) -> Fitted:
+    """Likelihoods of the outcomes that `cuts` make of the cases `train`, not tempered."""
+    return fit(
+        outcomes_of(cuts, table, train),
+        diagnosis[train],
+        sizes=[len(cut.outcomes) for cut in cuts],
+        places=[cut.places for cut in cuts],
+        prior=prior_of(plan, diagnosis[train]),
+        subtypes=choice.subtypes,
+        shrinkage=choice.shrinkage,
+        generator=np.random.default_rng(seed),
+    )
 
 
 def outcomes_of(cuts: Sequence[Cut], table: Table, chosen: Ids) -> Ids:
@@ -109,11 +120,3 @@ def prior_of(plan: Plan, diagnosis: Ids) -> Array:
     counts = np.bincount(diagnosis, minlength=len(plan.states)) + 1.0
     shares: Array = counts / counts.sum()
     return shares
-
-
-def _details(plan: Plan, states: Sequence[str], diagnosis: Ids) -> dict[str, Any]:
-    details = {name: value for name, value in plan.details.items() if name != "positive" or len(states) == 2}
-    return {
-        **details,
-        "diagnosis": {state: plan.states[d] for state, d in zip(states, diagnosis.tolist(), strict=True)},
-    }

@@ -14,7 +14,7 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import shown
 from rhoplan.learn.outcomes import cut_column
 from rhoplan.learn.plan import Plan, diagnoses_of
-from rhoplan.learn.table import Column, Table
+from rhoplan.learn.table import FEWEST_IDS, Column, Table
 from rhoplan.model.problem import Array, Ids
 
 FEWEST_CASES = 10
@@ -109,13 +109,18 @@ def _usable(table: Table, plan: Plan, warnings: list[str]) -> Plan:
             case = int(np.flatnonzero(~column.blank)[0])
             raise table.fault(
                 f"a test must be a column of numbers or of a few texts; '{shown(test.name)}' is a column of kind "
-                f"{column.kind} ('{shown(str(column.cells[case]))}'): take it out of the plan's tests",
+                f"{column.kind}: take it out of the plan's tests",
                 test.name, case,
             )  # fmt: skip
         if column.kind == "constant":
             warnings.append(f"test '{shown(test.name)}' is the same in all cases that have it: it is left out")
-        else:
-            kept.append(test)
+            continue
+        kept.append(test)
+        if _numbers_cases(column):
+            warnings.append(
+                f"column '{shown(test.name)}' holds whole numbers that all differ: if they are numbers of cases, take "
+                "it out of the plan"
+            )
     if not kept:
         raise ModelFileError("no test of the plan tells cases apart: every column is constant", file=plan.file)
     names = {test.name for test in kept}
@@ -123,6 +128,14 @@ def _usable(table: Table, plan: Plan, warnings: list[str]) -> Plan:
     groups = {test.group for test in kept}
     prices = {group: price for group, price in plan.first_prices.items() if group in groups}
     return replace(plan, tests=tuple(kept), first_prices=prices)
+
+
+def _numbers_cases(column: Column) -> bool:
+    """Whether a column of numbers may number the cases: whole, and different in all of many."""
+    numbers = column.numbers
+    if numbers is None or column.decimals or len(numbers) < FEWEST_IDS:
+        return False
+    return len(np.unique(numbers[~column.blank])) == len(numbers)
 
 
 def _weights(plan: Plan, diagnosis: Ids) -> Array:
@@ -135,19 +148,22 @@ def _weights(plan: Plan, diagnosis: Ids) -> Array:
 
 def _suspects(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
     """Columns that settle nearly all doubt by themselves."""
-    found = []
-    everybody = np.arange(len(diagnosis))
+    return [
+        f"column '{shown(name)}' alone settles {settled:.0%} of the doubt about '{shown(plan.target)}': was it "
+        "recorded after the diagnosis? Then take it out of the plan"
+        for name, settled in settled_alone(table, plan, diagnosis).items()
+        if settled >= GIVES_AWAY
+    ]
+
+
+def settled_alone(table: Table, plan: Plan, diagnosis: Ids) -> dict[str, float]:
+    """The share of the doubt about the diagnosis that each test settles by itself."""
+    found, everybody = {}, np.arange(len(diagnosis))
     for test in plan.tests:
         column = table.columns[test.name]
         cut = cut_column(column, everybody, 8, test.outcomes)
-        if cut is None:
-            continue
-        settled = _settled(cut(column, everybody), diagnosis, len(plan.states))
-        if settled >= GIVES_AWAY:
-            found.append(
-                f"column '{shown(test.name)}' alone settles {settled:.0%} of the doubt about '{shown(plan.target)}': "
-                "was it recorded after the diagnosis? Then take it out of the plan"
-            )
+        if cut is not None:
+            found[test.name] = _settled(cut(column, everybody), diagnosis, len(plan.states))
     return found
 
 
@@ -168,21 +184,28 @@ def _settled(outcome: Ids, diagnosis: Ids, states: int) -> float:
 
 def _telling_blanks(table: Table, plan: Plan, diagnosis: Ids) -> list[str]:
     """Columns whose blanks go together with the diagnosis."""
+    found = []
+    for name, (counts, chance) in blanks_by_diagnosis(table, plan, diagnosis).items():
+        if chance < SURPRISING / len(plan.tests):
+            shares = counts[1] / counts.sum(axis=0)
+            told = ", ".join(f"{state} {share:.0%}" for state, share in zip(plan.states, shares, strict=True))
+            found.append(
+                f"blanks of '{shown(name)}' go together with the diagnosis ({told} blank): who was tested tells "
+                "something that the model does not use"
+            )
+    return found
+
+
+def blanks_by_diagnosis(table: Table, plan: Plan, diagnosis: Ids) -> dict[str, tuple[Array, float]]:
+    """Of each test how many cases of each diagnosis have it and lack it (2, D), and how likely that is by chance."""
     from scipy.stats import chi2_contingency
 
-    found = []
+    found = {}
     for test in plan.tests:
         column: Column = table.columns[test.name]
         counts = np.stack(
             [np.bincount(diagnosis[column.blank == b], minlength=len(plan.states)) for b in (False, True)]
-        )
-        if counts.sum(axis=1).min() == 0 or counts.sum(axis=0).min() == 0:
-            continue
-        if chi2_contingency(counts).pvalue < SURPRISING / len(plan.tests):
-            shares = counts[1] / counts.sum(axis=0)
-            told = ", ".join(f"{state} {share:.0%}" for state, share in zip(plan.states, shares, strict=True))
-            found.append(
-                f"blanks of '{shown(test.name)}' go together with the diagnosis ({told} blank): who was tested tells "
-                "something that the model does not use"
-            )
+        ).astype(float)
+        empty = counts.sum(axis=1).min() == 0 or counts.sum(axis=0).min() == 0
+        found[test.name] = counts, 1.0 if empty else float(chi2_contingency(counts).pvalue)
     return found

@@ -13,6 +13,15 @@ from rhoplan.model.problem import Array
 BLANKS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", ".", "..", "missing", "k.a."))
 """How people leave a cell blank, in lower case; a minus beside a plus is a result."""
 
+FAILED = frozenset(
+    ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "#div/0!", "#value!", "#ref!", "#num!", "#name?",
+     "#null!")
+)  # fmt: skip
+"""What programs write where they could not work out a number, in lower case; it counts as blank, with a warning."""
+
+LARGEST_NUMBER = 1e100
+"""Size that a number may have: sums of squares of larger ones are none. Others count as blank, with a warning."""
+
 FEW_ODD = 0.05
 """Share of cells that may be no numbers in a column of numbers."""
 

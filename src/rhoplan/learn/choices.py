@@ -11,7 +11,8 @@ from rhoplan.agents.agent import Agent
 @dataclass(frozen=True)
 class Choice:
     """outcomes: at most, of a column of numbers. subtypes: of each diagnosis. shrinkage: see `fit`. tempering: power of
-    the likelihood ratios. horizon, weight (per nat): of the policy."""
+    the likelihood ratios. horizon, weight (per nat): of the policy. about: what information is priced, that about the
+    diagnosis or about the state, subtypes told apart; the same where there are none."""
 
     outcomes: int = 5
     subtypes: int = 1
@@ -19,6 +20,7 @@ class Choice:
     tempering: float = 1.0
     horizon: int = 1
     weight: float = 0.0
+    about: str = "diagnosis"
 
     @property
     def agent(self) -> Agent:
@@ -26,9 +28,9 @@ class Choice:
         return Agent("learned", self.horizon, self.weight)
 
     @property
-    def model(self) -> tuple[int, int, float, float]:
-        """What the model depends on."""
-        return self.outcomes, self.subtypes, self.shrinkage, self.tempering
+    def fitting(self) -> tuple[object, ...]:
+        """What likelihoods depend on, before they are tempered."""
+        return self.outcomes, self.subtypes, self.shrinkage
 
     @property
     def record(self) -> dict[str, Any]:
@@ -37,12 +39,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried of each setting, the plainest first. weights: per nat, in units of what not testing costs over the
-    doubt there is; 0 is tried too."""
+    """What is tried of each setting; what is first is where to begin. weights: per nat, in units of what not testing
+    costs over the doubt there is; one begins without."""
 
     outcomes: tuple[int, ...] = (5, 3, 8)
     shrinkages: tuple[float, ...] = (0.5, 0.0, 1.5)
-    subtypes: tuple[int, ...] = (1, 2, 3, 5)
+    subtypes: tuple[int, ...] = (2, 1, 3, 5)
     weights: tuple[float, ...] = (0.1, 1.0)
-    horizons: tuple[int, ...] = (1, 2, 3)
+    horizons: tuple[int, ...] = (2, 1)
     temperings: tuple[float, ...] = (1.0, 0.9, 1.1, 0.8, 1.2, 0.65)

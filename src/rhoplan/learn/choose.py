@@ -1,9 +1,9 @@
 """Choosing how to learn by what policies cost on inner folds, with restraint.
 
-The best of many looks better than it is. So of several that were tried, those count as equal whose cost is within half
-a standard error of the lowest, in the same cases; of these the ones are kept whose planned cost is nearest to what they
-cost, and of these the plainest is taken. One thing is chosen after the other: outcomes, shrinkage, subtypes with the
-weight, depth, tempering.
+The best of many looks better than it is. So there is one choice to begin with, and it is left only for another that is
+better in the same cases by more than the best of so many would be by luck. One thing is chosen after the other:
+subtypes with the weight, outcomes, shrinkage, depth. Last comes tempering: of powers that cost about the same, the one
+whose plan comes nearest to what it cost.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.belief.information import entropy
-from rhoplan.graph.graph import Graph
-from rhoplan.learn.build import Learned, build, cut_all, prior_of
+from rhoplan.learn.build import Learned, build, cut_all, fit_all, prior_of
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
+from rhoplan.learn.fit import Fitted
 from rhoplan.learn.outcomes import Cut
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.problem import Array, Ids, Problem
 
-AS_GOOD = 0.5
+SURE = 2.0
+"""How many times luck another choice must be ahead of the one in use to take its place. On 300 cases what is left for
+less costs more on cases not seen than what it was left for."""
+
+AS_GOOD = 1.0
 """Standard errors of the difference within which two costs are as good as one another."""
 
-AS_HONEST = 0.03
+AS_HONEST = 0.1
 """Difference, as a share of the cost, up to which two choices are as near to their plans as one another."""
 
 MOST_AHEAD = 6_000
@@ -63,38 +67,30 @@ class Trial:
     def __init__(self, cases: Cases, splits: Sequence[Split], *, seed: int) -> None:
         self.cases, self.splits, self.seed = cases, splits, seed
         self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
-        self._made: dict[tuple[int, object], Learned] = {}
+        self._fitted: dict[tuple[object, ...], Fitted] = {}
         self._costs: dict[tuple[int, Choice], Array] = {}
-        self._graph: Graph | None = None  # of the model in use: policies share what it holds
 
     def learned(self, place: int, choice: Choice) -> Learned:
         """The model of `choice` made of the training cases of a split."""
-        if (place, choice.model) not in self._made:
-            train = self.splits[place][0]
-            if (place, choice.outcomes) not in self._cuts:
-                self._cuts[place, choice.outcomes] = cut_all(self.cases.table, self.cases.plan, train, choice.outcomes)
-            self._made[place, choice.model] = build(
-                self.cases.table, self.cases.plan, self.cases.diagnosis, train, choice,
-                cuts=self._cuts[place, choice.outcomes], seed=self.seed,
-            )  # fmt: skip
-        return self._made[place, choice.model]
+        cases, train = self.cases, self.splits[place][0]
+        cut, key = (place, choice.outcomes), (place, *choice.fitting)
+        if cut not in self._cuts:
+            self._cuts[cut] = cut_all(cases.table, cases.plan, train, choice.outcomes)
+        if key not in self._fitted:
+            self._fitted[key] = fit_all(
+                cases.table, cases.plan, cases.diagnosis, train, choice, self._cuts[cut], seed=self.seed
+            )
+        made = self._cuts[cut], self._fitted[key]
+        return build(cases.table, cases.plan, cases.diagnosis, train, choice, made=made)
 
-    def race(self, choices: Sequence[Choice], *, must_lead: bool = False) -> list[Tried]:
-        """What `choices` cost on the inner folds, one fold after the other; those far behind drop out on the way.
-
-        must_lead: also those that are not ahead of the first so far.
-        """
+    def race(self, choices: Sequence[Choice]) -> list[Tried]:
+        """What `choices` cost on the inner folds, one fold after the other; those far behind drop out on the way, but
+        for the first."""
         left = list(dict.fromkeys(choices))
         for place in range(len(self.splits)):
             tried = [self._tried(choice, place + 1) for choice in left]
             best = min(tried, key=lambda one: one.cost.mean())
-            left = [
-                one.choice
-                for one in tried
-                if excess(one, best, errors=FAR_BEHIND) <= 0
-                and (not must_lead or one is tried[0] or one.cost.mean() < tried[0].cost.mean())
-            ]
-            left = left if choices[0] in left or not must_lead else [choices[0], *left]
+            left = [one.choice for one in tried if one is tried[0] or excess(one, best, errors=FAR_BEHIND) <= 0]
         return [self._tried(choice, len(self.splits)) for choice in left]
 
     def _tried(self, choice: Choice, folds: int) -> Tried:
@@ -105,20 +101,13 @@ class Trial:
         if (place, choice) not in self._costs:
             learned, (_, test) = self.learned(place, choice), self.splits[place]
             outcomes = learned.outcomes(self.cases.table, test)
-            replayed = replay(learned.problem, choice.agent, outcomes, graph=self._graph_of(learned))
+            replayed = replay(learned.problem, choice.agent, outcomes)
             self._costs[place, choice] = cost_of(self.cases, replayed, test) * self.cases.weight[test]
         return self._costs[place, choice]
 
     def _planned(self, choice: Choice) -> float:
         made = (self.learned(place, choice) for place in range(len(self.splits)))
-        return float(
-            np.mean([planned_cost(one, choice, draws=DRAWS, seed=self.seed, graph=self._graph_of(one)) for one in made])
-        )
-
-    def _graph_of(self, learned: Learned) -> Graph:
-        if self._graph is None or self._graph.problem is not learned.problem:
-            self._graph = Graph(learned.problem)
-        return self._graph
+        return float(np.mean([planned_cost(one, choice, draws=DRAWS, seed=self.seed) for one in made]))
 
 
 def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> dict[str, Choice]:
@@ -127,17 +116,19 @@ def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> d
     `one step ahead`, `cost only` (as deep as is affordable), `efe` (weight 1), `efe, weight chosen`: same model.
     """
     trial = Trial(cases, splits, seed=seed)
-    best = settled(trial.race([Choice(outcomes=n, shrinkage=grid.shrinkages[0]) for n in grid.outcomes]))
-    best = settled(trial.race([replace(best, shrinkage=s) for s in grid.shrinkages]))
     scale = weight_scale(cases)
-    weights = [0.0, *(round(weight * scale, 6) for weight in grid.weights)]
-    fitting = [k for k in grid.subtypes if _enough(cases, k)]
-    best = settled(trial.race([replace(best, subtypes=k, weight=w) for k in fitting for w in weights]))
-    deep = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
-    best = settled(trial.race([replace(best, horizon=h) for h in deep], must_lead=True))
-    best = settled(trial.race([replace(best, tempering=t) for t in grid.temperings]))
-    deepest = max(deep)
-    weighed = trial.race([replace(best, weight=w) for w in weights if w > 0])
+    weights = [round(weight * scale, 6) for weight in grid.weights]
+    subtypes = [k for k in grid.subtypes if k == 1 or _enough(cases, k)]
+    best = Choice(outcomes=grid.outcomes[0], shrinkage=grid.shrinkages[0], subtypes=subtypes[0])
+    horizons = [h for h in grid.horizons if h == 1 or affordable(trial.learned(0, best).problem, h)]
+    best = replace(best, horizon=horizons[0])
+    best = settled(trial.race([one for k in subtypes for one in _weighed(replace(best, subtypes=k), weights)]))
+    best = settled(trial.race([replace(best, outcomes=n) for n in grid.outcomes]))
+    best = settled(trial.race([replace(best, shrinkage=s) for s in grid.shrinkages]))
+    best = settled(trial.race([replace(best, horizon=h) for h in horizons]))
+    best = tempered(trial.race([replace(best, tempering=t) for t in grid.temperings]))
+    deepest = max(horizons)
+    weighed = trial.race([one for one in _weighed(best, weights) if one.weight > 0])
     return {
         "policy": best,
         "one step ahead": replace(best, horizon=1, weight=0.0),
@@ -147,19 +138,28 @@ def choose(cases: Cases, splits: Sequence[Split], *, seed: int, grid: Grid) -> d
     }
 
 
+def _weighed(choice: Choice, weights: Sequence[float]) -> list[Choice]:
+    """`choice` without a weight, and with each of `weights` on what information may be about."""
+    abouts = ("diagnosis", "state") if choice.subtypes > 1 else ("diagnosis",)
+    return [
+        replace(choice, weight=0.0, about="diagnosis"),
+        *(replace(choice, weight=weight, about=about) for about in abouts for weight in weights),
+    ]
+
+
 def cost_of(cases: Cases, replayed: Replayed, chosen: Ids) -> Array:
     """What (m,) the replayed cases `chosen` cost: tests, and the loss that the true diagnosis pays."""
     loss: Array = cases.plan.losses[replayed.commit, cases.diagnosis[chosen]]
     return replayed.spend + loss
 
 
-def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int, graph: Graph | None = None) -> float:
+def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int) -> float:
     """What the model itself expects its policy to cost, estimated from cases drawn from it.
 
     The loss is the one that the belief at the end expects, so that only the way there is left to chance.
     """
     problem = learned.problem
-    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])), graph=graph)
+    replayed = replay(problem, choice.agent, drawn_cases(problem, draws, np.random.default_rng([seed, 7])))
     return float((replayed.spend + replayed.expected_loss(-problem.flat.payoff)).mean())
 
 
@@ -193,12 +193,26 @@ def _enough(cases: Cases, subtypes: int) -> bool:
 
 
 def settled(tried: Sequence[Tried]) -> Choice:
-    """The one to take of choices that were tried, the plainest first."""
+    """The first of choices that were tried, unless another is better by more than the best of so many is by luck."""
+    first, best = tried[0], min(tried, key=lambda one: one.cost.mean())
+    return best.choice if excess(first, best, errors=luck(len(tried) - 1)) > 0 else first.choice
+
+
+def tempered(tried: Sequence[Tried]) -> Choice:
+    """Of choices about as good as the best the one whose plan is nearest to what it cost; the first where that is as
+    near as another."""
     best = min(tried, key=lambda one: one.cost.mean())
     equal = [one for one in tried if excess(one, best, errors=AS_GOOD) <= 0]
     apart = [abs(one.planned - one.cost.mean()) for one in equal]
     least = min(apart) + AS_HONEST * float(best.cost.mean())
     return next(one.choice for one, gap in zip(equal, apart, strict=True) if gap <= least)
+
+
+def luck(others: int) -> float:
+    """Standard errors that the best of `others` must be ahead: SURE times what it is where all are equal, about."""
+    from scipy.special import ndtri
+
+    return SURE * max(1.0, float(ndtri((others - 0.375) / (others + 0.25)))) if others else SURE
 
 
 def excess(one: Tried, best: Tried, *, errors: float) -> float:

@@ -8,11 +8,9 @@ Shapes: m test cases of a split.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +21,8 @@ from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learn.replay import replay
+from rhoplan.learn.stopped import Stopped, look_back, second_opinion
 from rhoplan.model.problem import Array, Ids
-from rhoplan.scoring.simulate import single_threaded_children
 
 INNER_FOLDS = 3
 
@@ -34,12 +32,19 @@ DRAWS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Splitting:
-    """How cases are split. group, time (n,): None where there is none."""
+    """How cases are split. group, time (n,): None where there is none. column: the one they stand in."""
 
     folds: int = 5
     repeats: int = 2
     group: Ids | None = None
     time: Array | None = None
+    column: str = ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The way of splitting, as JSON holds it."""
+        by = {"by": "group" if self.time is None else "time", "column": self.column} if self.column else {}
+        return {"folds": self.folds, "repeats": self.repeats, **by}
 
     def splits(self, cases: Cases, chosen: Ids, *, folds: int, repeats: int, seed: int) -> list[Split]:
         """Training and test cases of each split of the cases `chosen`."""
@@ -87,83 +92,56 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split: its test cases (m,), how many it was learned from, and what each policy did. planned: by the model."""
+    """One split: its test cases (m,), how many it was learned from, and what each policy did. planned: by the model.
+
+    stopped: where the policy did, and what it would have cost with less.
+    """
 
     test: Ids
     trained: int
     choice: Choice
     planned: float
     held: dict[str, Held]
+    stopped: Stopped | None = None
 
 
 POLICY = "policy"
 
 
-def score_split(cases: Cases, splitting: Splitting, split: Split, *, seed: int, grid: Grid) -> Fold:
-    """Choose, learn and score on one split."""
+def score_split(
+    cases: Cases,
+    splitting: Splitting,
+    split: Split,
+    *,
+    seed: int,
+    grid: Grid,
+    second: bool = False,
+    classifiers: Sequence[str] = CLASSIFIERS,
+) -> Fold:
+    """Choose, learn and score on one split. second: ask for a second opinion where the policy stops.
+
+    classifiers: those that judge by all tests, for the bill.
+    """
     train, test = split
     choices = choose(cases, splitting.inner(cases, train, seed=seed), seed=seed, grid=grid)
-    held, planned = {}, 0.0
+    held, planned, stopped = {}, 0.0, None
     for name, choice in choices.items():
         learned = build(cases.table, cases.plan, cases.diagnosis, train, choice, seed=seed)
         replayed = replay(learned.problem, choice.agent, learned.outcomes(cases.table, test))
         held[name] = _held(cases, test, replayed.commit, replayed.spend, replayed.tests)
         if name == POLICY:
             planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
+            stopped = look_back(cases, test, learned, choice, replayed)
+            if second:
+                opinion = second_opinion(cases, train, test, learned, choice, stopped, seed=seed)
+                stopped = replace(stopped, second=opinion)
     nothing = np.zeros(len(test))
     held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
     run, price = run_everything(cases)
-    for name in CLASSIFIERS:
+    for name in classifiers:
         commits = classified(cases, train, test, run, name, seed=seed)
         held[name] = _held(cases, test, commits, price[test], run[test].sum(axis=1) * 1.0)
-    return Fold(test, len(train), choices[POLICY], planned, held)
-
-
-def score_splits(
-    cases: Cases,
-    splitting: Splitting,
-    *,
-    seed: int,
-    grid: Grid,
-    jobs: int = 1,
-    tell: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Fold]:
-    """All outer splits, in order; `tell` is told how many are done, of how many."""
-    splits = splitting.outer(cases, seed=seed)
-    work, found = partial(score_split, seed=seed, grid=grid), []
-    for fold in _run(partial(work, cases, splitting), splits, jobs):
-        found.append(fold)
-        tell(len(found), len(splits))
-    return found
-
-
-Work = Callable[[Split], Fold]
-
-
-def _run(work: Work, splits: Sequence[Split], jobs: int) -> Iterator[Fold]:
-    if jobs == 1 or len(splits) == 1:
-        yield from map(work, splits)
-        return
-    with (
-        single_threaded_children(),
-        ProcessPoolExecutor(
-            min(jobs, len(splits)), mp_context=get_context("spawn"), initializer=_start, initargs=(work,)
-        ) as pool,
-    ):
-        yield from pool.map(_work, splits)
-
-
-_started: Work | None = None
-
-
-def _start(work: Work) -> None:
-    global _started
-    _started = work
-
-
-def _work(split: Split) -> Fold:
-    assert _started is not None
-    return _started(split)
+    return Fold(test, len(train), choices[POLICY], planned, held, stopped)
 
 
 def _held(cases: Cases, test: Ids, commit: Ids, spend: Array, tests: Array) -> Held:

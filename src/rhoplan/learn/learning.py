@@ -10,19 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rhoplan.errors import TableError
+from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import shown
 from rhoplan.learn.baselines import need_sklearn
 from rhoplan.learn.bill import Bill, make_bill
 from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice, Grid
-from rhoplan.learn.choose import choose
-from rhoplan.learn.folds import POLICY, Fold, Splitting, score_splits
+from rhoplan.learn.findings import findings
+from rhoplan.learn.folds import POLICY, Fold, Splitting
+from rhoplan.learn.jobs import score_all
+from rhoplan.learn.looks import looks
 from rhoplan.learn.plan import Plan
 from rhoplan.learn.table import Table
 from rhoplan.model.problem import Problem
@@ -42,46 +47,69 @@ class Result:
     choice: Choice
     bill: Bill
     folds: tuple[Fold, ...]
+    splitting: Splitting
     seed: int
 
     @property
     def problem(self) -> Problem:
-        """The model, with the bill in its notes."""
-        problem = self.learned.problem
-        return replace(problem, details={**problem.details, "info": self._info})
+        """The model; `learned` of its details is what a file carries: the record, and the counts it was made of."""
+        problem, cases, given = self.learned.problem, self.cases, self.learned.problem.details.get("info", {})
+        one, best = self.bill.heldout, self.bill.baselines[self.bill.over]
+        note = (
+            f"Learned from {cases.size:,} cases: {one.mean:,.4g} {problem.unit} a case on cases not seen (95%: "
+            f"{one.low:,.4g} to {one.high:,.4g}), {self.bill.over} {best.mean:,.4g}; {self.bill.verdict}. SHA-256 of "
+            f"the table: {cases.table.digest}."
+        )
+        info = {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
+        told = {**self.record, "warnings": list(cases.warnings[len(cases.table.warnings) :])}
+        details = {**problem.details, "info": info, LEARNED: {**told, **self._counts}}
+        return replace(problem, price=self.choice.weight or None, details=details)
 
-    @property
+    @cached_property
     def record(self) -> dict[str, Any]:
-        """Bill, choice and where it all comes from, as JSON holds it; no case is in it."""
-        plan = self.cases.plan
-        counts = np.bincount(self.cases.diagnosis, minlength=len(plan.states)).tolist()
-        parameters = sum(test.likelihood.size - len(test.likelihood) for test in self.problem.flat.tests)
+        """Bill, choice, findings and where it all comes from, as JSON holds it; no case is in it."""
+        cases, plan = self.cases, self.cases.plan
+        counts = np.bincount(cases.diagnosis, minlength=len(plan.states)).tolist()
+        parameters = sum(test.likelihood.size - len(test.likelihood) for test in self.learned.problem.flat.tests)
         return {
             **self.bill.record,
             "unit": plan.unit,
             "choice": self.choice.record,
             "folds": [
-                {"cost": float(np.mean(fold.held[POLICY].cost)), "planned": fold.planned, "cases": len(fold.test),
-                 "choice": fold.choice.record} for fold in self.folds
+                {
+                    "cost": float(np.average(fold.held[POLICY].cost, weights=cases.weight[fold.test])),
+                    "planned": fold.planned, "cases": len(fold.test), "choice": fold.choice.record,
+                }
+                for fold in self.folds
             ],
             "diagnoses": dict(zip(plan.states, counts, strict=True)),
             "events_per_parameter": min(counts) / max(parameters, 1),
-            "table": {"cases": self.cases.size, "sha256": self.cases.table.digest},
+            "table": {"cases": cases.size, "sha256": cases.table.digest},
             "seed": self.seed,
-            "warnings": list(self.cases.warnings),
+            "split": self.splitting.record,
+            "warnings": list(cases.warnings),
+            **findings(cases, self.folds, group=self.splitting.group),
+            **looks(cases, self.learned),
         }  # fmt: skip
 
     @property
-    def _info(self) -> dict[str, Any]:
-        bill, given = self.bill, self.learned.problem.details.get("info", {})
-        one, best = bill.heldout, bill.baselines[bill.over]
-        note = (
-            f"Learned from {self.cases.size:,} cases (SHA-256 of the table: {self.cases.table.digest}). On cases not "
-            f"seen it costs {one.mean:.4g} a case (95%: {one.low:.4g} to {one.high:.4g}), planned {bill.planned:.4g}, "
-            f"{bill.over} {best.mean:.4g}: {bill.verdict}. Policy: horizon {self.choice.horizon}, weight "
-            f"{self.choice.weight:g} per nat."
-        )
-        return {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
+    def _counts(self) -> dict[str, Any]:
+        """What `update` goes on from: how columns become outcomes, and how many cases had each."""
+        learned, states = self.learned, self.learned.problem.states
+        cuts = {cut.column: {"at": cut.cuts, "places": cut.places} for cut in learned.cuts}
+        return {
+            "target": self.cases.plan.target,
+            "prior_given": self.cases.plan.prior is not None,
+            "cuts": {
+                name: {word: values.tolist() for word, values in cut.items() if values is not None}
+                for name, cut in cuts.items()
+            },
+            "counts": {
+                cut.column: dict(zip(states, counts.tolist(), strict=True))
+                for cut, counts in zip(learned.cuts, learned.counts, strict=True)
+            },
+            "state_cases": dict(zip(states, learned.cases.tolist(), strict=True)),
+        }
 
 
 def learn(
@@ -93,6 +121,9 @@ def learn(
     group: str | None = None,
     time: str | None = None,
     jobs: int = 1,
+    cluster: str | None = None,
+    keep: Path | None = None,
+    second_opinion: bool = False,
     seed: int = 0,
     grid: Grid = Grid(),  # noqa: B008  a frozen record
     tell: Callable[[int, int], None] = lambda done, total: None,
@@ -101,16 +132,20 @@ def learn(
 
     folds, repeats: of the outer cross-validation; repeats are 2, or 1 from 2,000 cases on. group: a column no value of
     which is on both sides of a split. time: a column by which the past is learned from and the future scored. grid:
-    what is tried. `tell` is told how many splits are done, of how many.
+    what is tried. second_opinion: whether gradient boosting judges what the policy has acquired, too. jobs: processes;
+    cluster: the address of a Dask scheduler to use instead, to which the table is sent. keep: a
+    folder that keeps what is done, split by split, so that a run that was stopped goes on; what it holds of cases is
+    what policies did in them. `tell` is told how many parts of the work are done, of how many.
     """
     need_sklearn()
     cases = match(table, plan)
     splitting = split_by(cases, folds=folds, repeats=repeats, group=group, time=time)
-    scored = score_splits(cases, splitting, seed=seed, grid=grid, jobs=jobs, tell=tell)
-    everybody = np.arange(cases.size)
-    choice = choose(cases, splitting.inner(cases, everybody, seed=seed), seed=seed, grid=grid)[POLICY]
-    learned = build(cases.table, cases.plan, cases.diagnosis, everybody, choice, seed=seed)
-    return Result(cases, learned, choice, make_bill(cases, scored, group=splitting.group), tuple(scored), seed)
+    scored, choice = score_all(
+        cases, splitting, seed=seed, grid=grid, second=second_opinion, jobs=jobs, cluster=cluster, keep=keep, tell=tell
+    )
+    learned = build(cases.table, cases.plan, cases.diagnosis, np.arange(cases.size), choice, seed=seed)
+    bill = make_bill(cases, scored, group=splitting.group)
+    return Result(cases, learned, choice, bill, tuple(scored), splitting, seed)
 
 
 def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None, time: str | None) -> Splitting:
@@ -135,10 +170,10 @@ def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None
             raise table.fault(
                 f"there must be as many groups as folds ({folds}); there are {len(np.unique(codes))}", group
             )
-        return Splitting(folds, repeats, group=codes)
+        return Splitting(folds, repeats, group=codes, column=group)
     if time is not None:
         days = table.columns[time].numbers
         if days is None:
             raise table.fault("a column of times must hold numbers, or days written in one way (2024-05-31)", time, 0)
-        return Splitting(folds, 1, time=days)
+        return Splitting(folds, 1, time=days, column=time)
     return Splitting(folds, repeats)

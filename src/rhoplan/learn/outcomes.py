@@ -76,7 +76,7 @@ def cut_column(column: Column, train: Ids, most: int, order: Sequence[str] = ())
 def _texts(column: Column, train: Ids) -> Cut | None:
     cells = column.cells[train]
     names, counts = np.unique(cells[cells != ""].astype(str), return_counts=True)
-    least = min(RARE_CASES, RARE * counts.sum())
+    least = max(2, min(RARE_CASES, RARE * counts.sum()))
     kept = [str(name) for name, count in zip(names, counts, strict=True) if count >= least and name != OTHER]
     if len(names) < 2 or not kept:
         return None

@@ -10,7 +10,7 @@ groups: {blood: {first: 2.10}}
 losses:
   call-healthy: {healthy: 0, disease: 200}
   call-disease: {healthy: 200, disease: 0}
-prevalence: 5%                         # optional: the share in life, where the table has another
+prevalence: {disease: 5%}              # optional: the share in life, where the table has another
 
 Also as in a model file: name, states (their order), positive, prior, commits, cap, info, and after, info of a test.
 """
@@ -35,8 +35,8 @@ from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
 
-NOT_PLANNED = ("horizon", "subtypes", "information", "panels")
-"""Fields of a model file that a plan cannot have: the first two are found, the others not covered."""
+NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels")
+"""Fields of a model file that a plan cannot have: the first three are found, the others not covered."""
 PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name not in NOT_PLANNED))
 PLANNED = ("cost", "outcomes", "group", "after", "info")
 """Fields of a test in a plan; the table gives the others."""
@@ -137,7 +137,7 @@ class PlanReader(ModelReader):
             raise self.fault("a plan must have losses for each diagnosis by name, or the field states", given or tree)
         return tuple(first.items)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
         for given in tree.items if tree.kind == "map" else ():
             if given in TEST_FIELDS and given not in PLANNED:
                 raise self.fault(

@@ -1,8 +1,7 @@
 """Replaying real cases: a policy asks for a test, the case shows its result, and in the end the true diagnosis pays.
 
 A blank is a test that cannot be had: it costs nothing and tells nothing, it is not offered again, nor is what waits for
-it. Cases walk together over the problem's own graph, so that what is decided in a situation is decided once, and
-prices, orders and caps are the menu's.
+it. Cases walk side by side; those with the same results so far are looked at once.
 
 Shapes: n cases, T tests, S states.
 """
@@ -12,18 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
-from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import Done
+from rhoplan.learn.ahead import Ahead
 from rhoplan.model.problem import Array, Ids, Problem
 
-ROOM = 250_000_000
-"""Bytes that a graph may take before cases go on in a fresh one."""
-
-BYTES_PER_ARC = 12
-"""What a graph holds of an outcome of an action: a probability and a number."""
+NOT_ASKED = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,79 +41,36 @@ class Replayed:
         return expected
 
 
-def replay(problem: Problem, agent: Agent, outcomes: Ids, *, graph: Graph | None = None) -> Replayed:
+def replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
     """What `agent`, whose model is `problem`, does in cases whose tests would come out as `outcomes` (n, T), -1: blank.
 
-    graph: one of `problem` to use and to extend, while there is room. Not covered: agents that sample.
+    Not covered: agents that sample, tests that can be repeated, panels.
     """
-    together = cases_together(problem, agent.horizon)
-    parts = [
-        _replay(problem, agent, outcomes[first : first + together], graph)
-        for first in range(0, max(len(outcomes), 1), together)
-    ]
-    return Replayed(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in Replayed.__dataclass_fields__)
-    )
-
-
-def cases_together(problem: Problem, horizon: int) -> int:
-    """How many cases may walk together so that what one step adds to the graph leaves room."""
-    arcs = max(sum(len(test.outcomes) for test in problem.flat.tests), 1)
-    return max(1, int(most_nodes(problem) / arcs ** min(horizon, 20) / 2))
-
-
-def most_nodes(problem: Problem) -> float:
-    """Nodes of the graph of `problem` that have room."""
-    tests = problem.flat.tests
-    arcs = max(len(tests), 1) * max((len(test.outcomes) for test in tests), default=1)
-    return ROOM / (BYTES_PER_ARC * arcs)
-
-
-def _replay(problem: Problem, agent: Agent, outcomes: Ids, known: Graph | None) -> Replayed:
-    tests = problem.flat.tests
-    place = {test.name: number for number, test in enumerate(tests)}
-    most = most_nodes(problem) / 2
-    graph = known if known is not None and known.size <= most else Graph(problem)
-    policy = Policy(graph, agent)
-    node = np.full(len(outcomes), graph.root)
-    spend, commit = np.zeros(len(outcomes)), np.zeros(len(outcomes), dtype=np.int64)
-    asked, belief = np.zeros(outcomes.shape), np.zeros((len(outcomes), len(problem.states)))
-    going = np.arange(len(outcomes))
+    ahead, cases = Ahead(problem, agent), len(outcomes)
+    standing, belief = ahead.begin(cases), np.tile(problem.prior, (cases, 1))
+    results = np.full(outcomes.shape, NOT_ASKED, dtype=np.int16)
+    spend, commit = np.zeros(cases), np.zeros(cases, dtype=np.int64)
+    going = np.arange(cases)
     while going.size:
-        if graph.size > most:
-            graph, node[going] = graph.continued(node[going])
-            policy = Policy(graph, agent)
-        policy.settle(np.unique(node[going]))
-        slot = policy.choice[node[going]]
-        ended = going[slot < 0]
-        commit[ended], belief[ended] = policy.ending[node[ended]], graph.beliefs(node[ended])
-        going, slot = going[slot >= 0], slot[slot >= 0]
-        graph.expand(np.unique(node[going]))
-        offered = [graph.menus[visible].going for visible in graph.visible[node[going]].tolist()]
-        test = np.array([place[menu[s].name] for menu, s in zip(offered, slot.tolist(), strict=True)], dtype=np.int64)
-        result = outcomes[going, test] if going.size else test
-        shown = result >= 0
-        told, taken = going[shown], slot[shown]
-        spend[told] -= graph.reward[node[told], taken]
-        asked[told, test[shown]] = 1.0
-        node[told] = graph.next[node[told], taken, result[shown]]
-        blank = np.flatnonzero(~shown)
-        if blank.size:
-            node[going[blank]] = _passed_over(graph, node[going[blank]], [tests[t].name for t in test[blank]])
-    return Replayed(spend, commit, asked, belief)
+        first, same = _alike(results[going])
+        tests, ends = ahead.choices(belief[going[first]], standing.of(going[first]))
+        test, commit[going] = tests[same], ends[same]
+        going, test = going[test >= 0], test[test >= 0]
+        price = ahead.prices(standing.of(going))
+        for asked in np.unique(test).tolist():
+            here = going[test == asked]
+            told = outcomes[here, asked] >= 0
+            for cases_here, step in ((here[told], ahead.after), (here[~told], ahead.without)):
+                standing.put(cases_here, step(standing.of(cases_here), asked))
+            spend[here[told]] += price[test == asked, asked][told]
+            results[here, asked] = outcomes[here, asked]
+            seen = belief[here[told]] * ahead.likelihood[:, ahead.first[asked] + outcomes[here[told], asked]].T
+            belief[here[told]] = seen / seen.sum(axis=1, keepdims=True)
+    return Replayed(spend, commit, (results >= 0).astype(float), belief)
 
 
-def _passed_over(graph: Graph, nodes: Ids, names: list[str]) -> Ids:
-    """The nodes where tests `names` (n,) cannot be had; nor can what waits for them."""
-    waits = {test.name: set(test.after) for test in graph.problem.flat.tests}
-    visibles = []
-    for visible, name in zip(graph.visible[nodes].tolist(), names, strict=True):
-        done = graph.visibles[visible]
-        assert isinstance(done, Done)
-        gone = {name}
-        while more := {other for other, before in waits.items() if before & gone} - gone:
-            gone |= more
-        visibles.append(done._replace(run=done.run | gone))
-    situations = [graph.situation(node) for node in nodes.tolist()]
-    beliefs = np.stack([situation.belief for situation in situations])
-    return graph.nodes(visibles, (beliefs,), [[situation.log_belief(0) for situation in situations]])
+def _alike(results: NDArray[np.int16]) -> tuple[Ids, Ids]:
+    """One case (m,) of each kind of results (n, T), and the kind (n,) of each."""
+    rows = np.ascontiguousarray(results).view(f"V{results.itemsize * results.shape[1]}").ravel()
+    _, first, same = np.unique(rows, return_index=True, return_inverse=True)
+    return first, same.ravel()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,13 +24,18 @@ from numpy.typing import NDArray
 from rhoplan.errors import TableError
 from rhoplan.io.foreign import read_data
 from rhoplan.io.tree import shown
-from rhoplan.learn.cells import BLANKS, as_dates, as_numbers, decimals
-from rhoplan.model.problem import Array
+from rhoplan.learn.cells import BLANKS, FAILED, LARGEST_NUMBER, as_dates, as_numbers, decimals
+from rhoplan.model.problem import Array, Ids
 
 LARGEST_TABLE = 500_000_000
 """Bytes that a table may have."""
 
 DELIMITERS = (",", ";", "\t", "|")
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
+
+MIXED = 0.05
+"""Share of numbers in a column of texts from which on that is told."""
 
 FEWEST_IDS = 20
 """Rows from which a column whose values all differ is called an id or free text: of five texts all may well differ."""
@@ -99,8 +105,8 @@ def read_table(path: Path | str) -> Table:
 def parse_table(data: bytes, *, file: str = "table") -> Table:
     """The table that `data` holds; `file` is what errors call it."""
     text, warnings = _decoded(data, file)
-    lines = _rows(text, file)
-    header, rows, number = _checked(lines, file, warnings)
+    lines, delimiter = _rows(text, file)
+    header, rows, number = _checked(lines, delimiter, file, warnings)
     cells = np.array(rows, dtype=object).T
     columns = {
         name: make_column(name, values, file, number, warnings) for name, values in zip(header, cells, strict=True)
@@ -140,24 +146,40 @@ def make_column(
     cells = np.array([str(cell).strip() for cell in cells], dtype=object)
     blanks = BLANKS - {"-", "--"} if "+" in cells else BLANKS
     blank = np.array([cell.lower() in blanks for cell in cells], dtype=bool)
+
+    def leave_out(places: Ids, why: str) -> None:
+        if places.size:
+            warnings.append(
+                f"column '{shown(name)}' {why}: {len(places):,} of {len(cells):,} cells, the first in row "
+                f"{row[places[0]]}; they count as blank"
+            )
+            blank[places] = True
+
+    leave_out(np.array([n for n, cell in enumerate(cells) if cell.lower() in FAILED], dtype=np.int64), "has errors")
     cells[blank] = ""
-    seen = cells[~blank].tolist()
-    different = len(set(seen))
-    numbers, odd = as_numbers(seen)
-    if odd and numbers is not None:
-        places = np.flatnonzero(~blank)[odd]
-        warnings.append(
-            f"column '{shown(name)}' holds numbers; what is none counts as blank: {len(odd):,} cells, the first in row "
-            f"{row[places[0]]}: '{shown(cells[places[0]])}'"
-        )
-        blank[places], cells[places] = True, ""
+    numbers, odd = as_numbers(cells[~blank].tolist())
     if numbers is None:
-        dates = as_dates(seen)
-        kind = "constant" if different <= 1 else "date" if dates is not None else _kind_of_text(seen, different)
-        return Column(name, kind, cells, blank, None if dates is None else _spread(dates, blank))
-    full = _spread(numbers[~np.isnan(numbers)], blank)
+        return _text_column(name, cells, blank, warnings)
+    full = _spread(numbers, blank)
+    leave_out(np.flatnonzero(~blank)[odd], "holds numbers, but for some cells")
+    leave_out(np.flatnonzero(np.abs(full) > LARGEST_NUMBER), f"has numbers above {LARGEST_NUMBER:g}")
+    cells[blank], full[blank] = "", np.nan
+    different = len(set(cells[~blank].tolist()))
     kind = "constant" if different <= 1 else "id" if _counts_up(full, different) else "number"
     return Column(name, kind, cells, blank, full, decimals(cells[~blank].tolist()))
+
+
+def _text_column(name: str, cells: NDArray[np.object_], blank: NDArray[np.bool_], warnings: list[str]) -> Column:
+    seen = cells[~blank].tolist()
+    different, dates = len(set(seen)), as_dates(seen)
+    kind = "constant" if different <= 1 else "date" if dates is not None else _kind_of_text(seen, different)
+    mixed = float(np.mean([as_numbers([cell])[0] is not None for cell in seen])) if kind == "text" else 0.0
+    if mixed > MIXED:
+        warnings.append(
+            f"column '{shown(name)}' mixes numbers ({mixed:.0%} of its cells) and texts; all count as texts, the rare "
+            "ones together"
+        )
+    return Column(name, kind, cells, blank, None if dates is None else _spread(dates, blank))
 
 
 def _spread(values: Array, blank: NDArray[np.bool_]) -> Array:
@@ -189,9 +211,13 @@ def _decoded(data: bytes, file: str) -> tuple[str, list[str]]:
             raise TableError(
                 "a table of cases must be text; this is not UTF-16, though it begins like it", file=file
             ) from None
-    if b"\x00" in data:
-        row = data[: data.index(b"\x00")].count(b"\n") + 1
-        raise TableError("a table of cases must be text; this holds zero bytes", file=file, row=row)
+    for order, zeros in (("utf-16-le", data[1:40:2]), ("utf-16-be", data[0:40:2])):
+        if zeros and not any(zeros):
+            text = data.decode(order, errors="replace")
+            return text, ["the file has no byte-order mark; it is read as UTF-16: check names with accents"]
+    if control := _CONTROL.search(data):
+        row = data[: control.start()].count(b"\n") + 1
+        raise TableError("a table of cases must be text; this holds bytes that no text has", file=file, row=row)
     try:
         return data.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
@@ -200,33 +226,41 @@ def _decoded(data: bytes, file: str) -> tuple[str, list[str]]:
         return text, [f"the file is not UTF-8 (row {row}); it is read as Windows-1252: check names with accents"]
 
 
-def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
-    """The lines of the table with the numbers they have in the file; empty lines are left out."""
+def _rows(text: str, file: str) -> tuple[list[tuple[int, list[str]]], str]:
+    """The rows of the table that are not empty, with their numbers; and what parts their cells."""
     if not text.strip():
         raise TableError("the table is empty; it must have a header and a row for each case", file=file)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    csv.field_size_limit(10_000_000)
     best: tuple[int, int, str] = (0, 0, ",")
     for place, delimiter in enumerate(DELIMITERS):
         sample = list(csv.reader(io.StringIO(text[:50_000]), delimiter=delimiter))[:50]
         widths = Counter(len(line) for line in sample if any(line))
         width, often = max(widths.items(), key=lambda item: (item[1], item[0]), default=(0, 0))
         best = max(best, (often if width > 1 else 0, -place, delimiter))
-    csv.field_size_limit(10_000_000)
-    reader = csv.reader(io.StringIO(text), delimiter=best[2])
+    reader, found = csv.reader(io.StringIO(text), delimiter=best[2]), list[tuple[int, list[str]]]()
     try:
-        return [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
+        for number, line in enumerate(reader, 1):
+            if any(cell.strip() for cell in line):
+                found.append((number, line))
     except csv.Error as error:
-        raise TableError(f"the table cannot be read: {error}", file=file, row=reader.line_num) from None
+        raise TableError(f"the table cannot be read: {error}", file=file, row=len(found) + 1) from None
+    return found, best[2]
 
 
 def _checked(
-    lines: list[tuple[int, list[str]]], file: str, warnings: list[str]
+    lines: list[tuple[int, list[str]]], delimiter: str, file: str, warnings: list[str]
 ) -> tuple[list[str], list[list[str]], NDArray[np.int64]]:
     """Header, rows and their numbers; all rows are as long as the header."""
-    (_, header), *rest = lines
+    (top, header), *rest = lines
     header = [name.strip() for name in header]
-    if not any(header) or as_numbers([name for name in header if name.lower() not in BLANKS])[0] is not None:
-        first = shown(", ".join(header))
-        raise TableError(f"row 1 must name the columns; it reads {first}: add a header", file=file, row=1)
+    named = [name for name in header if name.lower() not in BLANKS]
+    numbers = sum(as_numbers([name])[0] is not None for name in named)
+    if 2 * numbers >= max(len(named), 1):
+        raise TableError(
+            f"row {top} must name the columns; {numbers} of {len(header)} names are numbers, as in a case: add names",
+            file=file, row=top,
+        )  # fmt: skip
     if len(header) < 2:
         raise TableError(
             f"a table of cases must have a test and a diagnosis, two columns at least; it has "
@@ -252,8 +286,18 @@ def _checked(
     for number, line in rest:
         if len(line) != len(header):
             raise TableError(
-                f"every row must have {len(header)} cells, as the header has; this has {len(line)}",
+                f"every row must have {len(header)} cells, as the header has; this has {len(line)}"
+                + _hint(line, len(header), delimiter),
                 file=file,
                 row=number,
             )
     return header, [line for _, line in rest], np.array([number for number, _ in rest], dtype=np.int64)
+
+
+def _hint(line: list[str], width: int, delimiter: str) -> str:
+    """What may be wrong with a row that has not `width` cells."""
+    if any("\n" in cell for cell in line):
+        return ": is a quote not closed?"
+    if len(line) > width and delimiter == ",":
+        return ": are there decimal commas? Then part cells by semicolons"
+    return ""

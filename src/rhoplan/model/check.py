@@ -28,6 +28,11 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
 def _check(problem: Problem, most: int) -> None:
     if not problem.factors:
         raise ProblemError(f"'{problem.name}' must have at least one hidden factor", field=("factors",))
+    if problem.price is not None and not 0 <= problem.price <= LARGEST_REWARD:
+        raise ProblemError(
+            f"price of information of '{problem.name}' must be from 0 to {LARGEST_REWARD:g}; it is {problem.price:g}",
+            field=("information", "price"),
+        )
     for factor in problem.factors:
         place: Field = ("factors", factor.name)
         _check_names(f"states of '{problem.name}'", factor.states, (*place, "states"))

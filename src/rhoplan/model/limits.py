@@ -9,3 +9,7 @@ LARGEST_HORIZON = 10_000
 
 MOST_MENUS = 300
 """Menus that are looked at to learn about a problem, the nearest to the start first."""
+
+FEW_STATES = 24
+"""States up to which results of tests that can be repeated are taken not to meet in one belief: beyond, models are
+mostly regular."""

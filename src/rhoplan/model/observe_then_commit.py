@@ -204,6 +204,7 @@ def observe_then_commit(
     prior: Array | None = None,
     subtypes: Mapping[str, tuple[str, ...]] | None = None,
     about_diagnosis: bool = False,
+    price: float | None = None,
     unit: str = "points",
     horizon: int = 3,
     note: str = "",
@@ -218,7 +219,8 @@ def observe_then_commit(
 
     subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
     and rewards belong to the states that `Grouped` makes of both, in its order. about_diagnosis: whether information is
-    about those of `states`, not about subtypes. parts: tests that are to be had in panels only (see `panels.panel`).
+    about those of `states`, not about subtypes. price: what a nat of it is worth, where the model says so. parts: tests
+    that are to be had in panels only (see `panels.panel`).
     """
     if not commits:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
@@ -233,6 +235,7 @@ def observe_then_commit(
         start=Done(),
         menu=menu,
         unit=unit,
+        price=price,
         horizon=horizon,
         note=note,
         spec=spec or name,

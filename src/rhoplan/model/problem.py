@@ -266,6 +266,7 @@ class Problem:
     tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
     planner: how agents plan when nobody says, by name. discount: what a reward one step later counts for.
+    price: what a nat of information is worth, where the problem says so.
     """
 
     name: str
@@ -277,6 +278,7 @@ class Problem:
     horizon: int = 3
     planner: str = "exact"
     discount: float = 1.0
+    price: float | None = None
     cap: int = 200
     note: str = ""
     spec: str = ""

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from rhoplan.advice.bands import Band, Stopping, bands, stops
 from rhoplan.advice.case import Adviser, First, check_fixed
-from rhoplan.advice.cautions import Caution, cautions
+from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
+from rhoplan.advice.doubts import Caution
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import MOST_NODES as MOST_ASKED
 from rhoplan.advice.pathway import SMALLEST, Pathway, pathway
@@ -21,12 +22,16 @@ from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.standin import flips_of
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, ProblemError
+from rhoplan.graph.menu import nodes_within
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.versions import Layout
 from rhoplan.scoring.followed import Plans
 
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
+
+ROOM = 1_000_000_000
+"""Bytes that following the plan to all its ends may take, about."""
 
 Progress = Callable[[str], None]
 
@@ -71,15 +76,22 @@ def make_report(
     seconds: for the cost-only plan, the optimum, deeper plans, bands and the steps of the weight, each. budget:
     seconds for the sensitivity analysis, without them a fixed amount of work. smallest: share of cases below which a
     branch of the pathway is folded; without it, as many as leave a page that can be read. progress: told which section
-    is worked out next. What is too large to compute is left out, the plan itself excepted.
+    is worked out next. What is too large to compute is left out, the plan itself excepted: LimitError where it has too
+    many ends to be followed.
     Not covered: problems that are not observe-then-commit, agents whose choices are not fixed (see `pathway`).
     """
     check_reportable(problem)
     check_fixed(agent)
     progress("what to do first")
     adviser = Adviser(problem, agent)
-    marks = _marks(adviser)
-    agent, plans = adviser.agent, adviser.plans
+    with adviser.plans.graph.limited(nodes_within(problem, ROOM)):
+        return _made(adviser, seconds=seconds, budget=budget, smallest=smallest, progress=progress)
+
+
+def _made(
+    adviser: Adviser, *, seconds: float, budget: float | None, smallest: float | None, progress: Progress
+) -> Report:
+    problem, agent, plans, marks = adviser.problem, adviser.agent, adviser.plans, _marks(adviser)
     followed = plans.follow(agent)
     progress("the comparison with other ways of deciding")
     rows = compare(problem, agent, seconds=seconds, plans=plans)

@@ -15,8 +15,8 @@ from html import escape
 from itertools import accumulate
 
 from rhoplan.advice.branches import Node, Pathway, Step
-from rhoplan.advice.words import belief_words, in_thousand, money, percent, plain
-from rhoplan.report.telling import sentence
+from rhoplan.advice.words import belief_words, in_thousand, money, plain
+from rhoplan.report.telling import outcomes_of, sentence
 
 TITLE, TEXT = 11.0, 9.5
 """Sizes of letters, in CSS pixels of 3/4 point: the smaller one is 7.1 points on paper."""
@@ -109,8 +109,8 @@ class Drawing:
 
     def _after(self, node: Node) -> Iterator[tuple[Node, str]]:
         """What is drawn after `node`, and the words that stand above it."""
-        for outcome in node.outcomes if isinstance(node, Step) and node.number not in self.ends else ():
-            yield outcome.child, f"{outcome.outcome} {percent(outcome.probability)}"
+        for outcome, chances in outcomes_of(node) if node.number not in self.ends else ():
+            yield outcome.child, f"{outcome.outcome} {chances}"
 
     def _ask(self, node: Node, label: str, depth: int, asked: list[float]) -> None:
         """Make each column in `asked` as wide as its words would have it, from `node` on."""

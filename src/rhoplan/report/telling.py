@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from rhoplan.advice.branches import Leaf, Node, Pathway, Step
+from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.pathway import SMALLEST
-from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, plain
+from rhoplan.advice.words import belief_words, chance, counted, in_thousand, money, percent, percents, plain
 from rhoplan.agents.registry import PLANNERS
 
 COUNTED = 10
@@ -46,8 +46,14 @@ def expectation(pathway: Pathway) -> str:
 
 def _tell(node: Node, when: str, depth: int, pathway: Pathway, lines: list[str]) -> None:
     lines.append(plain(f"{'   ' * depth}{node.number}. {when}{sentence(node, pathway)}"))
-    for outcome in node.outcomes if isinstance(node, Step) else ():
-        _tell(outcome.child, f"If {outcome.outcome} ({percent(outcome.probability)}): ", depth + 1, pathway, lines)
+    for outcome, chances in outcomes_of(node):
+        _tell(outcome.child, f"If {outcome.outcome} ({chances}): ", depth + 1, pathway, lines)
+
+
+def outcomes_of(node: Node) -> list[tuple[Outcome, str]]:
+    """The outcomes at `node`, each with its chance as it is printed; none at a leaf."""
+    outcomes = node.outcomes if isinstance(node, Step) else ()
+    return list(zip(outcomes, percents([outcome.probability for outcome in outcomes]), strict=True))
 
 
 def sentence(node: Node, pathway: Pathway) -> str:
@@ -90,8 +96,8 @@ def as_mermaid(pathway: Pathway) -> str:
     lines = ["flowchart LR"]
     for node in pathway.nodes:
         lines.append(f"  n{node.number}{_shape(node, pathway)}")
-        for outcome in node.outcomes if isinstance(node, Step) else ():
-            label = _safe(f"{outcome.outcome} {percent(outcome.probability)}")
+        for outcome, chances in outcomes_of(node):
+            label = _safe(f"{outcome.outcome} {chances}")
             lines.append(f'  n{node.number} -->|"{label}"| n{outcome.child.number}')
         if isinstance(node, Leaf) and node.back_to is not None:
             lines.append(f"  n{node.number} -.-> n{node.back_to}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
-from rhoplan.belief.draws import draw_state, outcome_order
+from rhoplan.belief.draws import outcome_order
 from rhoplan.belief.situation import impossible
 from rhoplan.following.worlds import check_menu
 from rhoplan.graph.graph import Graph, shared_graph
@@ -26,9 +26,11 @@ from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
+from rhoplan.scoring.streams import Streams
 
 LARGEST_GRAPH = 400_000
-"""Nodes after which walkers move to a new graph, so that long simulations of large problems keep their memory."""
+"""Nodes that a graph may come to before walkers move to a new one: long simulations of large problems keep their
+memory."""
 
 LARGEST_BYTES = 300_000_000
 """The same in bytes, for problems whose actions have many outcomes; arrays double, so twice that may be held."""
@@ -36,8 +38,8 @@ LARGEST_BYTES = 300_000_000
 SHARE_KEPT = 4
 """Where beliefs are long, walkers move on when a graph is one part in so many full: the rest is for the next step."""
 
-BLOCK = 32
-"""Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""
+HALF = 2
+"""The largest graph is so many times what walkers carry along, and what one step of those that walk together adds."""
 
 NEGLIGIBLE = 1e-12
 """Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
@@ -74,6 +76,7 @@ class Walk:
     def __init__(self, problem: Problem, agent: Agent, world: Problem, cap: int) -> None:
         self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
         self._use(shared_graph(problem))
+        self._added = 0.0  # the most nodes that deciding at one has added to the graph
         places = zip(world.factors, problem.factors, strict=True)
         self.state_places = [_places(mine.states, theirs.states) for theirs, mine in places]
 
@@ -87,33 +90,52 @@ class Walk:
         log = Log(count, self.world)
         states, drawn = streams.states.copy(), np.zeros(count, dtype=np.int64)
         nodes = np.full(count, self.graph.root)
-        active = np.arange(count)
-        for step in range(self.cap):
-            if self.graph.size > self._largest:
-                fresh, nodes = self.graph.continued(nodes)
-                self._use(fresh)
-            slots, commits = self._act(nodes[active], streams, active, step)
-            uniforms = streams.uniforms(active, drawn[active])
-            still = np.ones(len(active), dtype=bool)
-            for visible, positions in self.graph.by_visible(nodes[active]):
-                menu = self._menu(visible)
-                ends = positions[slots[positions] < 0]
-                self._commit(log, menu, active[ends], commits[ends], nodes, states)
-                still[ends] = False
-                going = positions[slots[positions] >= 0]
-                ended = self._step(
-                    log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn, streams
-                )
-                still[going[ended]] = False
-            active = active[still]
-            if not active.size:
-                break
-        log.truncated[active] = True
+        waiting = [(np.arange(count), 0)]
+        while waiting:
+            active, begin = waiting.pop()
+            for step in range(begin, self.cap):
+                if self.graph.size > self._largest / HALF:
+                    fresh, nodes = self.graph.continued(nodes)
+                    self._use(fresh)
+                active, later = self._fitting(active, nodes)
+                if later.size:
+                    waiting.append((later, step))
+                active = active[self._advance(log, streams, active, step, nodes, states, drawn)]
+                if not active.size:
+                    break
+            log.truncated[active] = True
         return log.episodes(self._log_scores(nodes, states))
+
+    def _fitting(self, active: Ids, nodes: Ids) -> tuple[Ids, Ids]:
+        """The episodes of `active` whose next step the graph has room for, by what steps added so far; the others."""
+        distinct, place = np.unique(nodes[active], return_inverse=True)
+        room = max(self._largest / HALF / max(self._added, 1.0), 1.0)
+        if len(distinct) <= room:
+            return active, active[:0]
+        return active[place < int(room)], active[place >= int(room)]
+
+    def _advance(
+        self, log: Log, streams: Streams, active: Ids, step: int, nodes: Ids, states: Ids, drawn: Ids
+    ) -> NDArray[np.bool_]:
+        """Let the episodes `active` take one action each; whether (n,) they go on."""
+        before = self.graph.size
+        slots, commits = self._act(nodes[active], streams, active, step)
+        self._added = max(self._added, (self.graph.size - before) / len(np.unique(nodes[active])))
+        uniforms = streams.uniforms(active, drawn[active])
+        still = np.ones(len(active), dtype=bool)
+        for visible, positions in self.graph.by_visible(nodes[active]):
+            menu = self._menu(visible)
+            ends = positions[slots[positions] < 0]
+            self._commit(log, menu, active[ends], commits[ends], nodes, states)
+            still[ends] = False
+            going = positions[slots[positions] >= 0]
+            ended = self._step(log, menu, active[going], slots[going], uniforms[going], nodes, states, drawn, streams)
+            still[going[ended]] = False
+        return still
 
     @property
     def _largest(self) -> float:
-        """Nodes after which walkers move on to a new graph; where tests are all there is they meet again, and stay."""
+        """Nodes that a graph may come to; no limit where tests are all there is: walkers meet again, and stay."""
         room = self.graph.node_limit // SHARE_KEPT
         stay = self.problem.observes_then_commits and room >= LARGEST_GRAPH
         return np.inf if stay else min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
@@ -354,47 +376,3 @@ def _places(mine: tuple[str, ...], theirs: tuple[str, ...]) -> Ids:
     """Where each of the world's states is among the agent's."""
     place = {state: number for number, state in enumerate(mine)}
     return np.array([place[state] for state in theirs])
-
-
-class Streams:
-    """The published random stream of each episode of a chunk."""
-
-    def __init__(self, priors: tuple[Array, ...], seed: int, first: int, last: int, *, own: bool) -> None:
-        self.priors = priors
-        self.entropy = seed * 10000 + np.arange(first, last)
-        self.states = np.empty((last - first, len(priors)), dtype=np.int64)
-        self._drawn = np.empty((last - first, BLOCK))
-        self._filled = np.full(last - first, BLOCK)
-        for row in range(last - first):
-            self._draw(row, BLOCK)
-        self._own = np.empty((last - first, 0)) if own else None
-
-    def uniforms(self, walkers: Ids, places: Ids) -> Array:
-        """The uniform number (n,) at `places` in the streams of the episodes `walkers`."""
-        short = walkers[places >= self._filled[walkers]]
-        if short.size:
-            width = self._drawn.shape[1]
-            if places.max() >= width:
-                self._drawn = np.concatenate([self._drawn, np.empty_like(self._drawn)], axis=1)
-                width *= 2
-            for row in short.tolist():
-                self._draw(row, width)
-            self._filled[short] = width
-        return self._drawn[walkers, places]
-
-    def _draw(self, row: int, width: int) -> None:
-        """The hidden states of the episode in this row, and the first `width` numbers of its stream."""
-        generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
-        self.states[row] = [draw_state(generator, prior) for prior in self.priors]
-        self._drawn[row] = generator.random(width)
-
-    def own_uniforms(self, walkers: Ids, step: int) -> Array:
-        """The `step`-th number (n,) of the agent's own stream in the episodes `walkers`."""
-        assert self._own is not None
-        if step >= self._own.shape[1]:
-            self._own = np.empty((len(self._own), max(BLOCK, 2 * self._own.shape[1])))
-            for row in walkers.tolist():
-                sequence = np.random.SeedSequence(int(self.entropy[row]), spawn_key=(1,))
-                self._own[row] = np.random.Generator(np.random.PCG64(sequence)).random(self._own.shape[1])
-        result: Array = self._own[walkers, step]
-        return result

@@ -21,10 +21,8 @@ The loop it agrees with, for one episode:
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing import get_context
@@ -39,9 +37,10 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import LARGEST_GRAPH, SHARE_KEPT, Episodes, Walk
+from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
+from rhoplan.work.execute import single_threaded_children
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -176,7 +175,7 @@ def simulate_episodes(
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    size = _together(problem, agent)
+    size = max(1, min(CHUNK, most_nodes(problem) // (SHARE_KEPT * HALF)))  # where beliefs are long, few are carried on
     chunks = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
     walker = (problem, agent, problem if world is None else world, steps)
     parts: list[Episodes] = []
@@ -252,15 +251,6 @@ def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
     return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
 
 
-def _together(problem: Problem, agent: Agent) -> int:
-    """How many episodes walk together: fewer where beliefs are so long that the next step must leave room for all."""
-    room = most_nodes(problem) // SHARE_KEPT
-    if room > LARGEST_GRAPH:
-        return CHUNK
-    branches = max(sum(len(action.outcomes) for action in problem.menu(problem.start)), 2)
-    return max(1, min(CHUNK, room // int(branches ** min(agent.horizon, 60))))
-
-
 Walker = tuple[Problem, Agent, Problem, int]
 Chunk = tuple[int, int, int]
 
@@ -290,19 +280,3 @@ def _start_worker(walker: Walker) -> None:
 def _work(chunk: Chunk) -> Episodes:
     assert _worker is not None
     return _worker.chunk(*chunk)
-
-
-@contextmanager
-def single_threaded_children() -> Iterator[None]:
-    """Processes started inside use one thread each for linear algebra: the cores are busy with other episodes."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

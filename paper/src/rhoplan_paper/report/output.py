@@ -12,7 +12,7 @@ from typing import Any
 
 from rhoplan.files import replacing, write_rows, write_text
 from rhoplan.version import __version__
-from rhoplan_paper.jobs import fingerprint
+from rhoplan_paper.jobs import code
 from rhoplan_paper.study import Finding, Outcome, Sheet, Study
 
 COLUMNS = tuple(name for name in Finding.__dataclass_fields__ if name != "headline")
@@ -95,7 +95,7 @@ def write_manifest(folder: Path, studies: list[Study], settings: Mapping[str, An
     """manifest.json: what was run, with what, and how long it took."""
     record = {
         "version": __version__,
-        "code": fingerprint(),
+        "code": code(),
         **settings,
         "studies": [{"id": study.id, "kind": study.kind, "command": study.command} for study in studies],
         "timing": timing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
     from rhoplan.planning.many.search import Search
 
-USUAL_WORK = 300_000
+USUAL_WORK = 250_000
 """Beliefs worked out where nobody gives a time: some tenths of a second, and the same on every machine."""
 
 
 MEMORY = 5e8
-"""Bytes that one search may take; the usual work takes less."""
+"""Bytes that one search may take where nobody says; the usual work takes less."""
+
+SHARE = 0.5
+"""Of the memory of a case, what one search may take: what was found before is kept beside it."""
 
 
 class Evidence(Chooser):
@@ -37,7 +40,7 @@ class Evidence(Chooser):
 
     def __init__(self, graph: Graph, objective: Objective, planner: Many) -> None:
         super().__init__(graph, objective, 1)
-        self.seconds = planner.seconds
+        self.planner = planner
         self._found: dict[int, ManySolution] = {}
         self._plans: dict[int, ManySolution] = {}
         self._latest: tuple[int, Search] | None = None
@@ -62,7 +65,8 @@ class Evidence(Chooser):
             self._latest = node, self._begin(node)
         found, gap = self._latest[1], RELATIVE_TOLERANCE * self.graph.problem.reward_scale
         found.begin = time.monotonic()
-        seconds, work = (math.inf, USUAL_WORK) if self.seconds is None else (self.seconds, math.inf)
+        limit = self.planner.seconds
+        seconds, work = (math.inf, USUAL_WORK) if limit is None else (limit, math.inf)
         ended = found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=None)
         if ended == "interrupted":
             self._latest = None
@@ -76,7 +80,7 @@ class Evidence(Chooser):
         objective = self.objective
         return Search(
             self.graph.problem, self.graph.situation(node), weight=objective.weight_per_nat,
-            discount=objective.discount, memory=MEMORY,
+            discount=objective.discount, memory=self.planner.memory,
         )  # fmt: skip
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
@@ -105,6 +109,7 @@ class Evidence(Chooser):
 class Many(Planner):
     """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
 
+    memory: bytes that one search may take.
     Not covered: problems without lists of tests and commits; there it is exact look-ahead over `horizon` actions.
     """
 
@@ -112,6 +117,10 @@ class Many(Planner):
     is_bounded: ClassVar[bool] = True
 
     seconds: float | None = None
+    memory: float = MEMORY
+
+    def within(self, memory: float) -> Many:
+        return replace(self, memory=SHARE * memory)
 
     def check(self, objective: Objective) -> None:
         if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:

@@ -59,7 +59,8 @@ class Chooser:
 
 @dataclass(frozen=True)
 class Planner:
-    """How to look ahead. The fields of a planner are the settings that it takes, by their Python names.
+    """How to look ahead. The fields of a planner are the settings that it takes, by their Python names (and
+    `memory` where it must know what a case may take: see `within`).
 
     name: what records and logs call it. samples: whether a decision depends on a seed. plans: whether it looks ahead
     for the objective. is_exact: whether it does what `Plan` at its horizon does, over the problem's own leaf.
@@ -91,6 +92,10 @@ class Planner:
     def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
         """This planner with `settings`, and what suits `problem` where they do not say."""
         return cls(**{"horizon": problem.horizon, **settings})
+
+    def within(self, memory: float) -> Planner:
+        """This planner where planning one case may take `memory` bytes."""
+        return self
 
     @property
     def takes(self) -> tuple[str, ...]:

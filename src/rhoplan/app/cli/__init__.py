@@ -24,6 +24,7 @@ COMMANDS = {
     "advise": "talk",
     "replay": "talk",
     "learn": "learn",
+    "update": "update",
     "serve": "serve",
 }
 """Which module of this package holds each command, in the order of the help."""

@@ -39,10 +39,11 @@ def weight_options(command: Command) -> Command:
     return _with_settings(command, ("weight", "unit", "discount"))
 
 
-def agent_options(command: Command, words: Iterable[str] = DECIDING) -> Command:
-    """The options that describe an agent: its name, and the settings of the table."""
+def agent_options(command: Command, words: Iterable[str] = DECIDING, agent: str | None = "efe") -> Command:
+    """The options that describe an agent: its name, `agent` if nobody says, and the settings of the table."""
+    plain = "" if agent else "  [default: cost-only, and information at the price that PROBLEM or --weight puts on it]"
     return click.option(
-        "--agent", default="efe", show_default=True, help="Name of an agent, several with commas, or all."
+        "--agent", default=agent, show_default=True, help=f"Name of an agent, several with commas, or all.{plain}"
     )(_with_settings(command, [name for name, one in SETTINGS.items() if one.word in words]))
 
 
@@ -87,22 +88,27 @@ def load_problem(spec: str) -> Problem:
     return make(spec)
 
 
-def with_agents(command: Command, words: Iterable[str] = DECIDING) -> Command:
+def with_agents(command: Command, words: Iterable[str] = DECIDING, agent: str | None = "efe") -> Command:
     """The options that describe agents; the command, which has PROBLEM, is told `problem` and `agents`, both made."""
 
     @wraps(command)
-    def told(problem: str, agent: str, **options: Any) -> Any:
+    def told(problem: str, agent: str | None, **options: Any) -> Any:
         loaded = load_problem(problem)
-        loaded = _within_horizon(loaded, agent)
+        loaded = _within_horizon(loaded, agent or "")
         agents = load_agents(agent, loaded, agent_settings(options))
         return command(problem=loaded, agents=agents, **options)
 
-    return agent_options(told, words)  # type: ignore[return-value]
+    return agent_options(told, words, agent)  # type: ignore[return-value]
+
+
+def with_decider(command: Command) -> Command:
+    """As `with_agents`, with the settings of the words in which a decision is told."""
+    return with_agents(command, AGENT_OPTIONS)
 
 
 def with_adviser(command: Command) -> Command:
-    """As `with_agents`, with the settings of the words in which a decision is told."""
-    return with_agents(command, AGENT_OPTIONS)
+    """As `with_decider`, for people who are advised: information counts where somebody puts a price on it."""
+    return with_agents(command, AGENT_OPTIONS, agent=None)
 
 
 def _within_horizon(problem: Problem, names: str) -> Problem:
@@ -129,16 +135,19 @@ def one_agent(agents: list[Agent]) -> Agent:
     return agents[0]
 
 
-def load_agents(names: str, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
+def load_agents(names: str | None, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
     """The agents that `names` lists, with their notes told on the error stream."""
-    from rhoplan.agents.agent import AGENTS, make_agent
+    from rhoplan.agents.agent import AGENTS, make_adviser, make_agent
     from rhoplan.agents.registry import PLANNERS
 
     # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
     samples = settings["planner"] is not None and PLANNERS[settings["planner"]].samples
     able = [name for name, kind in AGENTS.items() if kind.commits_count or not samples]
-    wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
-    agents = [make_agent(name, problem, **settings) for name in wanted]
+    if names is None:
+        agents = [make_adviser(problem, **settings)]
+    else:
+        wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+        agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:
         for note in agent.notes if names != "all" else ():
             click.echo(f"note: {note}", err=True)
@@ -166,6 +175,13 @@ def check_folder(out: Path) -> None:
         raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
     if not os.access(folder, os.W_OK):
         raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
+
+
+def check_page(out: Path, name: str) -> None:
+    """Refuse a place where a page cannot go, before the work is done. name: of the option that gives it."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"{name} must end in .html; it is '{out}'")
+    check_folder(out)
 
 
 def print_ceiling(problem: Problem) -> None:

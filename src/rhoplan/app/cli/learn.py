@@ -7,9 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rhoplan.app.cli.common import check_folder, console, json_option, number, option, percent, print_json, show_rows
+from rhoplan.app.cli.common import (
+    check_folder,
+    check_page,
+    console,
+    json_option,
+    number,
+    option,
+    percent,
+    print_json,
+    show_rows,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
     from rhoplan.learn.bill import Bill
     from rhoplan.learn.learning import Result
 
@@ -18,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to write the model (.yaml).")
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (.html).")
 @click.option("--draft", type=click.Path(path_type=Path), help="Write a plan to fill in, from the table's header.")
 @click.option("--target", help="With --draft: the column that says what it turned out to be.")
 @click.option("--time", help="Column by which the past is learned from and the future scored.")
@@ -25,12 +39,18 @@ if TYPE_CHECKING:
 @option("--folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validation.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Rounds of folds.  [default: 2, or 1 from 2,000 cases on]")
 @option("--jobs", type=click.IntRange(min=1), default=1, help="Processes to use.")
+@click.option("--second-opinion", is_flag=True,
+              help="Let gradient boosting judge what the policy has acquired; report where they disagree.")  # fmt: skip
+@click.option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster whose scheduler listens at ADDRESS.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Folder that keeps what is done: a run that was stopped goes on there.")  # fmt: skip
 @option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
 @json_option
 def learn_command(
     table: Path,
     plan: Path | None,
     out: Path | None,
+    report: Path | None,
     draft: Path | None,
     target: str | None,
     time: str | None,
@@ -38,6 +58,9 @@ def learn_command(
     folds: int,
     repeats: int | None,
     jobs: int,
+    second_opinion: bool,
+    cluster: str | None,
+    keep: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -64,28 +87,51 @@ def learn_command(
         check_folder(out)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
+    if report is not None:
+        check_page(report, "--report")
     from rich.console import Console
-    from rich.progress import Progress
 
     from rhoplan.io.model_file import write_model
     from rhoplan.learn.learning import learn
     from rhoplan.learn.plan import read_plan
 
     wanted, cases, errors = read_plan(plan), read_table(table), Console(stderr=True)
-    with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
-        task = bar.add_task("splits", total=None)
+    with _progress(errors, hidden=as_json or not errors.is_terminal) as bar:
+        task = bar.add_task("splits, and all cases", total=None)
         result = learn(
-            cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, seed=seed,
+            cases, wanted, folds=folds, repeats=repeats, group=group, time=time, jobs=jobs, cluster=cluster, keep=keep,
+            second_opinion=second_opinion, seed=seed,
             tell=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
+    written = [str(path) for path in (out, report) if path is not None]
     if out is not None:
         write_text(out, write_model(result.problem))
+    if report is not None:
+        from rhoplan.report.page.learned_page import learned_page
+
+        write_text(report, learned_page(result.problem))
     if as_json:
-        print_json({**result.record, "model": None if out is None else str(out)})
+        names = {"model": out, "report": report}
+        print_json({**result.record, **{name: None if path is None else str(path) for name, path in names.items()}})
         return
     _print(result)
-    if out is not None:
-        console().print(f"wrote {out}", soft_wrap=True)
+    if written:
+        console().print(f"wrote {', '.join(written)}", soft_wrap=True)
+
+
+def _progress(errors: Console, *, hidden: bool) -> Progress:
+    """A bar with the time left."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=errors, transient=True, disable=hidden)
 
 
 def _draft(table: Path, target: str, draft: Path) -> None:
@@ -104,7 +150,7 @@ def _draft(table: Path, target: str, draft: Path) -> None:
 
 
 def _print(result: Result) -> None:
-    from rhoplan.learn.bill import sentence
+    from rhoplan.learn.bill import depth_sentence, sentence
 
     bill, unit, choice = result.bill, result.cases.plan.unit, result.choice
     console().print(sentence(bill, unit), soft_wrap=True)
@@ -114,6 +160,8 @@ def _print(result: Result) -> None:
         f"model: {subtypes}, at most {choice.outcomes} outcomes of a number; policy: horizon {choice.horizon}, weight "
         f"{choice.weight:g} {unit} per nat", soft_wrap=True,
     )  # fmt: skip
+    if "depth" in result.record:
+        console().print(depth_sentence(result.record["depth"], unit), soft_wrap=True)
     for warning in result.cases.warnings:
         click.echo(f"warning: {warning}", err=True)
 

@@ -10,7 +10,7 @@ import click
 
 from rhoplan.app.cli.common import (
     bar,
-    check_folder,
+    check_page,
     console,
     json_option,
     load_problem,
@@ -30,6 +30,7 @@ from rhoplan.app.cli.common import (
     weight_of,
     with_adviser,
     with_agents,
+    with_decider,
 )
 from rhoplan.app.records import decision_record, one_or_more, score_record
 
@@ -47,7 +48,7 @@ MOST_ROWS, MOST_NAMED = 10, 3
 @problem_argument
 @click.option("--given", multiple=True, help="Evidence so far, in order: test=outcome,test=outcome. May be repeated.")
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
-@with_adviser
+@with_decider
 @json_option
 def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
@@ -60,7 +61,7 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
     record = decision_record(problem, agent, decision, evidence, situation)
     if as_json:
         print_json(record)
-    elif "bounds" in record:
+    elif "bounds" in record and decision.bounds is None:
         print_certified(problem, agent, decision, evidence, record)
     else:
         print_decision(problem, agent, decision, evidence, record["beside"])
@@ -82,8 +83,7 @@ def print_certified(
 ) -> None:
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
-    sure = "proven best" if found["proven"] == decision.choice else "not proven best: the bounds leave others open"
-    console().print(f"Do next: {decision.choice} ({sure})")
+    print_choice(decision, found["proven"])
     console().print(f"{found['beside']}\n")
     order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
     rows = [[name, *map(signed, bounds[name])] for name in order]
@@ -92,25 +92,39 @@ def print_certified(
     console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
 
 
+def print_choice(decision: Decision, proven: str | None) -> None:
+    """What to do next, and whether bounds prove that nothing is better."""
+    sure = "proven best" if proven == decision.choice else "not proven best: the bounds leave others open"
+    console().print(f"Do next: {decision.choice} ({sure})")
+
+
 def print_decision(
     problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], beside: str
 ) -> None:
-    out = console()
+    out, bounds = console(), decision.bounds
     print_belief(problem, agent, decision, evidence)
-    out.print(f"Do next: {decision.choice}")
+    if bounds is None:
+        out.print(f"Do next: {decision.choice}")
+    else:
+        print_choice(decision, decision.proven)
     out.print(f"{beside}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
     by_chance = not math.isinf(agent.precision)
+    most = {action.name: action.value if bounds is None else bounds[action.name][1] for action in decision.actions}
     rows = []
-    for action in sorted(decision.ranking, key=lambda action: action.name != decision.choice):
+    for action in sorted(decision.ranking, key=lambda one: (one.name != decision.choice, bounds and -most[one.name])):
         cells = [signed(action.reward), number(action.information), signed(action.weighted_information)]
         tried = math.isfinite(action.value)
         cells += [signed(action.continuation), signed(action.value)] if tried else ["not tried", ""]
+        cells += [signed(most[action.name])] if bounds else []
         rows.append([action.name, action.kind, *cells, *([percent(action.probability)] if by_chance else [])])
-    caption = f"... and {{}} action{'s' * (len(rows) > MOST_ROWS + 1)} of lower value"
-    shown = [*headings, *(["probability"] if by_chance else [])]
+    more = f"action{'s' * (len(rows) > MOST_ROWS + 1)}"
+    caption = f"... and {{}} {more} of lower value" if bounds is None else f"... and {{}} more {more}"
+    shown = [*headings, *(["at most"] if bounds else []), *(["probability"] if by_chance else [])]
     show_rows(shown, rows, numbers=2, most=MOST_ROWS, caption=caption, bold=0)
     out.print(f"reward + x weight + continuation = value, in {problem.unit}; information in nats")
+    if bounds:
+        out.print("certified bounds: the best plan that begins so is worth at least the value, at most the last number")
     print_changing([one for one in decision.actions if one.kind == "test" and not one.preserves_hidden_state])
 
 
@@ -258,7 +272,7 @@ def report_command(
 
     if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
-    _check_place(out)
+    check_page(out, "--out")
     with progress() as tell:
         report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:
@@ -266,10 +280,3 @@ def report_command(
     except OSError as error:
         raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
     console().print(f"First: {report.advice.do} ({report.advice.beside}). Written: {', '.join(map(str, written))}")
-
-
-def _check_place(out: Path) -> None:
-    """Refuse a place where the report cannot go, before the work is done."""
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"--out must end in .html; it is '{out}'")
-    check_folder(out)

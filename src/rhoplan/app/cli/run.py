@@ -143,7 +143,7 @@ def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list
 @click.option("--out", type=click.Path(), help="Where to write OUT.csv and OUT.png.  [default: sweep-PROBLEM-NAME]")
 @agent_options
 @json_option
-def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json: bool, **options: Any) -> None:
+def sweep_command(problem: str, over: str, out: str | None, agent: str | None, as_json: bool, **options: Any) -> None:
     """Exact scores of agents in PROBLEM over a range of one setting, as a table, a CSV file and a plot.
 
     Sweeping the weight uses planning-ig unless an agent is named.
@@ -153,9 +153,7 @@ def sweep_command(problem: str, over: str, out: str | None, agent: str, as_json:
 
     settings = agent_settings(options)
     name, values = parse_range(over)
-    source = click.get_current_context().get_parameter_source("agent")
-    if name == "weight" and source is not click.core.ParameterSource.COMMANDLINE:
-        agent = "planning-ig"
+    agent = agent or ("planning-ig" if name == "weight" else "efe")
     names = list(AGENTS) if agent == "all" else [part.strip() for part in agent.split(",")]
     rows, notes = sweep(problem, names, name, values, settings)
     stem = Path(problem.partition(":")[0]).stem

@@ -90,6 +90,7 @@ MOST_ROWS = 12
 
 
 def print_problem(problem: Problem) -> None:
+    from rhoplan.advice.doubts import doubts
     from rhoplan.advice.words import counted
     from rhoplan.belief.information import entropy
 
@@ -117,6 +118,8 @@ def print_problem(problem: Problem) -> None:
     rewards = {c.name: (c.reward.max(), c.reward.min(), c.reward @ problem.prior) for c in menu.commits}
     commits = [[name, *(signed(float(reward), 2) for reward in row)] for name, row in rewards.items()]
     show_rows(["commit", "best reward", "worst reward", "expected at the prior"], commits, title=title, most=MOST_ROWS)
+    for doubt in doubts(problem):
+        out.print(f"caution: {doubt.text}")
 
 
 def print_tests(problem: Problem) -> None:

@@ -68,8 +68,8 @@ EXPORTED = ".policyx"
 @click.option(
     "--method",
     type=click.Choice(["reveal", "many", "errands", "grids", "points"]),
-    help="How: reveal for observe-then-commit problems, many where dozens of their tests run once, errands and grids "
-    "for several hidden factors, points for any.  [default: many from ten such tests on, else reveal where it can be "
+    help="How: reveal for observe-then-commit problems, many where they have dozens of tests, errands and grids "
+    "for several hidden factors, points for any.  [default: many from ten tests on, else reveal where it can be "
     "used, else errands and grids where there are several factors, then points]",
 )
 @click.option(
@@ -118,7 +118,7 @@ def solve_command(
             raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
         if method is None and usual_method(loaded) in SCORED[1:]:
             raise click.UsageError(
-                "--save, --plot and --check are for methods grids and points; with so many tests that run once method "
+                "--save, --plot and --check are for methods grids and points; with so many tests method "
                 "is many (--method points tries all the same)"
             )
         if usual_method(loaded) in SCORED or plot or (save and save.suffix.lower() == EXPORTED):
@@ -255,7 +255,9 @@ def _print_solution(
     gap_found = f"(gap {solution.upper - solution.lower:.1e})"
     out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
     if not solution.converged:
-        out.print(f"  the bounds did not meet within {solution.gap:g}: {solution.stopped_by} ran out", style="bold")
+        stopped = solution.stopped_by == "interrupted"
+        why = "stopped from the keyboard" if stopped else f"{solution.stopped_by} ran out"
+        out.print(f"  the bounds did not meet within {solution.gap:g}: {why}", style="bold")
     if solution.method in SCORED:
         undiscounted = " (not discounted)" if discount != 1 else ""
         out.print(

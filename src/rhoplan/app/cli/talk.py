@@ -72,6 +72,7 @@ def advise_command(
 
     Type `help` for what can be said. Input may be piped in, one entry per line.
     """
+    from rhoplan.advice.doubts import doubts
     from rhoplan.advice.journal import Case, load_case
     from rhoplan.app.cli.plan import parse_evidence
 
@@ -90,6 +91,8 @@ def advise_command(
         return
     out, over = console(), case.ended
     if not over:
+        for doubt in doubts(problem):
+            click.echo(f"caution: {doubt.text}", err=True)
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
         show_case(case, limit)
         _converse(case, case_file, limit)

@@ -24,8 +24,8 @@ def show_case(case: Case, seconds: float) -> None:
     adviser, out = case.adviser(), console()
     with working("planning"):
         first = adviser.part("first")
-    show_first(case.problem, first)
     try:
+        show_first(case.problem, first)
         if first.content.is_test:
             with working("working out what is still to come"):
                 ahead = adviser.part("ahead", seconds=seconds)
@@ -54,18 +54,17 @@ def working(what: str) -> Iterator[None]:
 def show_first(problem: Problem, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
     from rhoplan.advice.variations import counts_losses
-    from rhoplan.advice.words import counted, likeliest, money, percent
+    from rhoplan.advice.words import counted, likeliest, money, percent, percents
 
     advice: First = part.content
     out, unit = console(), problem.unit
     out.print()
     ranked = likeliest(advice.belief)
     shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
-    for state, share in shown:
-        out.print(f"  {state:<24} {bar(share, 30):<30} {percent(share)}")
     if len(shown) < len(ranked):
-        rest = sum(share for _, share in ranked[MOST_STATES:])
-        out.print(f"  {f'{len(ranked) - len(shown)} other states':<24} {bar(rest, 30):<30} {percent(rest)}")
+        shown.append((f"{len(ranked) - len(shown)} other states", sum(share for _, share in ranked[MOST_STATES:])))
+    for (state, share), chance in zip(shown, percents([share for _, share in shown]), strict=True):
+        out.print(f"  {state:<24} {bar(share, 30):<30} {chance}")
     stop = advice.stop
     worth = (
         f"expected loss {money(-stop.value, unit)}" if counts_losses(problem) else f"worth {money(stop.value, unit)}"
@@ -79,8 +78,9 @@ def show_first(problem: Problem, part: Part) -> None:
     out.print(advice.beside)
     if part.words:
         out.print(part.words, soft_wrap=True)
-    for place, result in enumerate(advice.results, 1):
-        out.print(f"  {place}  {result.outcome:<22} {percent(result.probability):>8}  then {result.then}")
+    chances = percents([result.probability for result in advice.results])
+    for place, (result, chance) in enumerate(zip(advice.results, chances, strict=True), 1):
+        out.print(f"  {place}  {result.outcome:<22} {chance:>8}  then {result.then}")
     if not advice.is_test:
         out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
 

@@ -326,13 +326,13 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     async def report(
         client: Request,
         name: ModelName,
-        weight: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 1.0,
+        weight: Annotated[float | None, Query(ge=0, allow_inf_nan=False)] = None,
         horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
         near: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
     ) -> Response:
         """The printable report on a model, as a page."""
-        asked = {"problem": name, "agent": "planning-ig", "weight": weight, "horizon": horizon, "near": near}
-        body = schema.AgentRequest.model_validate(asked)
+        asked = {"problem": name, "weight": weight, "horizon": horizon, "near": near}
+        body = schema.AdviserRequest.model_validate(asked)
         found = await desk.answer("report", body, client)
         if found.status_code != 200:
             return found

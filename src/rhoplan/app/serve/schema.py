@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     class AgentRequest(Request):
         """Who plans, and how."""
 
+    class AdviserRequest(AgentRequest):
+        """Who advises, and how."""
+
     class Adviser(BaseModel):
         """Who gave a piece of advice: the settings that a case log keeps."""
 
@@ -69,6 +72,15 @@ else:
         __doc__="Who plans, and how.",
         agent=(Annotated[str, Field(min_length=1, max_length=200)], "efe"),
         **{name: _field(setting) for name, setting in SETTINGS.items()},
+    )
+    AdviserRequest = create_model(
+        "AdviserRequest",
+        __base__=AgentRequest,
+        __doc__="Who advises, and how.",
+        agent=(
+            Annotated[str, Field(min_length=1, max_length=200)] | None,
+            Field(None, description="If left out: cost-only, and information at the price that model or weight put."),
+        ),
     )
     _fixed = tuple(name for name, row in PLANNERS.items() if not row.samples)
     Adviser = create_model(
@@ -98,7 +110,7 @@ class Situate(Request):
     given: Given = []
 
 
-class Advise(AgentRequest):
+class Advise(AdviserRequest):
     """Advice on a case of an observe-then-commit problem."""
 
     given: Given = []  # noqa: RUF012
@@ -158,7 +170,7 @@ class DrawPathway(Advise):
     most_nodes: int | None = Field(None, ge=1, le=20_000)
 
 
-class Compare(AgentRequest):
+class Compare(AdviserRequest):
     """Ways of deciding side by side, and reward against success over the weight."""
 
     frontier: bool = True
@@ -202,7 +214,7 @@ class Entry(BaseModel):
         return self
 
 
-class Journal(AgentRequest):
+class Journal(AdviserRequest):
     """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
 
     entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []  # noqa: RUF012

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier
+from rhoplan.advice.doubts import doubts
 from rhoplan.advice.journal import Case, agent_of, digest
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, make_agent
+from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
@@ -92,8 +93,10 @@ class Asked:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
         said = {**self.request, **changes}
         names = said["agent"]
-        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         settings = {one.word: said[one.name] for one in SETTINGS.values() if said.get(one.name) is not None}
+        if names is None:
+            return [make_adviser(problem, **settings)]
+        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         return [make_agent(name, problem, **settings) for name in wanted]
 
     def one_agent(self, problem: Problem, **changes: Any) -> Agent:
@@ -152,6 +155,7 @@ def model(asked: Asked) -> Record:
         "reward_unit": problem.unit,
         "reward_scale": problem.reward_scale,
         "horizon": problem.horizon,
+        "price": problem.price,
         "cap": problem.cap,
         "states": list(problem.diagnoses),
         **{name: problem.details.get(name) for name in ("grid", "places")},
@@ -161,6 +165,7 @@ def model(asked: Asked) -> Record:
         "language": source.language,
         "text": text,
         "digest": digest(problem) if flat else None,
+        "cautions": [asdict(one) for one in doubts(problem)],
         "record": records.problem_record(problem),
     }
 
@@ -174,7 +179,7 @@ def check(asked: Asked) -> Record:
     else:
         counts |= {"actions": len(problem.menu(problem.start))}
     told = {"name": asked.source.name, "title": problem.name, "flat": menu is not None}
-    return {**told, **counts, "horizon": problem.horizon}
+    return {**told, **counts, "horizon": problem.horizon, "cautions": [asdict(one) for one in doubts(problem)]}
 
 
 def decision(asked: Asked) -> Record:

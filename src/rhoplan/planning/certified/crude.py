@@ -5,17 +5,20 @@ rewards bounds every plan. Where one factor is hidden, sweeps in NumPy tighten b
 someone who sees the state (a bound that one more backup can only lower), from below the plans that always take the same
 action.
 
-Without a discount the range says little: an infinite bound is all that is known of that side.
+Without a discount the range says little: where going on may pay, an infinite bound is all that is known of that side.
+Where it never does, no plan is worth more than the best ending; and where the hidden state stays as it is, all tests
+together tell no more than there is to know, and nobody does better than who knows it from the start.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rhoplan.belief.information import entropy
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.model.sparse import Sparse, expected
 from rhoplan.planning import clock
@@ -42,6 +45,9 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
     belief = [factor.prior for factor in problem.factors]
     endings = [(float(a.reward @ belief[a.factor]), a.name) for a in start if a.ends_episode]
     lower, first = max(endings, default=(-math.inf, start[0].name))
+    if problem.listed is not None:
+        upper = _known_at_once(problem, problem.listed.everything, weight, discount)
+        return _rounded(lower, upper, first, (lower, upper))
     menus: dict[Visible, tuple[Action, ...]] = {problem.start: start}
     try:
         queue = [problem.start]
@@ -54,15 +60,16 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
                         queue.append(there)
     except TimeoutError:
         return Crude(lower, math.inf, first)
-    ends = any(there is END for menu in menus.values() for action in menu for there in action.leads_to)
+    every = [action for menu in menus.values() for action in menu]
+    ends = any(there is END for action in every for there in action.leads_to)
     careful = min(max(float(action.reward.min()) for action in menu) for menu in menus.values())
-    lavish = max(float(action.reward.max()) for menu in menus.values() for action in menu)
-    doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
-    low, high = -for_ever(-careful, discount, ends), for_ever(lavish + doubt, discount, ends)
+    low, high = -for_ever(-careful, discount, ends), _range_above(problem, every, weight, discount)
     if low > lower:
         lower, first = low, max(start, key=lambda action: float(action.reward.min())).name
     upper = high
     if len(problem.factors) == 1:
+        if all(action.transition is None for action in every):
+            upper = min(upper, _known_at_once(problem, every, weight, discount))
         if weight == 0 and math.isfinite(high):
             half = _part(deadline, 2)
             upper = min(upper, float(belief[0] @ _swept(menus, problem.start, discount, high, half)))
@@ -78,8 +85,39 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
                     values = _swept(always, problem.start, discount, worst, share)
                     value = float(belief[0] @ values)
                     lower, first = (value, action.name) if value > lower else (lower, first)
-    rounding = ROUNDING * max(abs(bound) for bound in (low, high, lower, upper, 0.0) if math.isfinite(bound))
+    return _rounded(lower, upper, first, (low, high, lower, upper))
+
+
+def _rounded(lower: float, upper: float, first: str, seen: tuple[float, ...]) -> Crude:
+    """Both bounds moved outwards by what rounding may have lost on the way, where these numbers were `seen`."""
+    rounding = ROUNDING * max([abs(bound) for bound in seen if math.isfinite(bound)], default=0.0)
     return Crude(lower - rounding, max(upper, lower) + rounding, first)
+
+
+def _range_above(problem: Problem, actions: Sequence[Action], weight: float, discount: float) -> float:
+    """No plan that takes these `actions` is worth more, whatever the hidden state."""
+    doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
+    paid = [(float(a.reward.max()) + (doubt if len(a.outcomes) > 1 else 0.0), a.ends_episode) for a in actions]
+    going = max((most for most, over in paid if not over), default=-math.inf)
+    ending = max((most for most, over in paid if over), default=-math.inf)
+    return max(for_ever(going, discount, _may_end(actions)), ending)
+
+
+def _known_at_once(problem: Problem, actions: Sequence[Action], weight: float, discount: float) -> float:
+    """What is to be had at most by who knows the one hidden state, which never changes, and is paid for all of it."""
+    (factor,) = problem.factors
+    nothing = np.full(len(factor.states), -np.inf)
+    going = np.max([nothing, *(a.reward for a in actions if not a.ends_episode)], axis=0)
+    ending = np.max([nothing, *(a.reward for a in actions if a.ends_episode)], axis=0)
+    ends = _may_end(actions)
+    forever = np.array([for_ever(float(most), discount, ends) for most in going])
+    held = factor.prior > 0
+    return float(factor.prior[held] @ np.maximum(forever, ending)[held]) + weight * float(entropy(factor.prior))
+
+
+def _may_end(actions: Sequence[Action]) -> bool:
+    """Whether an action that otherwise goes on may end the episode."""
+    return any(there is END for action in actions if not action.ends_episode for there in action.leads_to)
 
 
 def for_ever(most: float, discount: float, ends: bool) -> float:

@@ -1,8 +1,8 @@
 """The optimal plan, with no horizon limit or within one, between a lower and an upper bound, both certified.
 
 There are five ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
-growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out; where many of
-these tests run only once, `planning.many` searches over evidence. All others are solved in `general`. The bounds
+growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out; where there are
+many of these tests, `planning.many` searches over evidence. All others are solved in `general`. The bounds
 reached are the answer.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
+from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
@@ -27,7 +28,8 @@ from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS
 __all__ = ["Bounds", "Solution", "solve", "usual_method"]
 
 MANY = 10
-"""Tests that run once from which on evidence is searched: with fewer, the graph of beliefs is small."""
+"""Tests from which on evidence is searched: with fewer, the graph of beliefs is small. Those that can be repeated count
+only where states are few: with more, beliefs meet often and symmetries help."""
 
 FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
 """Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
@@ -64,11 +66,12 @@ def solve(
     problem's own by default. horizon: the most actions before an ending one must be taken or, where there is none, all
     is over; no limit by default. The policy is then one of `with_horizon(problem, horizon)`.
     method: `reveal` or `many` (observe-then-commit problems without a horizon only), `errands` (factors that are dealt
-    with one by one, in places), `grids` (for several hidden factors) or `points` (for all). By default `many` where ten
-    tests or more run once, else `reveal` where it can be used, else `points`; where there are several factors, first
-    `errands` and, if the bounds have not met, `grids` for half the time. All but `reveal` give a policy, and need
-    numba. Time in which machine code is made or loaded does not count. Where the time ends before there is any other
-    bound, the range of the rewards gives one (method RANGE), and there is no policy.
+    with one by one, in places), `grids` (for several hidden factors) or `points` (for all). By default `many` where
+    there are ten tests or more (of those that can be repeated, with few states only), else `reveal` where it can be
+    used, else `points`; where there are several factors, first `errands` and, if the bounds have not met, `grids` for
+    half the time. All but `reveal` give a policy, and need numba. Time in which machine code is made or loaded does not
+    count. Where the time ends before there is any other bound, the range of the rewards gives one (method RANGE), and
+    there is no policy.
     check: whether other code looks at both bounds afterwards (`grids` and `points`); what it finds is `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
@@ -145,9 +148,9 @@ def usual_method(problem: Problem) -> str:
     """The method for `problem` where nobody asks for one."""
     if problem.listed is None:
         return GRIDS if len(problem.factors) > 1 else POINTS
-    once = sum(not test.repeatable for test in problem.listed.tests)
-    panels = any(test.parts for test in problem.listed.tests)
-    return EVIDENCE if once >= MANY and not panels and find_spec("numba") else REVEAL
+    tests, states = problem.listed.tests, len(problem.states)
+    counted = [test for test in tests if not test.repeatable or states <= FEW_STATES]
+    return EVIDENCE if len(counted) >= MANY and find_spec("numba") else REVEAL
 
 
 def _solve_by_evidence(

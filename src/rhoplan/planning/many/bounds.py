@@ -19,11 +19,12 @@ NONE = wide(-1)
 class Standing(NamedTuple):
     """What a key of evidence comes to; scratch that kernels fill for one node after the other.
 
-    left (C,): copies of each kind not yet run. paid (G,): 1 where a first price is paid. so_far: see above. free (P,):
-    what raised prices allow outside groups, within (P, G): in each group, allows (P,): in all. chosen (P,): the pairs
-    in use, `using` of them. reliefs (P,), taken (S,): scratch.
+    runs (C,): of each kind since the root. left (C,): how often it can still be run. paid (G,): 1 where a first price
+    is paid. so_far: see above. free (P,): what raised prices allow outside groups, within (P, G): in each group, allows
+    (P,): in all. chosen (P,): the pairs in use, `using` of them. reliefs (P,), taken (S,): scratch.
     """
 
+    runs: Ids
     left: Ids
     paid: Ids
     so_far: Ids
@@ -47,7 +48,7 @@ def read_key(model: Model, ceilings: Ceilings, key: Ids, standing: Standing) -> 
         for q in range(model.first[kind], model.first[kind + 1]):
             runs += (key[model.word[q]] >> model.shift[q]) & model.mask[q]
         left = model.copies[kind] - model.had[kind] - runs
-        standing.left[kind] = left
+        standing.runs[kind], standing.left[kind] = runs, left
         row += left * ceilings.radix[kind]
         tests += runs
         spent += runs * model.ticks[kind]
@@ -55,6 +56,10 @@ def read_key(model: Model, ceilings: Ceilings, key: Ids, standing: Standing) -> 
         if runs > 0 and group >= 0 and standing.paid[group] == 0:
             standing.paid[group] = 1
             spent += model.entry_ticks[group]
+    for kind in range(len(model.price)):
+        for place in range(model.against[kind], model.against[kind + 1]):
+            if standing.runs[model.rivals[place]] > 0:
+                standing.left[kind] = 0
     standing.so_far[TESTS], standing.so_far[SPENT], standing.so_far[ROW] = tests, spent, row
 
 
@@ -65,9 +70,11 @@ def may_run(model: Model, standing: Standing, kind: int) -> bool:
         return False
     if model.caps[0] >= 0 and standing.so_far[TESTS] >= model.caps[0]:
         return False
-    for place in range(model.before[kind], model.before[kind + 1]):
-        needed = model.needed[place]
-        if standing.left[needed] == model.copies[needed]:
+    for need in range(model.before[kind], model.before[kind + 1]):
+        met = False
+        for place in range(model.either[need], model.either[need + 1]):
+            met = met or standing.runs[model.needed[place]] > 0
+        if not met:
             return False
     if model.caps[1] > 0:
         ticks, group = model.ticks[kind], model.group[kind]

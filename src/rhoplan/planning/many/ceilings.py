@@ -76,11 +76,21 @@ def read_row(model: Model, ceilings: Ceilings, pair: int, row: int, left: Ids, p
             ticks += model.entry_ticks[group]
         lacks = left[kind] == 0 or (model.caps[0] >= 0 and tests >= model.caps[0])
         lacks = lacks or (model.caps[1] > 0 and spent + ticks > model.caps[2])
-        for place in range(model.before[kind], model.before[kind + 1]):
-            needed = model.needed[place]
-            lacks = lacks or (left[needed] >= 0 and left[needed] == model.copies[needed])
+        for need in range(model.before[kind], model.before[kind + 1]):
+            met = False
+            for place in range(model.either[need], model.either[need + 1]):
+                met = met or left[model.needed[place]] < 0 or _has_run(model, model.needed[place], left)
+            lacks = lacks or not met
+        for place in range(model.against[kind], model.against[kind + 1]):
+            lacks = lacks or (left[model.rivals[place]] >= 0 and _has_run(model, model.rivals[place], left))
         if lacks:
             price[kind] = np.inf
+
+
+@compiled
+def _has_run(model: Model, kind: int, left: Ids) -> bool:
+    """Whether a counted kind has been run since the root."""
+    return bool(left[kind] < model.copies[kind] - model.had[kind])
 
 
 @compiled
@@ -89,7 +99,7 @@ def _is_paid(model: Model, group: int, left: Ids) -> bool:
     if model.paid[group]:
         return True
     for kind in range(len(left)):
-        if model.group[kind] == group and left[kind] < model.copies[kind] - model.had[kind]:
+        if model.group[kind] == group and left[kind] >= 0 and _has_run(model, kind, left):
             return True
     return False
 

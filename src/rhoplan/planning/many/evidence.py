@@ -8,13 +8,13 @@ what was done before is in `had`, `paid` and `caps`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
-from rhoplan.errors import AgentError
 from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
@@ -44,25 +44,21 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     """The kinds of tests of `problem`, from `situation` on."""
     menu, done, factor = problem.flat, situation.visible, problem.factors[0]
     assert isinstance(done, Done)
-    if any(test.parts for test in menu.tests):
-        raise AgentError(
-            f"a search over evidence cannot tell panels from their tests, and '{problem.name}' has a panel: take "
-            "method reveal, or planner exact",
-            field=("planner",),
-        )
     groups = [group for group, price in menu.first_prices.items() if price > 0]
     tests = {test.name: test for test in menu.tests}
     members = sorted(_members(menu), key=lambda names: _rank(tests[names[0]]))
     place = {name: kind for kind, names in enumerate(members) for name in names}
     leaders = [tests[names[0]] for names in members]
-    before, needed = [0], list[int]()
-    copies = []
-    for test, names in zip(leaders, members, strict=True):
-        lost = any(name not in tests and name not in done.run for name in test.after)
-        copies.append(0 if lost else ENDLESS if test.repeatable else len(names))
-        needed += sorted({place[name] for name in test.after if name in tests})
-        before.append(len(needed))
+    needs = [[_giving(menu, name, place) for name in test.after if name not in done.run] for test in leaders]
+    copies = [
+        0 if not all(one) else ENDLESS if test.repeatable else len(names)
+        for one, test, names in zip(needs, leaders, members, strict=True)
+    ]
+    shown = _shown_once(menu)
+    rivals = [_rivals(menu, test, shown, place) for test in leaders]
     had = [min(sum(name in done.run for name in names), most) for names, most in zip(members, copies, strict=True)]
+    for kind, test in enumerate(leaders):
+        had[kind] = copies[kind] if test.parts and shown[test.name] & done.run else had[kind]
     outcomes = [len(test.outcomes) for test in leaders]
     word, shift, mask, words = _packed(outcomes, copies)
     ticks, entry_ticks, caps = _ticks(menu, leaders, groups, done)
@@ -79,8 +75,11 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
         ticks=_ids(ticks),
         group=_ids([groups.index(test.group) if test.group in groups else -1 for test in leaders]),
         copies=_ids(copies),
-        before=_ids(before),
-        needed=_ids(needed),
+        before=_starts(needs),
+        either=_starts([one for test in needs for one in test]),
+        needed=_ids([kind for test in needs for one in test for kind in one]),
+        against=_starts(rivals),
+        rivals=_ids([kind for test in rivals for kind in test]),
         entry=np.array([menu.first_prices[group] for group in groups], dtype=float),
         entry_ticks=_ids(entry_ticks),
         had=_ids(had),
@@ -93,10 +92,11 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
 
 
-def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """The kinds of tests of which a visible state says whether they were run: run-once, or waited for by others."""
-    waited, once = _waited(menu), {test.name for test in menu.tests if not test.repeatable}
-    return tuple(names for names in members if names[0] in once or names[0] in waited)
+def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> dict[str, int]:
+    """The kind of each test of which a visible state says whether it was run: run-once, or waited for by others."""
+    waited, once = _waited(menu), {test.name for test in (*menu.tests, *menu.parts) if not test.repeatable}
+    known = (*members, *((test.name,) for test in menu.parts))
+    return {name: kind for kind, names in enumerate(known) for name in names if name in once or names[0] in waited}
 
 
 def _rank(test: Test) -> tuple[float, list[list[float]]]:
@@ -110,11 +110,29 @@ def _waited(menu: FlatMenu) -> frozenset[str]:
 
 
 def _members(menu: FlatMenu) -> list[tuple[str, ...]]:
-    """Names of the tests of each kind; a test that others wait for is a kind of its own."""
-    waited, found = _waited(menu), dict[object, list[str]]()
+    """Names of the tests of each kind; one that others wait for, a panel and its tests are kinds of their own."""
+    alone = _waited(menu).union(*({test.name, *test.parts} for test in menu.tests if test.parts))
+    found = dict[object, list[str]]()
     for test in menu.tests:
-        found.setdefault(test.name if test.name in waited else _looks(test, menu), []).append(test.name)
+        found.setdefault(test.name if test.name in alone else _looks(test, menu), []).append(test.name)
     return [tuple(names) for names in found.values()]
+
+
+def _giving(menu: FlatMenu, name: str, place: dict[str, int]) -> list[int]:
+    """The kinds of which one must be run for the test called `name` to have been: itself, and panels that have it."""
+    return sorted({place[test.name] for test in menu.tests if name in (test.name, *test.parts)})
+
+
+def _shown_once(menu: FlatMenu) -> dict[str, set[str]]:
+    """What each test shows that may be shown only once: itself, or what is in the panel."""
+    once = {test.name for test in (*menu.tests, *menu.parts) if not test.repeatable and not test.parts}
+    return {test.name: once & {test.name, *test.parts} for test in menu.tests}
+
+
+def _rivals(menu: FlatMenu, test: Test, shown: dict[str, set[str]], place: dict[str, int]) -> list[int]:
+    """The kinds after which `test` cannot be run: panels and tests in panels that show some of the same once."""
+    others = [one for one in menu.tests if (one.parts or test.parts) and one is not test]
+    return sorted({place[other.name] for other in others if shown[test.name] & shown[other.name]})
 
 
 def _looks(test: Test, menu: FlatMenu) -> object:
@@ -154,6 +172,11 @@ def _ticks(
         prices, entries = [price // coarse for price in prices], [price // coarse for price in entries]
         left = left // coarse + 1
     return prices, entries, [tests, 1, left]
+
+
+def _starts(lists: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    """Where each of `lists` begins when they stand in a row, and where the last ends."""
+    return _ids(np.concatenate([[0], np.cumsum([len(one) for one in lists], dtype=np.int64)]))
 
 
 def _ids(numbers: list[int] | NDArray[np.int64]) -> NDArray[np.int64]:

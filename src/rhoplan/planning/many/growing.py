@@ -52,6 +52,7 @@ def make_standing(kinds: Kinds, pairs: int) -> Standing:
     """Scratch for a problem with so many pairs of states."""
     tests, groups = len(kinds.model.price), len(kinds.model.entry)
     return Standing(
+        runs=_zeros(tests),
         left=_zeros(tests),
         paid=_zeros(groups),
         so_far=_zeros(3),

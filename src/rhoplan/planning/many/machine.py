@@ -28,11 +28,13 @@ class Model(NamedTuple):
 
     first (C + 1,): where the outcomes of each kind begin. likelihood (Q, S). word, shift, mask (Q,): where a key of
     evidence counts an outcome. price, ticks (C,): what one run costs, as a number and in ticks of the budget. group
-    (C,): -1 for none. copies (C,): how often a kind can be run. before, needed: kinds that must have run before kind c
-    are needed[before[c] : before[c + 1]]. entry, entry_ticks (G,): first prices. had (C,), paid (G,): runs and groups
-    paid before the root. caps: tests left at the root (-1 for no cap), whether there is a budget, and ticks left of it.
-    payoff (E, S), best (S,): the rewards of commits, and the best of each state. asked (S,): which of what
-    information is about (diagnoses, or states) each state belongs to.
+    (C,): -1 for none. copies (C,): how often a kind can be run. before, either, needed: kind c waits for each of the
+    needs before[c] to before[c + 1], and need n is met once one of the kinds needed[either[n] : either[n + 1]] has run.
+    against, rivals: kind c cannot be run once one of rivals[against[c] : against[c + 1]] has: a panel and its tests.
+    entry, entry_ticks (G,): first prices. had (C,), paid (G,): runs and groups paid before the root. caps: tests left
+    at the root (-1 for no cap), whether there is a budget, and ticks left of it. payoff (E, S), best (S,): the rewards
+    of commits, and the best of each state. asked (S,): which of what information is about (diagnoses, or states) each
+    state belongs to.
     """
 
     first: Ids
@@ -45,7 +47,10 @@ class Model(NamedTuple):
     group: Ids
     copies: Ids
     before: Ids
+    either: Ids
     needed: Ids
+    against: Ids
+    rivals: Ids
     entry: Array
     entry_ticks: Ids
     had: Ids

@@ -54,8 +54,12 @@ SLICE = 20_000
 HAIR = 1e-12
 """Rounding of bounds, relative to the largest reward or price."""
 
-WORTH_SCOUTING, SCOUTING_WORK = 0.05, 150_000
+WORTH_SCOUTING, SCOUTING_WORK = 0.05, 200_000
 """Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
+
+SMALL = 400
+"""States times commits up to which a belief counts as one. Where there are more it counts as the root of how many
+times more: that keeps a hundred states within a second or two, and leaves enough to find a plan."""
 
 SHARE_OF_TABLES = 0.3
 """Of the memory allowed, what tables may take."""
@@ -82,8 +86,9 @@ def search(
     """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
 
     From `situation` on, the start by default. Stops early, with the bounds it has, after `seconds`, when arrays would
-    take more than `memory` bytes, after `work` beliefs (the same on every machine), when interrupted from the keyboard,
-    or with until_proven once no other first action can be better. `progress` is told lower, upper and number of nodes.
+    take more than `memory` bytes, after `work` beliefs (the same on every machine; those of many states count more),
+    when interrupted from the keyboard, or with until_proven once no other first action can be better. `progress` is
+    told lower, upper and number of nodes.
     Not covered: weights below 0, and problems that are not observe-then-commit.
     """
     discount = problem.discount if discount is None else discount
@@ -99,6 +104,7 @@ class Search:
         self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
     ) -> None:
         self.begin, self.memory, self._is_scouted = clock.now(), memory, False
+        self.each = max(1.0, problem.flat.payoff.size / SMALL) ** 0.5
         self.problem, self.situation = problem, situation
         self.kinds = kinds_of(problem, situation)
         weight, discount = float(weight), float(discount)  # kernels are compiled once per type
@@ -127,7 +133,7 @@ class Search:
             while True:
                 code = run_trials(
                     self.model, self.maker.ceilings, self.standing, self.graph, self.settings, float(gap), until_proven,
-                    SLICE,
+                    int(SLICE / self.each),
                 )  # fmt: skip
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
@@ -137,7 +143,7 @@ class Search:
                     self._scout()
                 if clock.now() - self.begin > seconds:
                     return "time"
-                if self.graph.used[WORK] >= work:
+                if self.each * self.graph.used[WORK] >= work:
                     return "work"
                 if code == FULL and not self._make_room():
                     return "memory"
@@ -151,8 +157,9 @@ class Search:
         stake, (lower, upper) = at_stake(self.model, self.graph, ROOT), self.bounds
         if upper - lower <= WORTH_SCOUTING * stake:
             return
+        scouting = int(SCOUTING_WORK / self.each)
         frontier = make_frontier(2 * SCOUTING_WORK, self.settings.most_arms)
-        most, least = int(self.graph.used[WORK]) + SCOUTING_WORK, 0.02 * stake
+        most, least = int(self.graph.used[WORK]) + scouting, 0.02 * stake
         while self.graph.used[WORK] < most and least > 1e-6 * stake:
             left = int(most - self.graph.used[WORK])
             if scout(

@@ -8,7 +8,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Array, Problem
 
 Trace: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
-"""Runs of each kind of test that leave a trace, groups paid for, tests and ticks: what a visible state says."""
+"""The kinds of tests that were run, where that leaves a trace, once for each run; groups paid for, tests and ticks."""
 
 SAME_BELIEF = 1e-9
 """How far apart beliefs may be that stem from the same evidence in another order."""
@@ -86,13 +86,13 @@ class Step:
 class ManyPolicy:
     """What to do in any situation of an observe-then-commit problem, and bounds on what that is worth.
 
-    search: a search from any situation. kinds: for each kind of test the names of its tests, where having run one
-    leaves a trace. steps: the plan.
+    search: a search from any situation. kinds: the kind of each test, where having run it leaves a trace. steps: the
+    plan.
     """
 
     problem: Problem
     search: Callable[[Situation], ManySolution] = field(repr=False)
-    kinds: tuple[tuple[str, ...], ...]
+    kinds: Mapping[str, int]
     steps: dict[Trace, list[Step]] = field(repr=False)
     _anew: dict[object, ManySolution] = field(default_factory=dict, repr=False)
 
@@ -137,6 +137,6 @@ class ManyPolicy:
         return self._anew[key]
 
 
-def trace_of(done: Done, kinds: tuple[tuple[str, ...], ...]) -> Trace:
+def trace_of(done: Done, kinds: Mapping[str, int]) -> Trace:
     """What tells situations apart besides the belief, whichever copy of a test was run."""
-    return tuple(sum(name in done.run for name in names) for names in kinds), done.paid, done.tests, done.spent
+    return tuple(sorted(kinds[name] for name in done.run if name in kinds)), done.paid, done.tests, done.spent

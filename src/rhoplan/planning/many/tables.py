@@ -14,10 +14,14 @@ from rhoplan.planning.many.pairs import Pair, expected_runs, make_pair, settle
 from rhoplan.planning.many.pricing import find_prices, make_scratch
 
 FINE, COARSE = 259, 67
-"""Points of the grid that bounds are read from, and of the one that raised prices are found on."""
+"""Points of the grid that bounds are read from, and of the one that raised prices are found on; with many pairs of
+states the coarse one does for both: bounds are wide there for other reasons."""
 
 MOST_FITTED = 10
 """Pairs up to which each has raised prices of its own: five states. Beyond, finding them takes longer than it saves."""
+
+MOST_PAIRED = 24
+"""States that are paired: where there are more, the others count as known for nothing, which is a bound as well."""
 
 ROUNDS, SWEEPS = 20, 100
 """Steps of the search for raised prices, and sweeps of each: more changed bounds by less than one per cent."""
@@ -40,13 +44,13 @@ class CeilingMaker:
 
     def __init__(self, model: Model, belief: Array, *, weight: float, discount: float, memory: float) -> None:
         self.model, self.belief, self.weight, self.discount = model, belief, weight, discount
-        self.states: Ids = np.array(list(combinations(range(len(belief)), 2)), dtype=np.int64).reshape(-1, 2)
+        self.states: Ids = np.array(list(combinations(self._paired(), 2)), dtype=np.int64).reshape(-1, 2)
         self.corner: Array = model.best if discount == 1 else np.maximum(model.best, 0.0)
         self.scale = float(max(np.abs(model.payoff).max(), np.abs(model.price).max(initial=0.0)))
         self.left: Ids = model.copies - model.had
         few = len(self.states) <= MOST_FITTED
         self.most_rows = max(1.0, memory / (2.2 * 8 * max(len(self.states), 1) * FINE))
-        self.grids = [self._grid(pair, FINE if few else (FINE + 3) // 2) for pair in range(len(self.states))]
+        self.grids = [self._grid(pair, FINE if few else COARSE) for pair in range(len(self.states))]
         self.raised = np.zeros((len(self.states), len(model.price)))
         ranked: list[int] = np.flatnonzero((self.left > 0) & (self.left < ENDLESS // 2)).tolist()
         if few and len(self.states):
@@ -58,6 +62,12 @@ class CeilingMaker:
         for _ in self._under_way:
             pass
         self._next: Ceilings | None = None
+
+    def _paired(self) -> list[int]:
+        """The states that pairs are made of, in order: the likeliest, whatever states are called and how they stand."""
+        columns = self.model.likelihood.T.tolist()
+        ranked = sorted(range(len(self.belief)), key=lambda s: (-self.belief[s], columns[s]))
+        return sorted(ranked[:MOST_PAIRED])
 
     def improve(self) -> bool:
         """Work a little on tables that count more kinds; whether there is anything left to do."""

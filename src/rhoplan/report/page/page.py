@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from rhoplan.advice.cautions import Caution
+from rhoplan.advice.doubts import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
 from rhoplan.belief.information import per_nat
 from rhoplan.files import write_text
+from rhoplan.io.learned import LEARNED
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.model.problem import Problem
 from rhoplan.model.subtypes import Grouped
 from rhoplan.report.content import Report
 from rhoplan.report.drawing import Drawing
+from rhoplan.report.page.bill import bill_box
 from rhoplan.report.page.parts import MANY, mark, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
@@ -25,7 +27,7 @@ from rhoplan.report.page.weight import weight_section
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
 
-FIRST = ("cut off", "cost-only better", "dominant weight", "short horizon")
+FIRST = ("reversed test", "beaten decision", "cut off", "cost-only better", "dominant weight", "short horizon")
 """Warnings that stand at the top of the report."""
 
 
@@ -37,6 +39,7 @@ def page(report: Report) -> str:
     body = [
         f"<header><h1>{safe(title)}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
         f"rhoplan {safe(__version__)}.</p></header>",
+        *_bill(report),
         _question(report),
         _first(report),
         *(_warning([one]) for one in report.cautions if one.kind in FIRST),
@@ -66,6 +69,20 @@ def page(report: Report) -> str:
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     head += f"<title>{name}: recommended pathway</title><style>{style}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _bill(report: Report) -> list[str]:
+    """The box with the bill of a learned model, and whether this report is on the policy that was scored."""
+    learned = report.problem.details.get(LEARNED)
+    if not learned:
+        return []
+    choice, agent = learned["choice"], report.agent
+    scored = agent.horizon == choice["horizon"] and math.isclose(agent.weight_per_nat, choice["weight"])
+    other = (
+        f"<p class='soft'>The bill is that of the policy that was scored: horizon {choice['horizon']}, weight "
+        f"{choice['weight']:g} per nat, which a report without other settings is about. What follows is another.</p>"
+    )
+    return [bill_box(learned), "" if scored else other]
 
 
 def _weight(report: Report) -> list[str]:

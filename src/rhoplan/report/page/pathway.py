@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from rhoplan.advice.branches import Leaf, Node, Step
+from rhoplan.advice.branches import Leaf, Node
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, belief_words, chance, counted, in_thousand, money, one_in, percent
 from rhoplan.report.page.parts import MANY, NONE, safe, table
 from rhoplan.report.sheets import Sheet, sheets
-from rhoplan.report.telling import folded_words, goes_on
+from rhoplan.report.telling import folded_words, goes_on, outcomes_of
 
 if TYPE_CHECKING:
+    from rhoplan.advice.branches import Pathway
+    from rhoplan.model.problem import Problem
     from rhoplan.report.content import Report
 
 
@@ -20,7 +22,17 @@ SMALL = 560.0
 """Height in CSS pixels up to which the first drawing stands in the text; others have pages of their own at the end."""
 
 
-def pathway_section(report: Report) -> tuple[str, str]:
+class Drawn(Protocol):
+    """A model with the pathway that is drawn of it."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def pathway(self) -> Pathway: ...
+
+
+def pathway_section(report: Drawn) -> tuple[str, str]:
     """The pathway as a tree and step by step, and what of it has pages of its own at the end of the report."""
     found = sheets(report.pathway)
     drawn = [_figure(sheet, first=place == 0) for place, sheet in enumerate(found)]
@@ -55,7 +67,7 @@ def _figure(sheet: Sheet, *, first: bool) -> str:
     return f"<figure class='tree'>{sheet.svg}<figcaption>{' '.join(words)}</figcaption></figure>"
 
 
-def steps_table(report: Report) -> str:
+def steps_table(report: Drawn) -> str:
     """The pathway as numbered lines, one for each step and each end."""
     unit, losses = safe(report.problem.unit), counts_losses(report.problem)
     about = report.pathway.looked_for
@@ -78,11 +90,11 @@ def steps_table(report: Report) -> str:
 
 def _lines(node: Node, when: str, depth: int) -> Iterator[tuple[Node, str, int]]:
     yield node, when, depth
-    for outcome in node.outcomes if isinstance(node, Step) else ():
-        yield from _lines(outcome.child, f"{safe(outcome.outcome)} ({percent(outcome.probability)}): ", depth + 1)
+    for outcome, chances in outcomes_of(node):
+        yield from _lines(outcome.child, f"{safe(outcome.outcome)} ({chances}): ", depth + 1)
 
 
-def _line(report: Report, node: Node, when: str, depth: int, ended: tuple[str, str]) -> str:
+def _line(report: Drawn, node: Node, when: str, depth: int, ended: tuple[str, str]) -> str:
     about = report.pathway.looked_for
     believed = chance(node.belief[about]) if about else safe(belief_words(node.belief, most=2, others=False))
     cells = [("n", in_thousand(node.share)), ("n" if about else "states", believed)]
@@ -98,7 +110,7 @@ def _line(report: Report, node: Node, when: str, depth: int, ended: tuple[str, s
     return f"<tr><td><div class='line'>{rails}<span>{node.number}. {when}{done}</span></div></td>{shown}</tr>"
 
 
-def _steps_note(report: Report) -> str:
+def _steps_note(report: Drawn) -> str:
     told = ["In brackets: how likely the result is there. Spent: on tests."]
     two = _screening(report)
     if two:
@@ -115,7 +127,7 @@ def _steps_note(report: Report) -> str:
     return " ".join(filter(None, told))
 
 
-def _screening(report: Report) -> tuple[str, str] | None:
+def _screening(report: Drawn) -> tuple[str, str] | None:
     """The final action for each of two states, where there is exactly one best action for each, and they differ."""
     problem, about = report.problem, report.pathway.looked_for
     if not about or "positive" not in problem.details:

@@ -12,6 +12,7 @@ from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, percent
 from rhoplan.belief.information import per_nat
 from rhoplan.graph.ties import ranked
+from rhoplan.report.page.chart import labels, ticks
 from rhoplan.report.page.parts import safe, table
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ MOST_ROWS = 16
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 330.0, 210.0, 62.0, 40.0, 10.0, 14.0
 """Size of the figure and the room around it, in CSS pixels."""
-
-FLAT = 2e-3
-"""Share of its size by which a quantity must change to fill the figure; a smaller change is drawn small."""
 
 DOT, OPEN, HERE = "#0072b2", "#9aa5b1", "#b34700"
 
@@ -81,7 +79,7 @@ def _figure(report: Report, found: Frontier, here: int | None) -> str:
     losses = counts_losses(report.problem)
     xs = [-point.reward if losses else point.reward for point in found.points]
     ys = [100 * point.success for point in found.points]
-    x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
+    x_ticks, y_ticks = ticks(min(xs), max(xs)), ticks(min(ys), max(ys))
     x0, x1 = min(min(xs), x_ticks[0]), max(max(xs), x_ticks[-1])
     y0, y1 = min(min(ys), y_ticks[0]), max(max(ys), y_ticks[-1])
 
@@ -90,11 +88,11 @@ def _figure(report: Report, found: Frontier, here: int | None) -> str:
         return across, HEIGHT - BOTTOM - 8 - (y - y0) / (y1 - y0) * (HEIGHT - BOTTOM - TOP - 16)
 
     parts = []
-    for tick, label in zip(x_ticks, _labels(x_ticks), strict=True):
+    for tick, label in zip(x_ticks, labels(x_ticks), strict=True):
         x = at(tick, y0)[0]
         parts.append(f"<path d='M{x:.1f},{TOP} V{HEIGHT - BOTTOM}' stroke='#e4e8ec'/>")
         parts.append(f"<text x='{x:.1f}' y='{HEIGHT - BOTTOM + 13}' text-anchor='middle'>{label}</text>")
-    for tick, label in zip(y_ticks, _labels(y_ticks), strict=True):
+    for tick, label in zip(y_ticks, labels(y_ticks), strict=True):
         y = at(x0, tick)[1]
         parts.append(f"<path d='M{LEFT},{y:.1f} H{WIDTH - RIGHT}' stroke='#e4e8ec'/>")
         parts.append(f"<text x='{LEFT - 5}' y='{y + 3.5:.1f}' text-anchor='end'>{label}%</text>")
@@ -177,19 +175,3 @@ def _weight(report: Report, weight: float) -> str:
 
 def _unit(report: Report) -> str:
     return f"{safe(report.problem.unit)} per {report.agent.unit.removesuffix('s')}"
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Three to six round numbers that span `low` to `high`, and a little more where these are nearly the same."""
-    least = FLAT * max(abs(low), abs(high)) or 1.0
-    if high - low < least:
-        low, high = (low + high - least) / 2, (low + high + least) / 2
-    size = 10.0 ** math.floor(math.log10((high - low) / 3))
-    step = next(size * k for k in (1, 2, 5, 10) if (high - low) / (size * k) <= 4)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [step * k for k in range(first, max(last, first + 1) + 1)]
-
-
-def _labels(ticks: list[float]) -> list[str]:
-    digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
-    return [f"{tick + 0.0:,.{digits}f}" for tick in ticks]

@@ -6,7 +6,7 @@ import { showCase } from "./case.js";
 import { showEpisode } from "./episode.js";
 import { fromRecord, toReason } from "./journal.js";
 import { openForPrint, showPathway } from "./pathway.js";
-import { showWhatIf } from "./whatif.js";
+import { changedNumbers, showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
@@ -160,7 +160,12 @@ export async function openModel(name, { tab, record, quiet } = {}) {
   drawAbout();
   drawSettings();
   go(quiet);
-  await redraw();
+  const error = await redraw();
+  if (error && record) { // a case that cannot be gone on with must not stand in the way
+    freshCase();
+    await redraw();
+    throw error;
+  }
 }
 
 // The address names model and view, so that a reload and the back button find them again.
@@ -186,6 +191,8 @@ function drawAbout() {
     info?.source ? `Source: ${info.source}` : null].filter(Boolean);
   at("about").hidden = !parts.length;
   at("about").textContent = `${parts.join(". ")}.`;
+  at("doubts").hidden = !state.model.cautions.length;
+  at("doubts").replaceChildren(...state.model.cautions.map(({ text }) => el("div", {}, `Caution: ${text}`)));
 }
 
 async function fillPicker() {
@@ -224,6 +231,9 @@ function show(tab) {
 
 // What stands around the view.
 function frame() {
+  const changed = changedNumbers();
+  at("differs").hidden = !changed || state.tab === "What-if";
+  at("differs").textContent = `What-if has ${changed === 1 ? "a number that is" : `${changed} numbers that are`} not the model's; this view shows the model's own.`;
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
   at("teach").closest("label").hidden = state.tab !== "Case";
 }

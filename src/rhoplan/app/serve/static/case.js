@@ -1,6 +1,6 @@
 // The Case screen: what to do next and why, what was seen, what stopping means, what is still to come.
 
-import { Refusal, amount, beliefBars, beside, counted, decimals, el, few, fixed, kindOf, latest, number, parts, percent, plus, stopAll, stopped, thousand, working } from "./dom.js";
+import { Refusal, amount, beliefBars, beside, counted, decimals, el, few, fixed, kindOf, latest, number, parts, percent, percents, plus, stopAll, stopped, thousand, working } from "./dom.js";
 import { ending, entryOf, given, question, stake, state, unavailable } from "./state.js";
 import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
@@ -100,12 +100,13 @@ function nextBox(advice, act, part, plain) {
       el("span", { class: "cost" }, advice.is_test ? `costs ${amount(chosen.cost, unit)}` : "no further cost")),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beside(advice)];
   if (advice.is_test) {
+    const chances = percents(advice.results.map((row) => row.probability));
     body.push(el("p", { class: "label", id: "results-label" }, "What was the result?"),
       el("div", { class: "results", role: "group", "aria-labelledby": "results-label" },
         advice.results.map((row, i) => el("button", {
           type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.result(advice.do, row.outcome),
         }, i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, row.outcome),
-        el("small", {}, `${percent(row.probability)}, then ${row.then}`))),
+        el("small", {}, `${chances[i]}, then ${row.then}`))),
         el("button", { type: "button", class: "choice plain", "data-missing": "", onclick: () => act.missing(advice.do) },
           el("kbd", {}, "n"), el("span", {}, "not available"))));
   } else {
@@ -214,10 +215,11 @@ function optionsBox(advice, act) {
 }
 
 function otherTest(option, act) {
+  const chances = percents(option.outcomes.map((row) => row.probability));
   return el("details", { class: "enter" }, el("summary", { "aria-label": `${option.test}: enter its result` }, option.test),
-    el("div", { class: "results" }, option.outcomes.map((row) =>
+    el("div", { class: "results" }, option.outcomes.map((row, i) =>
       el("button", { type: "button", class: "small choice", onclick: () => act.result(option.test, row.outcome) },
-        el("span", {}, row.outcome), el("small", {}, percent(row.probability)))),
+        el("span", {}, row.outcome), el("small", {}, chances[i]))),
     el("button", { type: "button", class: "small choice plain", onclick: () => act.missing(option.test) }, "not available")));
 }
 

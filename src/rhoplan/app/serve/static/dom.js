@@ -130,6 +130,20 @@ export function percent(share) {
   return `${digits === 1 ? text.replace(/\.0$/, "") : text}%`;
 }
 
+// Shares of one whole, as percentages that add up to 100% as they are printed, where that takes few digits.
+export function percents(shares) {
+  const told = shares.map(percent);
+  const digits = Math.max(0, ...told.map((text) => (text.split(".")[1] ?? "%").length - 1));
+  const sum = shares.reduce((all, share) => all + share, 0);
+  if (Math.abs(sum - 1) > 1e-9 || told.includes("100%") || (told.length > 2 && digits > 3)) return told;
+  const whole = 10 ** (digits + 2);
+  const units = shares.map((share) => Math.floor(share * whole + 1e-6));
+  const left = shares.map((share, i) => share * whole - units[i]);
+  const order = [...left.keys()].sort((a, b) => left[b] - left[a] || a - b);
+  for (const i of order.slice(0, whole - units.reduce((all, unit) => all + unit, 0))) units[i] += 1;
+  return units.map((unit) => (unit ? `${((100 * unit) / whole).toFixed(digits)}%` : "0%"));
+}
+
 // How many of a thousand cases; one in so many where they are fewer than one.
 export function thousand(share) {
   const count = 1000 * share;
@@ -191,14 +205,10 @@ export function beliefBars(belief, { most = 12, name = "" } = {}) {
   const states = Object.entries(belief);
   const ranked = states.length > most ? [...states].sort((a, b) => b[1] - a[1]) : states;
   const rest = ranked.slice(most);
-  const rows = ranked.slice(0, most).map(([state, share]) =>
-    el("li", {}, el("span", { class: "state" }, state), bar(share, name), el("span", { class: "number" }, percent(share))));
-  if (rest.length) {
-    const share = rest.reduce((sum, [, part]) => sum + part, 0);
-    rows.push(el("li", { class: "quiet" }, el("span", { class: "state" }, `${rest.length} more`), bar(share),
-      el("span", { class: "number" }, percent(share))));
-  }
-  return el("ul", { class: "belief" }, rows);
+  const shown = rest.length ? [...ranked.slice(0, most), [`${rest.length} more`, rest.reduce((sum, [, part]) => sum + part, 0)]] : ranked;
+  const told = percents(shown.map(([, share]) => share));
+  return el("ul", { class: "belief" }, shown.map(([state, share], i) => el("li", i < most ? {} : { class: "quiet" },
+    el("span", { class: "state" }, state), bar(share, i < most ? name : ""), el("span", { class: "number" }, told[i]))));
 }
 
 // The largest of named shares, and the rest together.

@@ -1,6 +1,6 @@
 // An episode of a problem of the paper, step by step: where one is, what is believed, what every action is worth.
 
-import { ask, beliefBars, beside, decimals, el, fixed, latest, number, percent, plus, signed, svg } from "./dom.js";
+import { ask, beliefBars, beside, decimals, el, fixed, latest, number, percent, percents, plus, signed, svg } from "./dom.js";
 import { ending, entryOf, given, question, state } from "./state.js";
 import { enter, predict, reset, undo } from "./app.js";
 import { logBox } from "./journal.js";
@@ -100,8 +100,10 @@ function outcomeButtons(action, act, numbered) {
   const label = (row) => (action.kind === "commit" ? `Do it: ${action.name}` : sure ? "Do it" : row.outcome);
   const button = (row, i) =>
     el("button", { type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.take(action.name, row.outcome) },
-      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, percent(row.probability)));
+      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, chances.get(row.outcome)));
   const rows = inOrder(action);
+  const told = percents(rows.map((row) => row.probability));
+  const chances = new Map(rows.map((row, i) => [row.outcome, told[i]]));
   const rest = rows.slice(MOST_RESULTS);
   const share = rest.reduce((sum, row) => sum + row.probability, 0);
   return el("div", { class: "results" }, rows.slice(0, MOST_RESULTS).map(button),

@@ -72,7 +72,7 @@ async function openCase(input) {
   const name = known ?? freeName(record.problem);
   if (!known) await ask("models", { name, text: record.model });
   await openModel(name, { tab: "Case", record: { ...record, price } });
-  const said = [`Opened ${file.name}: ${record.entries.length} entries.`];
+  const said = [`Opened ${file.name}: ${record.entries.length} ${record.entries.length === 1 ? "entry" : "entries"}.`];
   if (cases > 1) said.push(`The file holds ${cases} cases; this is the last.`);
   if (difference) said.push(`At step ${difference.step} of case ${difference.case}: ${difference.what}.`);
   if (!PLAIN.includes(record.agent.name)) said.push(`It was advised by ${record.agent.name}; the page goes on with planning-ig.`);

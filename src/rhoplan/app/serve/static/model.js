@@ -45,7 +45,8 @@ export async function showModel() {
     area.removeAttribute("aria-invalid");
     said.className = "said good";
     const parts = found.flat ? `${found.tests} tests, ${found.commits} commits` : `${found.actions} actions at the start`;
-    said.textContent = `✓ ${found.states} states, ${parts}; look-ahead ${found.horizon}.`;
+    said.replaceChildren(`✓ ${found.states} states, ${parts}; look-ahead ${found.horizon}.`,
+      ...found.cautions.map(({ text }) => el("div", { class: "doubt" }, `Caution: ${text}`)));
   };
   const examine = async () => {
     const found = await check(body({ check_only: true }));

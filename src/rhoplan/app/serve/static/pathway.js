@@ -1,6 +1,6 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
-import { amount, beside, counted, el, few, kindOf, latest, number, onePart, percent, thousand } from "./dom.js";
+import { amount, beside, counted, el, few, kindOf, latest, number, onePart, percent, percents, thousand } from "./dom.js";
 import { given, question, state, unavailable } from "./state.js";
 import { redraw } from "./app.js";
 
@@ -37,14 +37,21 @@ export async function showPathway() {
 const goesOn = ({ ends, tests, back_to: back }) =>
   (back || ends < 10 ? " and so on" : ` and so on: ${ends.toLocaleString("en")} ends, ${number(tests, 1)} tests on average`);
 
-function branch(node, outcome, depth) {
+// The state that every row tells the chance of: of two the one that is looked for, of more the likeliest.
+function lookedFor(belief) {
+  const states = Object.keys(belief);
+  if (states.length === 2) return state.model.record.positive ?? states[1];
+  return states.reduce((best, one) => (belief[one] > belief[best] ? one : best));
+}
+
+function branch(node, outcome, depth, chance) {
   const unit = state.model.reward_unit;
-  const label = [outcome ? el("span", { class: "outcome" }, `${outcome.outcome} (${percent(outcome.probability)}) → `) : null,
+  const label = [outcome ? el("span", { class: "outcome" }, `${outcome.outcome} (${chance}) → `) : null,
     el("b", { class: node.kind === "commit" ? "commit" : "" }, node.action),
     el("span", { class: "quiet" }, node.kind === "test" ? ` costs ${amount(node.cost, unit)}` : node.kind === "goes on" ? goesOn(node) : "")];
-  const top = Object.entries(node.belief).reduce((best, pair) => (pair[1] > best[1] ? pair : best));
+  const about = lookedFor(node.belief);
   const share = node.share < 0.001 ? `${thousand(node.share)} cases` : `${thousand(node.share)} of 1,000`;
-  const facts = el("span", { class: "quiet facts-line" }, `${share}; ${top[0]} ${percent(top[1])}`,
+  const facts = el("span", { class: "quiet facts-line" }, `${share}; ${about} ${percent(node.belief[about])}`,
     node.kind === "test" ? "" : `; right ${percent(node.right)}, spent ${amount(node.cost, unit)}`,
     node.back_to ? `; as at step ${node.back_to}` : "");
   const head = [el("span", { class: "step" }, el("span", { class: "quiet" }, `${node.number}. `), label), facts,
@@ -53,7 +60,9 @@ function branch(node, outcome, depth) {
   const below = el("div", { class: "below" });
   const open = depth < OPEN_DEPTH && node.share >= OPEN_SHARE;
   const fillOnce = () => {
-    if (!below.childNodes.length) below.append(...node.outcomes.map((one) => branch(one.child, one, depth + 1)));
+    if (below.childNodes.length) return;
+    const chances = percents(node.outcomes.map((one) => one.probability));
+    below.append(...node.outcomes.map((one, i) => branch(one.child, one, depth + 1, chances[i])));
   };
   if (open) fillOnce();
   const details = el("details", { open, ontoggle: () => details.open && fillOnce() }, el("summary", {}, head), below);

@@ -15,7 +15,7 @@ export const state = {
 export const given = () => state.entries.filter((one) => one.outcome !== undefined).map((one) => [one.test, one.outcome]);
 export const unavailable = () => state.entries.filter((one) => one.unavailable !== undefined).map((one) => one.unavailable);
 export const ending = () => (state.entries.at(-1)?.commit === undefined ? null : state.entries.at(-1));
-export const weight = () => state.agent.weight ?? 1;
+export const weight = () => state.agent.weight ?? state.model.price ?? 0;
 
 // An entry: a result (test, outcome), a test that cannot be had (unavailable) or a commit, with the advice it followed,
 // who gave it, what it cost, how the belief moved, and why the person did something else.
@@ -28,7 +28,7 @@ export const did = (entry) => entry.test ?? entry.unavailable ?? entry.commit;
 export const overrides = (entry) => entry.unavailable === undefined && did(entry) !== entry.advised;
 
 export function question(more = {}) {
-  return { problem: state.model.problem, agent: "planning-ig", ...state.agent, weight: weight(), ...more };
+  return { problem: state.model.problem, agent: weight() ? "planning-ig" : "planning", ...state.agent, weight: weight(), ...more };
 }
 
 // What the numbers of commits are called in this model: "loss" or "reward".

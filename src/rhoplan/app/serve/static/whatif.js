@@ -6,10 +6,17 @@ import { given, question, stake, state, unavailable, weight, weightLimit } from 
 let owner = null;
 let changes = {}; // values by the id of their parameter, the last one set at the end
 
-function change(id, value) {
+const differs = (value, own) => Math.abs(value - own) > 1e-9 * Math.max(1, Math.abs(own));
+
+function change(id, value, own) {
   delete changes[id];
-  changes[id] = value;
+  if (differs(value, own)) changes[id] = value;
 }
+
+const mine = () => `${state.model.problem} ${state.model.digest}`;
+
+// How many numbers of the open model stand changed in this view; all other views show the model's own.
+export const changedNumbers = () => (owner === mine() ? Object.keys(changes).length : 0);
 
 const body = (more) => question({ given: given(), unavailable: unavailable(), base_weight: weight(), values: changes, most: SHOWN, ...more });
 
@@ -26,9 +33,8 @@ const thorough = latest(async (signal, tell) => {
 });
 
 export async function showWhatIf() {
-  const mine = `${state.model.problem} ${state.model.digest}`;
-  if (owner !== mine) {
-    owner = mine;
+  if (owner !== mine()) {
+    owner = mine();
     changes = {};
   }
   const banner = el("div", { class: "banner", role: "status", "aria-live": "polite" });
@@ -165,10 +171,16 @@ function slider({ id, kind, names, value, own }, update) {
     range.value = 1000 * at(one);
     range.setAttribute("aria-valuetext", `${shown(one)}${scale.percent ? "%" : ""}`);
     typed.value = shown(one);
+    mark(one);
+  };
+  const mark = (one) => {
+    box.classList.toggle("other", differs(one, own));
+    back.hidden = !differs(one, own);
   };
   const use = (one) => {
     current = one;
-    change(id, one);
+    change(id, one, own);
+    mark(one);
     update();
   };
   range.addEventListener("input", () => {
@@ -183,8 +195,11 @@ function slider({ id, kind, names, value, own }, update) {
     else { put(one); use(one); }
   });
   const marks = el("span", { class: "marks", "aria-hidden": "true" });
+  const told = `${shown(own)}${scale.percent ? "%" : ""}`;
+  const back = el("button", { type: "button", class: "own small", hidden: true, "aria-label": `${name}: undo, the model has ${told}`,
+    onclick: () => { put(own); use(own); } }, `changed; the model has ${told}`);
   const box = el("div", { class: "slider", "data-id": id }, el("span", { class: "name" }, name), el("span", { class: "track" }, range, marks),
-    el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), el("span", { class: "flip quiet", "data-flip": id }));
+    el("span", { class: "typed" }, typed, scale.percent ? " %" : ""), back, el("span", { class: "flip quiet", "data-flip": id }));
   box.mark = (values) => { // a flip beyond the end of the slider makes it longer
     if (Math.max(...values) > scale.high) {
       scale = squared(1.5 * Math.max(...values));

@@ -1,8 +1,10 @@
 """Settling: what is known already is carried as far as it goes, without a new belief.
 
-From below, the vectors that count are one plan: each takes an action at the node it was made at, and goes on with the
-vector that is best after each outcome. Its value is the fixed point of the vectors' own equations, which sweeps come
-near to; what a last sweep finds missing is taken off, so every claim is at most its own backup. From above, the points
+From below, the vectors that count are a plan: each takes an action at the node it was made at, and goes on with the
+vector that is best after each outcome. The nodes that this plan comes to are another, which goes on with the node it
+comes to, so that it can go round in circles and lose nothing. The value of a plan is the fixed point of the vectors'
+own equations, which sweeps come near to (or one linear system gives); what a last sweep finds missing is taken off, so
+every claim is at most its own backup. From above, the points
 are a Markov decision problem: each child is a fixed mixture of points. Sweeps over it only lower bounds that hold.
 
 Without this, each trial moves the bounds by one step along one path, and a discount near 1 needs many.
@@ -26,6 +28,8 @@ from rhoplan.planning.certified.pointbased.graph import (
     HULL_READ,
     HULL_STATES,
     INDEX,
+    LOWER,
+    NODES,
     NUMBERS,
     ORIGIN,
     OWN,
@@ -41,14 +45,15 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
     fall_anew,
+    raise_lower,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import look_down
+from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
 from rhoplan.planning.certified.pointbased.vectors import carry, link_vector, make_vector, pay
 
 
 @compiled
-def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copies: Ids, members: Ids) -> int:
+def plan_by_vectors(model: Model, graph: Graph, kept: int, settings: Settings, copies: Ids, members: Ids) -> int:
     """Make each vector anew that counts, by what is best now at the node it was made at; how many there are.
 
     kept: the first vectors, which stay as they are. copies (room for all vectors): the new one of each, or -1.
@@ -82,17 +87,109 @@ def improve_plan(model: Model, graph: Graph, kept: int, settings: Settings, copi
 
 
 @compiled
+def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, members: Ids) -> int:
+    """List the nodes that the plan of the lower bound comes to, nearest first, while there is room; how many.
+
+    taken (room for all nodes): the pair that is best there, -1 where none worked out is as good as the vectors say, or
+    where the plan does not come to. members: the nodes. 0 where the plan comes nowhere twice.
+    """
+    for node in range(graph.used[NODES]):
+        taken[node] = -1
+    count, place, again = 1, 0, False
+    members[0], taken[ROOT] = ROOT, -2
+    while place < count:
+        node = members[place]
+        place += 1
+        home, first = graph.node[node, HOME], graph.node[node, SLOT]
+        raise_lower(model, graph, node, settings.potential)
+        best, most, taken[node] = -1, graph.bound[node, LOWER] - settings.outward, -1
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = first + pair - model.class_pair[home]
+            if graph.slot_child[slot] >= 0 and look_down(model, graph, pair, slot, settings) > most:
+                best, most = pair, graph.slot[slot, BELOW]
+        if best < 0:
+            continue
+        taken[node] = best
+        children = graph.slot_child[first + best - model.class_pair[home]]
+        for branch in range(children, children + model.pair_branch[best + 1] - model.pair_branch[best]):
+            child = graph.child[branch]
+            if child < 0 or graph.node[child, SLOT] < 0:
+                continue
+            again = again or taken[child] != -1
+            if taken[child] == -1 and count < len(members):
+                members[count], taken[child] = child, -2
+                count += 1
+    return count if again else 0
+
+
+@compiled
+def plan_by_nodes(
+    model: Model, graph: Graph, settings: Settings, taken: Ids, copies: Ids, members: Ids, count: int
+) -> None:
+    """Make a vector at each of the first `count` of `members` for the pair `taken`, which goes on with the others.
+
+    copies (room for all nodes): the vector of each, -1 where there is none. There must be room.
+    """
+    for node in range(graph.used[NODES]):
+        copies[node] = -1
+    for place in range(count):
+        node = members[place]
+        if taken[node] >= 0:
+            copies[node] = make_vector(model, graph, node, taken[node], settings)
+    for place in range(count):
+        node = members[place]
+        if copies[node] < 0:
+            continue
+        slot = graph.node[node, SLOT] + taken[node] - model.class_pair[graph.node[node, HOME]]
+        begin = graph.vector[copies[node], FOLLOW]
+        for branch in range(model.pair_branch[taken[node] + 1] - model.pair_branch[taken[node]]):
+            child = graph.child[graph.slot_child[slot] + branch]
+            if child >= 0 and copies[child] >= 0:
+                graph.follower[begin + branch] = copies[child]
+
+
+@compiled
+def pay_plan(model: Model, graph: Graph, first: int, settings: Settings, paid: Array) -> None:
+    """What the first step of each vector from `first` on gives, into `paid`, which has room for their numbers."""
+    begin = graph.vector[first, VECTOR_AT]
+    for vector in range(first, graph.used[VECTORS]):
+        pay(model, graph, vector, paid, graph.vector[vector, VECTOR_AT] - begin, settings)
+
+
+@compiled
+def equations(model: Model, graph: Graph, first: int, settings: Settings, matrix: Array, known: Array) -> None:
+    """The value of the plan that the vectors from `first` on are: the x for which matrix @ x = known.
+
+    matrix: the unit matrix. known: what each step pays, to which is added what vectors before `first` are worth.
+    """
+    begin = graph.vector[first, VECTOR_AT]
+    for vector in range(first, graph.used[VECTORS]):
+        home, pair = graph.vector[vector, VECTOR_HOME], graph.vector[vector, VECTOR_PAIR]
+        size, line = model.class_state[home + 1] - model.class_state[home], graph.vector[vector, VECTOR_AT] - begin
+        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
+            if follower < 0:
+                continue
+            row, at = model.branch_row[branch], graph.vector[follower, VECTOR_AT]
+            for s in range(size):
+                for place in range(model.row[row + s], model.row[row + s + 1]):
+                    share = settings.discount * model.chance[place]
+                    if follower >= first:
+                        matrix[line + s, at - begin + model.column[place]] -= share
+                    else:
+                        known[line + s] += share * graph.alpha[at + model.column[place]]
+
+
+@compiled
 def settle_below(
     model: Model, graph: Graph, first: int, settings: Settings, paid: Array, work: int, change: float
 ) -> None:
     """Bring the vectors from `first` on near the value of the plan that they are, and let them count.
 
-    paid: room for their numbers.
+    paid: what their first steps give, from `pay_plan`.
     """
     begin, last = graph.vector[first, VECTOR_AT], graph.used[VECTORS]
     end = graph.used[NUMBERS]
-    for vector in range(first, last):
-        pay(model, graph, vector, paid, graph.vector[vector, VECTOR_AT] - begin, settings)
     graph.used[WORK] = 0
     while graph.used[WORK] < work:
         most = 0.0

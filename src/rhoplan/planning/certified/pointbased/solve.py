@@ -6,12 +6,13 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
 from rhoplan.planning.certified.pointbased.compiled import Compiled
@@ -21,6 +22,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BACKUPS,
     ENTRY,
     FOLLOWERS,
+    HOME,
     HULL_STATES,
     LOWER,
     NODES,
@@ -28,6 +30,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     SLOT,
     TRIALS,
     UPPER,
+    VECTOR_AT,
     VECTOR_HOME,
     VECTORS,
     WORK,
@@ -40,7 +43,15 @@ from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, 
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
-from rhoplan.planning.certified.pointbased.settle import improve_plan, settle_above, settle_below
+from rhoplan.planning.certified.pointbased.settle import (
+    equations,
+    pay_plan,
+    plan_by_nodes,
+    plan_by_vectors,
+    plan_nodes,
+    settle_above,
+    settle_below,
+)
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
 
 PRUNE_GROWTH, SMALL_GROWTH, FIRST_PRUNE = 1.5, 1.2, 100
@@ -50,6 +61,12 @@ where all classes are small enough for hulls (there, four problems took 0.6 to 0
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
 between two looks at the clock."""
+
+MOST_AT_ONCE = 400
+"""Numbers of a plan that are worked out at once, from one linear system, where that takes less than sweeps would."""
+
+MOST_PLANNED = 200
+"""Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -188,26 +205,46 @@ class Search:
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
-        vectors = int(self.graph.used[VECTORS])
+        vectors, nodes = int(self.graph.used[VECTORS]), int(self.graph.used[NODES])
         row = self.graph.vector[self.kept : vectors]
-        row = row[row[:, ALIVE] == 1]
-        if not len(row):
-            return
-        sweep = len(row) * (len(self.model.chance) / self.problem.pairs + 1)
-        if clock.now() + LEAST_SWEEPS * sweep * pace > self.deadline:
-            return
-        sizes = self.problem.sizes[row[:, VECTOR_HOME]]
+        homes = row[row[:, ALIVE] == 1, VECTOR_HOME]
+        if self.has_room_for(homes, pace):
+            members, copies = np.empty(len(homes), dtype=np.int64), np.empty(vectors, dtype=np.int64)
+            plan_by_vectors(self.model, self.graph, self.kept, self.settings, copies, members)
+            self.value_plan(vectors, change)
+        taken, copies, members = (np.empty(size, dtype=np.int64) for size in (nodes, nodes, MOST_PLANNED))
+        count = plan_nodes(self.model, self.graph, self.settings, taken, members)
+        vectors = int(self.graph.used[VECTORS])
+        if self.has_room_for(self.graph.node[members[:count][taken[members[:count]] >= 0], HOME], pace):
+            plan_by_nodes(self.model, self.graph, self.settings, taken, copies, members, count)
+            self.value_plan(vectors, change)
+
+    def has_room_for(self, homes: Ids, pace: float) -> bool:
+        """Make room for one more vector of each of these classes; whether there is any to make, with time left."""
+        sweep = len(homes) * (len(self.model.chance) / self.problem.pairs + 1)
+        if not len(homes) or clock.now() + LEAST_SWEEPS * sweep * pace > self.deadline:
+            return False
         branches = int(np.diff(self.model.pair_branch).max())
-        needs = {VECTORS: len(row) + 2, NUMBERS: int(sizes.sum()), FOLLOWERS: len(row) * branches}
+        numbers = int(self.problem.sizes[homes].sum())
+        needs = {VECTORS: len(homes) + 2, NUMBERS: numbers, FOLLOWERS: len(homes) * branches}
         bigger = with_room(self.graph, needs)
         if size_in_bytes(bigger) > 0.7 * self.memory:
-            return
+            return False
         self.graph = bigger
-        members = np.empty(len(row), dtype=np.int64)
-        copies = np.empty(vectors, dtype=np.int64)
-        improve_plan(self.model, self.graph, self.kept, self.settings, copies, members)
-        paid = np.empty(int(sizes.sum()))
-        settle_below(self.model, self.graph, vectors, self.settings, paid, SETTLING * self.settings.work, change)
+        return True
+
+    def value_plan(self, first: int, change: float) -> None:
+        """Let the vectors from `first` on, which are a plan, count for what it is worth."""
+        model, settings, begin = self.model, self.settings, int(self.graph.vector[first, VECTOR_AT])
+        count, vectors = int(self.graph.used[NUMBERS]) - begin, int(self.graph.used[VECTORS]) - first
+        paid = np.empty(count)
+        pay_plan(model, self.graph, first, settings, paid)
+        sweeps = math.log(1 / SETTLED) / (1 - settings.discount)
+        if count <= MOST_AT_ONCE and count**3 / 3 < sweeps * vectors * len(model.chance) / self.problem.pairs:
+            matrix, known = np.eye(count), paid.copy()
+            equations(model, self.graph, first, settings, matrix, known)
+            self.graph.alpha[begin : begin + count] = np.linalg.solve(matrix, known)
+        settle_below(model, self.graph, first, settings, paid, SETTLING * settings.work, change)
 
     def refresh(self) -> None:
         """Bring the bounds at the root up to date."""

@@ -1,0 +1,70 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rhoplan.advice.words import MOST_DIGITS, money, percent, percents
+
+
+def printed(texts: list[str]) -> Decimal:
+    return sum((Decimal(text.removesuffix("%")) for text in texts), Decimal(0))
+
+
+@given(st.floats(1e-9, 1 - 1e-9))
+def test_two_chances_add_up_as_printed(share: float) -> None:
+    texts = percents([share, 1 - share])
+    assert printed(texts) == 100
+    for text, exact in zip(texts, (share, 1 - share), strict=True):
+        digits = len(text.partition(".")[2]) - 1
+        assert abs(float(text.removesuffix("%")) - 100 * exact) <= 10.0**-digits + 1e-9
+        assert text not in ("0%", "100%")
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=9))
+def test_chances_add_up_as_printed_where_few_digits_do(parts: list[int]) -> None:
+    shares = [part / sum(parts) for part in parts]
+    texts = percents(shares)
+    alone = [percent(share) for share in shares]
+    if max(len(text.partition(".")[2]) - 1 for text in alone) <= MOST_DIGITS:
+        assert printed(texts) == 100
+    assert [text == "0%" for text in texts] == [text == "0%" for text in alone]
+
+
+@pytest.mark.parametrize(
+    ("shares", "texts"),
+    [
+        ([0.8925, 0.1075], ["89.3%", "10.7%"]),
+        ([1 / 3, 1 / 3, 1 / 3], ["33.4%", "33.3%", "33.3%"]),
+        ([1.0], ["100%"]),
+        ([1.0, 0.0], ["100%", "0%"]),
+        ([0.5, 0.5, 0.0], ["50.0%", "50.0%", "0%"]),
+        ([0.0002, 0.9998], ["0.020%", "99.980%"]),
+        ([0.2, 0.3], ["20.0%", "30.0%"]),  # not one whole
+        ([1e-7, 0.4, 0.5999999], ["0.000010%", "40.0%", "60.0%"]),  # too rare to add up in few digits
+        ([], []),
+    ],
+)
+def test_examples(shares: list[float], texts: list[str]) -> None:
+    assert percents(shares) == texts
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "text"),
+    [
+        (1, "points", "1 point"),
+        (-1, "points", "-1 point"),
+        (2, "points", "2 points"),
+        (1.5, "minutes", "1.50 minutes"),
+        (1, "minutes", "1 minute"),
+        (1, "EUR", "1 EUR"),
+        (1, "loss", "1 loss"),
+        (1, "", "1"),
+    ],
+)
+def test_one_is_singular(amount: float, unit: str, text: str) -> None:
+    assert money(amount, unit) == text
