@@ -396,6 +396,7 @@ def test_a_damaged_case_leaves_the_page_usable_by_mouse(page: Any, tmp_path: Pat
         "the model is not the one": {"digest": "0"},
         "has been run already": {"entries": record["entries"] * 3},
     }
+    page.expected.append("422")
     for told, damage in damages.items():
         (tmp_path / "case.json").write_text(json.dumps({**record, **damage}))
         page.set_input_files("#open-case", tmp_path / "case.json")
