@@ -33,10 +33,14 @@ def planned_section(learned: Learned) -> str:
     caption = "Above the line: cases cost more than the model of that split expected. Single splits vary by chance."
     words = (
         f"The models of the splits expected {money(bill.planned, unit)} a case; their policies cost "
-        f"{money(bill.heldout.mean, unit)}. Planned is {planned_words(bill)}. Over-optimism comes from tests that "
-        "depend on one another and from picking the best of many plans; that is why ways of learning are chosen by "
-        "what policies cost, and why the held-out figure is the one to believe."
+        f"{money(bill.heldout.mean, unit)}. Planned is {planned_words(bill)}; the held-out figure is the one to "
+        "believe."
     )
+    if bill.planned < bill.heldout.mean:
+        words += (
+            " Models expect too little where tests depend on one another more than they know, and where the best of "
+            "many plans is picked."
+        )
     if "depth" in learned:
         words += f" {depth_sentence(learned['depth'], unit)}"
     return f"<p class='lead'>{safe(words)}</p>{_pair(chart.svg(caption), _choices(learned))}"
@@ -46,7 +50,7 @@ def _choices(learned: Learned) -> str:
     """What was chosen on all cases, and how often the splits chose the same."""
     names = {
         "outcomes": "outcomes of a number, at most", "subtypes": "subtypes of a diagnosis", "shrinkage": "shrinkage",
-        "tempering": "tempering of likelihoods", "horizon": "tests looked ahead",
+        "tempering": "tempering of likelihoods", "horizon": "tests looked ahead", "about": "information is about",
         "weight": f"weight, {safe(learned['unit'])} per nat",
     }  # fmt: skip
     folds = learned["folds"]
