@@ -10,7 +10,16 @@ from typing import Any
 
 from rhoplan.app.records import finite
 from rhoplan.app.serve.sources import UnknownModel
-from rhoplan.errors import AgentError, EvidenceError, LimitError, ModelFileError, ProblemError, RhoplanError, dotted
+from rhoplan.errors import (
+    AgentError,
+    EvidenceError,
+    LimitError,
+    ModelFileError,
+    ProblemError,
+    RhoplanError,
+    TableError,
+    dotted,
+)
 
 Reply = tuple[int, bytes]
 
@@ -43,7 +52,10 @@ def refused(error: RhoplanError) -> Reply:
     whole = next((field for kind, field in ABOUT.items() if isinstance(error, kind)), None)
     more = {"line": error.line} if isinstance(error, ModelFileError) else {}
     status = 413 if isinstance(error, LimitError) else 404 if isinstance(error, UnknownModel) else 422
-    return refusal(status, dotted(error.field) if error.field else whole, error.message, **more)
+    message = error.message
+    if isinstance(error, TableError):  # where it stands is what one looks for
+        more, message = {"row": error.row}, str(error)
+    return refusal(status, dotted(error.field) if error.field else whole, message, **more)
 
 
 def over_time(seconds: float) -> Reply:
