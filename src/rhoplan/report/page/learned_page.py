@@ -12,6 +12,7 @@ from typing import Any
 from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.agents.agent import LEARNED, Agent, make_agent
 from rhoplan.errors import LimitError, ProblemError
+from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.report.content import MOST_NODES
 from rhoplan.report.page.bill import bill_box
@@ -30,6 +31,11 @@ from rhoplan.report.page.parts import safe
 from rhoplan.report.page.pathway import pathway_section
 from rhoplan.report.page.tripod import tripod
 from rhoplan.version import __version__
+
+
+PATHWAY_BYTES = 500_000_000
+"""Memory that situations of the pathway may take: with cheap tests there are millions, most of them as good as never
+reached, and a report is to be had in seconds."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +89,9 @@ def learned_page(problem: Problem) -> str:
 
 def _pathway(problem: Problem) -> tuple[str, str]:
     """The pathway's section, and its sheets for the end of the report."""
-    agent = make_agent(LEARNED, problem)
+    agent, graph = make_agent(LEARNED, problem), Graph(problem)
+    graph.node_limit = min(graph.node_limit, PATHWAY_BYTES // graph.node_bytes)
     try:
-        return pathway_section(Drawn(problem, agent, pathway(problem, agent, most_nodes=MOST_NODES)))
+        return pathway_section(Drawn(problem, agent, pathway(problem, agent, most_nodes=MOST_NODES, graph=graph)))
     except LimitError as error:
         return f"<p>The pathway is too large to be drawn: {safe(error)}.</p>", ""

@@ -10,8 +10,10 @@ import { showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
+import { showLearn } from "./learn.js";
 
-const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport };
+const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
+const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
 const at = (id) => document.getElementById(id);
 
 export function complain(error) {
@@ -152,12 +154,11 @@ export async function openModel(name, { tab, record, quiet } = {}) {
     remember();
   }
   if (tab) state.tab = tab;
-  if (!model.flat && !["Case", "Model"].includes(state.tab)) state.tab = "Case";
+  if (!model.flat && !ANY.includes(state.tab)) state.tab = "Case";
   tell(null);
   document.title = `${model.title} – rhoplan`;
   at("unit").textContent = `unit: ${model.reward_unit}`;
   await fillPicker();
-  drawAbout();
   drawSettings();
   go(quiet);
   await redraw();
@@ -204,7 +205,7 @@ async function fillPicker() {
 // The tabs stay the same elements, so that the focus stays on them.
 function drawTabs() {
   const place = at("tabs");
-  const names = Object.keys(VIEWS).filter((name) => state.model.flat || ["Case", "Model"].includes(name));
+  const names = Object.keys(VIEWS).filter((name) => name !== "Learn" && (state.model.flat || ANY.includes(name)));
   if ([...place.children].map((one) => one.dataset.tab).join() !== names.join()) {
     place.replaceChildren(...names.map((name) => el("button", { type: "button", "data-tab": name, onclick: () => show(name) }, name)));
   }
@@ -213,6 +214,8 @@ function drawTabs() {
     else one.removeAttribute("aria-current");
     if (one.dataset.tab === "Case") one.textContent = isCase() ? "Case" : "Episode";
   }
+  if (state.tab === "Learn") at("from-table").setAttribute("aria-current", "page");
+  else at("from-table").removeAttribute("aria-current");
 }
 
 function show(tab) {
@@ -225,6 +228,8 @@ function show(tab) {
 // What stands around the view.
 function frame() {
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
+  if (state.tab === "Learn") at("about").hidden = true; // it is about the model, and this view is not
+  else drawAbout();
   at("teach").closest("label").hidden = state.tab !== "Case";
 }
 
@@ -266,7 +271,8 @@ function press(event) {
 }
 
 function listen() {
-  at("model").addEventListener("change", (event) => openModel(event.target.value));
+  at("model").addEventListener("change", (event) => openModel(event.target.value, state.tab === "Learn" ? { tab: "Case" } : {}));
+  at("from-table").addEventListener("click", () => show("Learn"));
   at("teach").addEventListener("change", (event) => {
     state.teach = event.target.checked;
     state.prediction = null;
