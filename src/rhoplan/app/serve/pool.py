@@ -74,14 +74,14 @@ class Worker:
             while True:
                 if not self.connection.poll(max(0.0, end - time.monotonic())):
                     self.replace()
-                    return over_time(seconds)
+                    return over_time(seconds, job.task)
                 answer: Answer | Progress = self.connection.recv()
                 if isinstance(answer, Answer):
                     break
                 tell(answer.done, answer.of)
         except (EOFError, OSError):
             self.replace()  # what ends a worker in the middle of a job is memory that the system does not give
-            return over_memory(self.settings.memory)
+            return over_memory(self.settings.memory, job.task)
         self.hot = answer.hot
         if answer.worn:
             self.replace()

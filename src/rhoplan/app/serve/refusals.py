@@ -34,6 +34,8 @@ ABOUT: dict[type[RhoplanError], str] = {
 
 
 SMALLER = "shorten the horizon or make the problem smaller"
+SHORTER = dict.fromkeys(("table", "draft", "learn"), "use fewer folds, or fewer rows and columns")
+"""What to do about a limit in work on a table, by task; SMALLER is for the others."""
 
 
 def success(record: Any) -> Reply:
@@ -58,15 +60,14 @@ def refused(error: RhoplanError) -> Reply:
     return refusal(status, dotted(error.field) if error.field else whole, message, **more)
 
 
-def over_time(seconds: float) -> Reply:
-    return refusal(
-        413, "timeout", f"this takes longer than {seconds:g} seconds, the limit; {SMALLER}", limit={"seconds": seconds}
-    )
+def over_time(seconds: float, task: str) -> Reply:
+    told = f"this takes longer than {seconds:g} seconds, the limit; {SHORTER.get(task, SMALLER)}"
+    return refusal(413, "timeout", told, limit={"seconds": seconds})
 
 
-def over_memory(memory: int) -> Reply:
-    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SMALLER}"
-    return refusal(413, "problem", told, limit={"memory_bytes": memory})
+def over_memory(memory: int, task: str) -> Reply:
+    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SHORTER.get(task, SMALLER)}"
+    return refusal(413, "table" if task in SHORTER else "problem", told, limit={"memory_bytes": memory})
 
 
 def busy(seconds: float) -> Reply:

@@ -32,7 +32,6 @@ from rhoplan.report.page.pathway import pathway_section
 from rhoplan.report.page.tripod import tripod
 from rhoplan.version import __version__
 
-
 PATHWAY_BYTES = 500_000_000
 """Memory that situations of the pathway may take: with cheap tests there are millions, most of them as good as never
 reached, and a report is to be had in seconds."""

@@ -228,7 +228,8 @@ function show(tab) {
 // What stands around the view.
 function frame() {
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
-  if (state.tab === "Learn") at("about").hidden = true; // it is about the model, and this view is not
+  at("unit").hidden = state.tab === "Learn"; // unit and note are about the model, and this view is not
+  if (state.tab === "Learn") at("about").hidden = true;
   else drawAbout();
   at("teach").closest("label").hidden = state.tab !== "Case";
 }

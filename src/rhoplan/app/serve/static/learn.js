@@ -26,8 +26,10 @@ const first = el("section", { class: "box drop" }, el("h2", {}, "Learn from a ta
   said, about);
 const root = el("div", { class: "learn" }, first, plan, result);
 
+// Anywhere on the page: a file dropped beside the box would be opened by the browser instead of it.
 for (const kind of ["dragover", "dragleave", "drop"]) {
-  root.addEventListener(kind, (event) => {
+  document.addEventListener(kind, (event) => {
+    if (!root.isConnected) return;
     event.preventDefault();
     first.classList.toggle("over", kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
