@@ -49,6 +49,9 @@ LEFT_OUT = {
 }
 """What happens without a field that has no plain default."""
 
+LEFT_OUT_OF = {"Learn": {"group": "no such column", "time": "splits are by chance"}}
+"""The same for fields of one request whose names mean something else in others."""
+
 
 def made(name: str) -> str:
     """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, or `warning KIND`."""
@@ -125,6 +128,7 @@ def fields(name: str) -> str:
         what = holds.get("description") or words.get(field, "")
         default = holds.get("default")
         usual = without if what == words.get(field, what) else LEFT_OUT  # one with words of its own tells it itself
+        usual = {**usual, **LEFT_OUT_OF.get(name, {})}
         left_out = usual.get(field, "") if default in (None, []) else f"`{default}`".lower()
         left_out = "needed" if field in described.get("required", ()) else left_out
         rows.append([f"`{field}`", kind_of(holds), in_a_row(what), left_out])
@@ -171,6 +175,10 @@ def limits() -> str:
         ["situations in one plan", f"{settings.nodes:,}", "`--nodes`", "413, `nodes`"],
         ["memory of a worker process", f"{settings.memory / 1e9:g} GB", "`--memory`", "413, `memory_bytes`"],
         ["wait for a free worker", f"{settings.patience:g} s", "", "429, `wait_seconds`"],
+        ["largest table to learn from", f"{settings.table_bytes:,} bytes", "", "413, `bytes`"],
+        ["time to learn from one", f"{settings.learn_seconds:g} s", "`--learn-seconds`", "413, `seconds`"],
+        ["tables kept", f"{settings.tables}", "", "the longest unused one goes"],
+        ["a table is kept", f"{settings.table_expiry / 3600:g} h after its last use", "", "it is forgotten"],
         ["uploaded models kept", f"{settings.uploads}", "", "the longest unused one goes"],
         ["their text together", f"{settings.upload_bytes:,} bytes", "", "the longest unused ones go"],
         ["an uploaded model is kept", f"{settings.expiry / 3600:g} h after its last use", "", "it is forgotten"],

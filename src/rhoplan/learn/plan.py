@@ -43,6 +43,12 @@ PLANNED = ("cost", "outcomes", "group", "after", "info")
 
 MOST_DIAGNOSES = 20
 
+NO_TARGET = ("date", "free text", "id")
+"""Kinds of columns that cannot be the target."""
+
+TEST_KINDS = ("number", "text")
+"""Kinds of columns that a draft takes for tests."""
+
 TO_FILL_IN = "# TO BE FILLED IN"
 
 
@@ -170,7 +176,7 @@ def draft_plan(table: Table, target: str) -> str:
     for name, other in table.columns.items():
         if name == target:
             continue
-        usable = other.kind in ("number", "text")
+        usable = other.kind in TEST_KINDS
         lines.append(f"  {_quoted(name)}: {{cost: 1}}" if usable else f"  # {_quoted(name)}: no test, {other.kind}")
     if not any(line.endswith("{cost: 1}") for line in lines):
         raise table.fault("no column can be a test: there must be a column of numbers or of a few texts", target)
@@ -181,10 +187,15 @@ def draft_plan(table: Table, target: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def may_be_target(column: Column) -> bool:
+    """Whether a column has few enough values, and enough, to be what it turned out to be."""
+    return column.kind not in NO_TARGET and 2 <= len(column.values) <= MOST_DIAGNOSES
+
+
 def diagnoses_of(table: Table, column: Column) -> tuple[str, ...]:
     """What stands in the target column, the most frequent first; TableError unless that is a few names."""
     values = column.values
-    if column.kind in ("date", "free text", "id") or len(values) > MOST_DIAGNOSES:
+    if column.kind in NO_TARGET or len(values) > MOST_DIAGNOSES:
         raise table.fault(
             f"the target must be one of a few diagnoses; '{shown(column.name)}' has {len(values):,} different values "
             f"and looks like a column of kind {column.kind}", column.name,

@@ -29,6 +29,7 @@ USUAL = Settings()
     default=USUAL.patience,
     help="Seconds that a request waits for a free worker.",
 )
+@option("--learn-seconds", type=click.FloatRange(0.01), default=USUAL.learn_seconds, help="Learning time per table.")
 @option("--nodes", type=click.IntRange(1), default=USUAL.nodes, help="Size of a plan.")
 @option("--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, help="GB per worker process.")
 @option("--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, help="Request size.")

@@ -1,12 +1,11 @@
 """The addresses: the page at /, the API under /api/v1. This process never plans; it names, asks a worker and replies.
 
-Requests are stateless: a case is the evidence that the page sends along. All that is kept are uploaded models, and
-replies to give again, both in memory with a limit.
+Requests are stateless: a case is the evidence that the page sends along. All that is kept are uploaded models, tables
+to learn from, and replies to give again, all in memory with a limit.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections import OrderedDict
@@ -22,16 +21,16 @@ from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import schema
 from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, refused, success
+from rhoplan.app.serve.replying import API, HTML, LINES, OBJECT, PRINTABLE, Replies, replies, response, while_there
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
 from rhoplan.version import __version__
-
-API = "/api/v1"
 
 STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -54,16 +53,8 @@ UNFINISHED = (b'"not examined"', b'"kind":"missing"')
 TOO_MUCH = (413, 429)
 """Refusals that say nothing against the request: with more time, memory or workers it would be answered."""
 
-Replies = dict[int | str, dict[str, Any]]
-
 REFUSALS: Replies = {status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)}
 
-
-def _replies(kind: Any, media: str = "application/json", what: str = "The result") -> Replies:
-    return {200: {"description": what, "content": {media: {"schema": {"type": kind}}}}}
-
-
-OBJECT = _replies("object")
 
 PLANNING: dict[str, tuple[type[schema.Request], str]] = {
     "decide": (schema.Decide, "What to do next, and the value of every action in parts that add up."),
@@ -83,12 +74,10 @@ PLANNING: dict[str, tuple[type[schema.Request], str]] = {
 }
 """The addresses that only ask a worker: what they take, and what they say of themselves."""
 
-LINES = "application/x-ndjson"
-
-PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What a report may load: its own styles and figures, no script."""
-
-LIMITS = {"bytes": "request_bytes", "nodes": "nodes", "seconds": "seconds", "memory_bytes": "memory"}
+LIMITS = {
+    "bytes": "request_bytes", "table_bytes": "table_bytes", "nodes": "nodes", "seconds": "seconds",
+    "learn_seconds": "learn_seconds", "memory_bytes": "memory",
+}  # fmt: skip
 """What the page is told of the settings, and what they are called there."""
 
 NO_MODEL = Source("tiger")
@@ -117,7 +106,7 @@ class Desk:
         request = body.model_dump()
         named = [field for field in ("problem", "world") if request.get(field) is not None]
         request |= {field: find_source(request[field], self.library, field) for field in named}
-        return response(await self._while_there(client, task, request.pop("problem"), request))
+        return response(await while_there(client, self.ask(task, request.pop("problem"), request)))
 
     async def stream(self, body: schema.AdviseParts, client: Request) -> Response:
         """Parts of advice, one line each as soon as it is there; a wrong request is refused before the first line."""
@@ -125,7 +114,7 @@ class Desk:
         source = find_source(request.pop("problem"), self.library, "problem")
         names, limits, timeout = request.pop("parts"), request.pop("limits"), request.pop("timeout")
         jobs = [{**request, "part": name, "timeout": limits.get(name, timeout)} for name in dict.fromkeys(names)]
-        first = await self._while_there(client, "part", source, jobs[0])
+        first = await while_there(client, self.ask("part", source, jobs[0]))
         if first[0] not in (200, *TOO_MUCH):
             return response(first)
 
@@ -136,17 +125,6 @@ class Desk:
             yield _line("end", success({"part": "end", "kind": "exact", "words": "", "content": None}))
 
         return StreamingResponse(lines(), media_type=LINES)
-
-    async def _while_there(self, client: Request, task: str, source: Source, request: dict[str, Any]) -> Reply:
-        """The reply of a worker, given up where the client goes."""
-        work = asyncio.ensure_future(self.ask(task, source, request))
-        gone = asyncio.ensure_future(_disconnected(client))
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        gone.cancel()
-        if work.done():
-            return work.result()
-        work.cancel()
-        return refusal(400, None, "the client has gone")
 
     async def ask(self, task: str, source: Source, request: dict[str, Any]) -> Reply:
         """The reply of a worker, or the one that was given before."""
@@ -222,6 +200,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_models(app, desk)
     _add_planning(app, desk)
     _add_cases(app, desk)
+    add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
     return app
 
 
@@ -233,17 +212,6 @@ def _line(part: str, reply: Reply) -> bytes:
         told = {"part": part, "kind": "missing", "words": f"not worked out: {reason}", "content": None}
         _, body = success(told)
     return body + b"\n"
-
-
-async def _disconnected(client: Request) -> None:
-    """Returns when the client has gone; what it sent has been read before."""
-    while (await client.receive())["type"] != "http.disconnect":
-        pass
-
-
-def response(reply: Reply) -> Response:
-    status, body = reply
-    return Response(body, status, media_type="application/json")
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -320,9 +288,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         """One model: its numbers, and its text where it can be written as a model file."""
         return response(await desk.ask("model", find_source(name, desk.library, "name"), {}))
 
-    html = _replies("string", "text/html", "The report")
-
-    @app.get(f"{API}/report/{{name}}", responses=html, response_class=Response, tags=["models"])
+    @app.get(f"{API}/report/{{name}}", responses=HTML, response_class=Response, tags=["models"])
     async def report(
         client: Request,
         name: ModelName,
@@ -353,7 +319,7 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
             return await desk.answer(task, body, client)
 
         answer.__annotations__["body"] = takes
-        said = _replies(["object", "array"]) if task == "evaluate" else OBJECT
+        said = replies(["object", "array"]) if task == "evaluate" else OBJECT
         name = task.replace("-", "_")
         app.post(f"{API}/{task}", responses=said, tags=["planning"], name=name, description=about)(answer)
 

@@ -30,6 +30,10 @@ HEADERS = (
 )
 
 
+TABLES = "/api/v1/learn/table"
+"""Where tables of cases come in."""
+
+
 class Border:
     """Wraps the app: size, host name, headers."""
 
@@ -44,13 +48,13 @@ class Border:
         if not self._knows(headers.get(b"host", b"").decode("latin-1")):
             await _send(send, refusal(421, "host", "this server does not answer to that host name"))
             return
-        length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self.settings.request_bytes:
-            await _send(send, self._too_large())
+        length, most = headers.get(b"content-length", b"0"), self._most(scope["path"])
+        if length.isdigit() and int(length) > most:
+            await _send(send, _too_large(most))
             return
-        await self._limited(scope, receive, send)
+        await self._limited(scope, receive, send, most)
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _limited(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
         """Pass the request on, counting bytes: a body without a length can be long too."""
         body, more = bytearray(), True
         while more:
@@ -59,8 +63,8 @@ class Border:
                 return
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self.settings.request_bytes:
-                await _send(send, self._too_large())
+            if len(body) > most:
+                await _send(send, _too_large(most))
                 return
         given = False
 
@@ -84,9 +88,13 @@ class Border:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         return not self.settings.hosts or name.lower() in self.settings.hosts
 
-    def _too_large(self) -> Reply:
-        size = self.settings.request_bytes
-        return refusal(413, None, f"a request may have {size:,} bytes at most", limit={"bytes": size})
+    def _most(self, path: str) -> int:
+        """Bytes that a request to this address may have: a table of cases is larger than a question."""
+        return self.settings.table_bytes if path == TABLES else self.settings.request_bytes
+
+
+def _too_large(size: int) -> Reply:
+    return refusal(413, None, f"a request to this address may have {size:,} bytes at most", limit={"bytes": size})
 
 
 async def _send(send: Send, reply: Reply) -> None:

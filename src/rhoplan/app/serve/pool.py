@@ -1,6 +1,7 @@
 """Worker processes that plan for the server: each request has a time limit, and whoever exceeds it is replaced.
 
 Requests that may take long leave one worker free for quick ones, so advice on a case does not wait behind a solve.
+Those that take minutes come one at a time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -15,7 +17,7 @@ from multiprocessing.process import BaseProcess
 
 from rhoplan.app.serve.refusals import Reply, busy, over_memory, over_time
 from rhoplan.app.serve.settings import Settings
-from rhoplan.app.serve.worker import Answer, Job, work
+from rhoplan.app.serve.worker import Answer, Job, Progress, Tell, work
 
 STARTING = 300.0
 """Seconds that a new process may take to be ready: it imports the engine, on a busy machine slowly."""
@@ -41,11 +43,14 @@ class Worker:
         there.close()
         self.hot, self.ready = frozenset(), False
 
-    def call(self, job: Job, seconds: float) -> Reply:
-        """The reply to `job`; the process is replaced where it takes longer than `seconds`, dies or is worn."""
+    def call(self, job: Job, seconds: float, tell: Tell = lambda done, of: None) -> Reply:
+        """The reply to `job`; the process is replaced where it takes longer than `seconds`, dies or is worn.
+
+        `tell` is told how far it is, where the job says so.
+        """
         self.working = True
         try:
-            return self._call(job, seconds)
+            return self._call(job, seconds, tell)
         finally:
             with self._lock:
                 self.working = False
@@ -56,7 +61,7 @@ class Worker:
             if self.working:
                 self.process.kill()
 
-    def _call(self, job: Job, seconds: float) -> Reply:
+    def _call(self, job: Job, seconds: float, tell: Tell) -> Reply:
         try:
             if not self.ready:
                 if not self.connection.poll(STARTING):
@@ -65,13 +70,18 @@ class Worker:
                 self.connection.recv()
                 self.ready = True
             self.connection.send(job)
-            if not self.connection.poll(seconds):
-                self.replace()
-                return over_time(seconds)
-            answer: Answer = self.connection.recv()
+            end = time.monotonic() + seconds
+            while True:
+                if not self.connection.poll(max(0.0, end - time.monotonic())):
+                    self.replace()
+                    return over_time(seconds, job.task)
+                answer: Answer | Progress = self.connection.recv()
+                if isinstance(answer, Answer):
+                    break
+                tell(answer.done, answer.of)
         except (EOFError, OSError):
             self.replace()  # what ends a worker in the middle of a job is memory that the system does not give
-            return over_memory(self.settings.memory)
+            return over_memory(self.settings.memory, job.task)
         self.hot = answer.hot
         if answer.worn:
             self.replace()
@@ -98,6 +108,7 @@ class Pool:
         self._idle: list[Worker] = []
         self._free = asyncio.Semaphore(settings.workers)
         self._slow = asyncio.Semaphore(max(1, settings.workers - 1))
+        self._long = asyncio.Semaphore(1)
 
     def start(self) -> None:
         """Start the processes; they get ready while the server already answers."""
@@ -114,9 +125,15 @@ class Pool:
             with suppress(OSError):
                 worker.end()
 
-    async def run(self, job: Job, *, seconds: float, slow: bool) -> Reply:
-        """The reply to `job`, which may work for `seconds`; `slow` where others should not have to wait for it."""
-        lanes = [self._slow, self._free] if slow else [self._free]
+    async def run(
+        self, job: Job, *, seconds: float, slow: bool, long: bool = False, tell: Tell = lambda done, of: None
+    ) -> Reply:
+        """The reply to `job`, which may work for `seconds`; `slow` where others should not have to wait for it.
+
+        long: it is slow and takes minutes, so that two of its kind would stand before all other slow ones. tell: is
+        told how far it is, in the loop.
+        """
+        lanes = [*[self._long] * long, *[self._slow] * slow, self._free]
         taken: list[asyncio.Semaphore] = []
         try:
             for lane in lanes:
@@ -130,7 +147,12 @@ class Pool:
             raise
         worker = self._choose(job.source.key)
         worker.working = True  # before anybody can give the job up
-        call = asyncio.get_running_loop().run_in_executor(self._threads, worker.call, job, seconds)
+        loop = asyncio.get_running_loop()
+
+        def told(done: int, of: int) -> None:  # in the thread of the call
+            loop.call_soon_threadsafe(tell, done, of)
+
+        call = loop.run_in_executor(self._threads, worker.call, job, seconds, told)
 
         def done(_: object) -> None:
             self._idle.append(worker)

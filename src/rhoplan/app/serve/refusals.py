@@ -10,7 +10,16 @@ from typing import Any
 
 from rhoplan.app.records import finite
 from rhoplan.app.serve.sources import UnknownModel
-from rhoplan.errors import AgentError, EvidenceError, LimitError, ModelFileError, ProblemError, RhoplanError, dotted
+from rhoplan.errors import (
+    AgentError,
+    EvidenceError,
+    LimitError,
+    ModelFileError,
+    ProblemError,
+    RhoplanError,
+    TableError,
+    dotted,
+)
 
 Reply = tuple[int, bytes]
 
@@ -25,6 +34,8 @@ ABOUT: dict[type[RhoplanError], str] = {
 
 
 SMALLER = "shorten the horizon or make the problem smaller"
+SHORTER = dict.fromkeys(("table", "draft", "learn"), "use fewer folds, or fewer rows and columns")
+"""What to do about a limit in work on a table, by task; SMALLER is for the others."""
 
 
 def success(record: Any) -> Reply:
@@ -43,18 +54,20 @@ def refused(error: RhoplanError) -> Reply:
     whole = next((field for kind, field in ABOUT.items() if isinstance(error, kind)), None)
     more = {"line": error.line} if isinstance(error, ModelFileError) else {}
     status = 413 if isinstance(error, LimitError) else 404 if isinstance(error, UnknownModel) else 422
-    return refusal(status, dotted(error.field) if error.field else whole, error.message, **more)
+    message = error.message
+    if isinstance(error, TableError):  # where it stands is what one looks for
+        more, message = {"row": error.row}, str(error)
+    return refusal(status, dotted(error.field) if error.field else whole, message, **more)
 
 
-def over_time(seconds: float) -> Reply:
-    return refusal(
-        413, "timeout", f"this takes longer than {seconds:g} seconds, the limit; {SMALLER}", limit={"seconds": seconds}
-    )
+def over_time(seconds: float, task: str) -> Reply:
+    told = f"this takes longer than {seconds:g} seconds, the limit; {SHORTER.get(task, SMALLER)}"
+    return refusal(413, "timeout", told, limit={"seconds": seconds})
 
 
-def over_memory(memory: int) -> Reply:
-    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SMALLER}"
-    return refusal(413, "problem", told, limit={"memory_bytes": memory})
+def over_memory(memory: int, task: str) -> Reply:
+    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SHORTER.get(task, SMALLER)}"
+    return refusal(413, "table" if task in SHORTER else "problem", told, limit={"memory_bytes": memory})
 
 
 def busy(seconds: float) -> Reply:

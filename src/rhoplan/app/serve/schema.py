@@ -240,12 +240,49 @@ class Upload(BaseModel):
     check_only: bool = Field(False, description="Keep nothing; say whether it is `sound`, and if not the `error`.")
 
 
+Token = Annotated[str, Field(min_length=1, max_length=60, description="The table, by the token it was given.")]
+
+
+class Draft(BaseModel):
+    """A table and the column that says what it turned out to be."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: Token
+    target: Name = Field(description="The column that says what it turned out to be.")
+
+
+class Learn(BaseModel):
+    """A table, a plan, and how to split cases to see what the model costs."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    table: Token
+    plan: dict[str, Any] = Field(description="A plan file as an object: prices, losses, target, and so on.")
+    name: Annotated[str, Field(min_length=1, max_length=60)] = Field("learned", description="What to call the model.")
+    folds: int = Field(3, ge=2, le=20, description="Folds of the cross-validation.")
+    repeats: int = Field(1, ge=1, le=20, description="Rounds of folds.")
+    group: Name | None = Field(None, description="A column no value of which is on both sides of a split.")
+    time: Name | None = Field(None, description="A column by which the past is learned from and the future scored.")
+    seed: int = Field(0, ge=0, lt=2**32, description="The same seed gives the same result.")
+    timeout: float | None = Field(None, gt=0, description="Seconds that it may take, at most what the server allows.")
+
+
+class Told(BaseModel):
+    """A line of a stream of learning: how far it is, then the result, or why there is none."""
+
+    progress: dict[str, int] | None = Field(None, description="Parts of the work that are `done`, `of` how many.")
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
 class Fault(BaseModel):
-    """What is wrong: the field, a sentence, the line of an uploaded text, or the limit that was met."""
+    """What is wrong: the field, a sentence, the line of an uploaded text, the row of a table, or a limit met."""
 
     field: str | None
     message: str
     line: int | None = None
+    row: int | None = None
     limit: dict[str, float] | None = None
 
 

@@ -15,8 +15,9 @@ class Settings:
     seconds: how long planning for one request may take. patience: how long a request waits for a free worker. nodes:
     situations that one model's plan may hold. memory: bytes of address space per worker. request_bytes: largest
     request. uploads, upload_bytes, expiry: models kept in memory, together at most so large, for so many seconds after
-    they were last used. reply_bytes: answers kept to give them again. hosts: names by which the server may be called;
-    empty for any.
+    they were last used. table_bytes, tables, table_expiry: largest table of cases, how many are kept to learn from, and
+    for how many seconds after they were last used. learn_seconds: how long learning may take. reply_bytes: answers kept
+    to give them again. hosts: names by which the server may be called; empty for any.
     """
 
     workers: int = max(3, min(8, os.cpu_count() or 1))
@@ -28,5 +29,9 @@ class Settings:
     uploads: int = 50
     upload_bytes: int = 20_000_000
     expiry: float = 12 * 3600.0
+    table_bytes: int = 20_000_000
+    tables: int = 5
+    table_expiry: float = 3600.0
+    learn_seconds: float = 900.0
     reply_bytes: int = 32_000_000
     hosts: tuple[str, ...] = LOOPBACK

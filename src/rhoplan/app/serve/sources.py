@@ -67,7 +67,7 @@ class Library:
 
     def keep(self, source: Source, *, opened: bool = False) -> None:
         """Keep the model of `source`, instead of one of the same name that was uploaded before."""
-        self._drop_old()
+        self.drop_old()
         if source.name in self._kept and self._kept[source.name].opened:
             raise ProblemError(
                 f"a model called '{source.name}' was opened with the server: choose another name", field=("name",)
@@ -83,7 +83,7 @@ class Library:
 
     def find(self, name: str) -> Source | None:
         """The model called `name`, which counts as used now."""
-        self._drop_old()
+        self.drop_old()
         if name not in self._kept:
             return None
         kept = self._kept[name]
@@ -100,7 +100,7 @@ class Library:
 
     def listed(self) -> list[dict[str, Any]]:
         """Name and kind of every model kept, and for how many seconds it will be if nobody uses it."""
-        self._drop_old()
+        self.drop_old()
         now = self.clock()
         return [
             {
@@ -111,7 +111,8 @@ class Library:
             for name, kept in sorted(self._kept.items())
         ]
 
-    def _drop_old(self) -> None:
+    def drop_old(self) -> None:
+        """Forget what nobody has used for too long; this happens with every other call, too."""
         limit = self.clock() - self.expiry
         for name in [name for name, kept in self._kept.items() if not kept.opened and kept.used < limit]:
             del self._kept[name]

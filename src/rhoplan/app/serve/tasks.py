@@ -24,9 +24,10 @@ from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
+from rhoplan.app.serve import learn_tasks
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
-from rhoplan.app.serve.worker import Job, Shelf
+from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
@@ -48,11 +49,12 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A request, and what it names. key: that of the problem among those at hand."""
+    """A request, and what it names. key: that of the problem among those at hand. tell: is told how far the work is."""
 
     source: Source
     request: Record
     shelf: Shelf
+    tell: Tell = lambda done, of: None
 
     @property
     def key(self) -> str:
@@ -357,12 +359,16 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "compare": comparison,
     "what-if": what_if,
     "report": printable,
+    "table": lambda asked: learn_tasks.describe(asked.source),
+    "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
+    "learn": lambda asked: learn_tasks.learned(asked.source, asked.request, asked.tell),
+    "learned": lambda asked: {"html": learn_tasks.page(asked.problem)},
 }
 
 
-def run(job: Job, shelf: Shelf) -> Any:
+def run(job: Job, shelf: Shelf, tell: Tell = lambda done, of: None) -> Any:
     """The record that `job` asks for."""
-    return TASKS[job.task](Asked(job.source, job.request, shelf))
+    return TASKS[job.task](Asked(job.source, job.request, shelf, tell))
 
 
 def _visible(problem: Problem, visible: Any) -> Any:

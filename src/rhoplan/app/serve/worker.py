@@ -13,6 +13,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,18 @@ class Job:
     task: str
     source: Source
     request: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How much of a job is done, in parts; sent while it is at work."""
+
+    done: int
+    of: int
+
+
+Tell = Callable[[int, int], None]
+"""Is told how many parts of a job are done, of how many."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +116,17 @@ def work(connection: Connection, settings: Settings) -> None:
     limit_memory(settings.memory)
     from rhoplan.app.serve import tasks
 
-    shelf = Shelf(settings.nodes)
+    def tell(done: int, of: int) -> None:
+        connection.send(Progress(done, of))
+
+    run, shelf = partial(tasks.run, tell=tell), Shelf(settings.nodes)
     connection.send(None)
     while True:
         try:
             job: Job = connection.recv()
         except (EOFError, OSError):
             return
-        reply, worn = answer(tasks.run, job, shelf, settings)
+        reply, worn = answer(run, job, shelf, settings)
         worn = worn or resident_bytes() > settings.memory / 2
         connection.send(Answer(reply, shelf.keys, worn))
 
@@ -127,7 +143,7 @@ def answer(run: Callable[[Job, Shelf], Any], job: Job, shelf: Shelf, settings: S
     except RhoplanError as error:
         return refused(error), False
     except MemoryError:
-        return over_memory(settings.memory), True
+        return over_memory(settings.memory, job.task), True
     except (ArithmeticError, RecursionError, ValueError) as error:
         shelf.drop(job.source)
         return refusal(422, "problem", f"this cannot be computed: {' '.join(str(error).split())[:200]}"), False

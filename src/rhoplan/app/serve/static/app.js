@@ -10,8 +10,10 @@ import { changedNumbers, showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
+import { showLearn } from "./learn.js";
 
-const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport };
+const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
+const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
 const at = (id) => document.getElementById(id);
 
 export function complain(error) {
@@ -152,12 +154,11 @@ export async function openModel(name, { tab, record, quiet } = {}) {
     remember();
   }
   if (tab) state.tab = tab;
-  if (!model.flat && !["Case", "Model"].includes(state.tab)) state.tab = "Case";
+  if (!model.flat && !ANY.includes(state.tab)) state.tab = "Case";
   tell(null);
   document.title = `${model.title} – rhoplan`;
   at("unit").textContent = `unit: ${model.reward_unit}`;
   await fillPicker();
-  drawAbout();
   drawSettings();
   go(quiet);
   const error = await redraw();
@@ -211,7 +212,7 @@ async function fillPicker() {
 // The tabs stay the same elements, so that the focus stays on them.
 function drawTabs() {
   const place = at("tabs");
-  const names = Object.keys(VIEWS).filter((name) => state.model.flat || ["Case", "Model"].includes(name));
+  const names = Object.keys(VIEWS).filter((name) => name !== "Learn" && (state.model.flat || ANY.includes(name)));
   if ([...place.children].map((one) => one.dataset.tab).join() !== names.join()) {
     place.replaceChildren(...names.map((name) => el("button", { type: "button", "data-tab": name, onclick: () => show(name) }, name)));
   }
@@ -220,6 +221,8 @@ function drawTabs() {
     else one.removeAttribute("aria-current");
     if (one.dataset.tab === "Case") one.textContent = isCase() ? "Case" : "Episode";
   }
+  if (state.tab === "Learn") at("from-table").setAttribute("aria-current", "page");
+  else at("from-table").removeAttribute("aria-current");
 }
 
 function show(tab) {
@@ -235,6 +238,9 @@ function frame() {
   at("differs").hidden = !changed || state.tab === "What-if";
   at("differs").textContent = `What-if has ${changed === 1 ? "a number that is" : `${changed} numbers that are`} not the model's; this view shows the model's own.`;
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
+  at("unit").hidden = state.tab === "Learn"; // unit and note are about the model, and this view is not
+  if (state.tab === "Learn") at("about").hidden = true;
+  else drawAbout();
   at("teach").closest("label").hidden = state.tab !== "Case";
 }
 
@@ -276,7 +282,8 @@ function press(event) {
 }
 
 function listen() {
-  at("model").addEventListener("change", (event) => openModel(event.target.value));
+  at("model").addEventListener("change", (event) => openModel(event.target.value, state.tab === "Learn" ? { tab: "Case" } : {}));
+  at("from-table").addEventListener("click", () => show("Learn"));
   at("teach").addEventListener("change", (event) => {
     state.teach = event.target.checked;
     state.prediction = null;

@@ -35,15 +35,16 @@ export class Refusal extends Error {
   }
 }
 
-// What the server says at an address of its API; `raw` for the text as it came.
-export async function ask(path, body, { signal, raw } = {}) {
-  const reply = await fetchFrom(path, body, signal);
+// What the server says at an address of its API; `raw` for the text as it came. A file is sent as it is, as CSV.
+export async function ask(path, body, { signal, raw, method } = {}) {
+  const reply = await fetchFrom(path, body, signal, method);
   return raw ? reply.text() : reply.json();
 }
 
-async function fetchFrom(path, body, signal) {
-  const options = body === undefined ? {} : {
-    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+async function fetchFrom(path, body, signal, method) {
+  const file = body instanceof Blob;
+  const options = body === undefined ? { method } : {
+    method: "POST", headers: { "content-type": file ? "text/csv" : "application/json" }, body: file ? body : JSON.stringify(body),
   };
   let reply;
   try {
@@ -59,18 +60,23 @@ async function fetchFrom(path, body, signal) {
 
 // The parts of advice, each as soon as the server has worked it out.
 export async function* parts(body, { signal } = {}) {
-  const reply = await fetchFrom("advise/parts", body, signal);
+  for await (const part of lines("advise/parts", body, { signal })) {
+    if (part.part === "end") return;
+    yield part;
+  }
+}
+
+// What a stream says, line by line; to stop reading is to stop the work.
+export async function* lines(path, body, { signal } = {}) {
+  const reply = await fetchFrom(path, body, signal);
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const lines = (text + value).split("\n");
-    text = lines.pop();
-    for (const part of lines.map((line) => JSON.parse(line))) {
-      if (part.part === "end") return;
-      yield part;
-    }
+    const whole = (text + value).split("\n");
+    text = whole.pop();
+    for (const line of whole) yield JSON.parse(line);
   }
 }
 
