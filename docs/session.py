@@ -134,7 +134,7 @@ def output_of(arguments: list[str], typed: list[str] | None = None) -> str:
     printed = stream.getvalue()
     if CRASH in printed:
         raise RuntimeError(f"rhoplan {' '.join(arguments)}: {printed}")  # no page may show this
-    return re.sub(r", \d+\.\d s\b", "", printed)
+    return re.sub(r", \d+\.\d s\b|\s\(and \d+\.\d s to compile the planner, once\)", "", printed)
 
 
 def shortened(data: Any) -> Any:

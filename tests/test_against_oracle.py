@@ -29,7 +29,7 @@ def random_agent(case: Case, draw: random.Random, horizon: int) -> tuple[rhoplan
     agent = rhoplan.make_agent(name, case.problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
     if name in ("myopic", "planning"):
         weight = 0.0
-    if name == "efe":
+    if name == "efe" and weight:  # weight 0 takes the information out of it
         weight = 1.0
     if name in ("myopic", "info-gain"):
         horizon = 1

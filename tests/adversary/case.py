@@ -42,7 +42,7 @@ class Case:
         agent = rhoplan.make_agent(name, problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
         if name in ("myopic", "planning"):
             weight = 0.0
-        if name == "efe":
+        if name == "efe" and weight:  # weight 0 takes the information out of it
             weight = 1.0
         if name in ("myopic", "info-gain"):
             horizon = 1

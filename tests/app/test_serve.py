@@ -388,8 +388,8 @@ def test_every_first_action_has_its_runner_up_beside_it(client: Any) -> None:
     assert line["agent"]["near"] == 0.02
     assert line["entries"][0]["advised"]["beside"] == advice["beside"]
     words = advice["beside"].replace("about", "About", 1)
-    assert words in client.get("report/chest-pain", params={"near": 0.02}).text
-    assert words not in client.get("report/chest-pain", params={"near": 0}).text
+    assert words in client.get("report/chest-pain", params={"near": 0.02, "weight": 1}).text
+    assert words not in client.get("report/chest-pain", params={"near": 0, "weight": 1}).text
 
 
 def test_the_report_is_a_page_of_its_own_that_loads_nothing(client: Any) -> None:

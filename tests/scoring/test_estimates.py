@@ -250,7 +250,8 @@ def test_commands_say_what_cases_cut_off_do_to_the_mean(
 ) -> None:
     file = tmp_path / "free.yaml"
     file.write_text(rhoplan.write_model(free()))
-    settings = {"simulate": ["--episodes", "20"], "solve": ["--time-limit", "2"]}.get(command, [])
+    given = {"simulate": ["--episodes", "20"], "solve": ["--time-limit", "2"], "advise": ["--agent", "efe"]}
+    settings = given.get(command, [])
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
     out, _ = run(command, str(file), *settings)
     assert "of cases are cut off at 200 steps and pay no final loss: the mean looks better than it is" in out
