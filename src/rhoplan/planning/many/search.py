@@ -57,9 +57,9 @@ HAIR = 1e-12
 WORTH_SCOUTING, SCOUTING_WORK = 0.05, 200_000
 """Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
 
-SMALL = 400
+SMALL = 120
 """States times commits up to which a belief counts as one. Where there are more it counts as the root of how many
-times more: that keeps a hundred states within a second or two, and leaves enough to find a plan."""
+times more: that keeps dozens of states within a second, a hundred within two, and leaves enough to find a plan."""
 
 SHARE_OF_TABLES = 0.3
 """Of the memory allowed, what tables may take."""
