@@ -36,6 +36,7 @@ from rhoplan.app.serve.worker import Job  # noqa: E402
 from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
 from rhoplan.io.formats import FORMATS  # noqa: E402
 from rhoplan.io.model_file import write_model  # noqa: E402
+from rhoplan.io.writer import model_record  # noqa: E402
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
@@ -371,6 +372,12 @@ def test_compare_has_rows_and_a_frontier(post: Any) -> None:
     points = found["frontier"]["points"]
     assert points[found["frontier"]["best"]]["reward"] == max(point["reward"] for point in points)
     assert all(point["stake"] == -point["reward"] for point in points)
+
+
+def test_a_plan_found_by_bounds_is_compared_without_a_frontier(post: Any) -> None:
+    found = post("compare", problem=model_record(weak_tests(40)))
+    assert found["frontier"] is None
+    assert {"commit-now", "cost-only", "asked"} <= {row["key"] for row in found["rows"]}
 
 
 def test_every_first_action_has_its_runner_up_beside_it(client: Any) -> None:

@@ -142,6 +142,14 @@ def test_a_draft_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "is there already" in capsys.readouterr().err
 
 
+def test_a_model_does_not_take_the_place_of_its_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, plan = write(tmp_path, signal_table(60))
+    before = Path(plan).read_text()
+    assert _guarded(["learn", table, plan, "-o", plan]) == 2
+    assert "is the plan" in capsys.readouterr().err
+    assert Path(plan).read_text() == before
+
+
 @pytest.mark.parametrize(
     ("cells", "told"),
     [

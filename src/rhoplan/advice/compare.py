@@ -279,6 +279,11 @@ CHUNK = 10
 """Steps that are looked for at a time, between looks at the clock."""
 
 
+def has_frontier(agent: Agent) -> bool:
+    """Whether plans like the agent's can be had at every weight: it looks ahead exactly, for information."""
+    return agent.planner.is_exact and agent.plans_for_information
+
+
 def frontier(
     problem: Problem,
     horizon: int,

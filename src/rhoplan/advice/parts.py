@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rhoplan.advice.case import Adviser
-from rhoplan.advice.compare import MOST_NODES, compare, frontier
+from rhoplan.advice.compare import MOST_NODES, compare, frontier, has_frontier
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.standin import flips_of
@@ -68,8 +68,7 @@ def _comparison(adviser: Adviser, seconds: float) -> Any:
     plans = Plans(problem, node_limit=int(min(MOST_NODES, adviser.nodes)))
     with plans.graph.limited(MOST_NODES, seconds):
         rows = compare(problem, agent, seconds=each, plans=plans)
-        drawn = agent.planner.is_exact and agent.plans_for_information
-        edge = frontier(problem, agent.horizon, seconds=each, graph=plans.graph) if drawn else None
+        edge = frontier(problem, agent.horizon, seconds=each, graph=plans.graph) if has_frontier(agent) else None
     return rows, edge
 
 

@@ -87,6 +87,8 @@ def learn_command(
         check_folder(out)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
+        if out.resolve() == plan.resolve():
+            raise click.UsageError(f"'{out}' is the plan, which the model would take the place of; name another file")
     if report is not None:
         check_page(report, "--report")
     from rich.console import Console

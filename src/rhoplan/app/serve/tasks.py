@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from rhoplan.advice.case import Adviser, without
-from rhoplan.advice.compare import compare, frontier
+from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
 from rhoplan.advice.journal import Case, agent_of, digest
 from rhoplan.advice.parts import part
@@ -296,7 +296,7 @@ def comparison(asked: Asked) -> Record:
     """Ways of deciding side by side, and reward against success over the weight."""
     problem, agent, seconds = asked.problem, asked.agent, min(5.0, asked.seconds / 2)
     rows = compare(problem, agent, seconds=seconds)
-    drawn = asked.request.get("frontier", True)
+    drawn = asked.request.get("frontier", True) and has_frontier(agent)
     edge = frontier(problem, agent.horizon, high=asked.get("high"), seconds=seconds) if drawn else None
     return records.comparison_record(problem, agent, rows, edge)
 
