@@ -357,7 +357,7 @@ MUST = {
     "agents/planners/anytime.py",
     "agents/planners/search.py",
     "belief/situation.py",
-    "app/serve/overrides.py",
+    "advice/overrides.py",
 }
 
 

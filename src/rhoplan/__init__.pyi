@@ -13,6 +13,13 @@ from rhoplan.agents.policy import decide as decide
 from rhoplan.agents.registry import PLANNERS as PLANNERS
 from rhoplan.agents.registry import UTILITIES as UTILITIES
 from rhoplan.agents.registry import Registered as Registered
+from rhoplan.app.notebook.verbs import advise as advise
+from rhoplan.app.notebook.verbs import compare as compare
+from rhoplan.app.notebook.verbs import learn as learn
+from rhoplan.app.notebook.verbs import pathway as pathway
+from rhoplan.app.notebook.verbs import report as report
+from rhoplan.app.notebook.verbs import sweep as sweep
+from rhoplan.app.notebook.verbs import what_if as what_if
 from rhoplan.belief.situation import (
     Branch as Branch,
 )
@@ -103,6 +110,7 @@ from rhoplan.planning.utility import (
 )
 from rhoplan.problems.registry import PROBLEMS as PROBLEMS
 from rhoplan.problems.registry import make as make
+from rhoplan.report.picture import Picture as Picture
 from rhoplan.report.policy_plot import plot_policy as plot_policy
 from rhoplan.scoring.episodes import Episodes as Episodes
 from rhoplan.scoring.evaluate import Score as Score

@@ -92,7 +92,7 @@ class LimitError(RhoplanError):
 
 
 EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
-          "distributed": "cluster", "scikit-learn": "learn"}  # fmt: skip
+          "distributed": "cluster", "scikit-learn": "learn", "pandas": "learn"}  # fmt: skip
 """Which extra of rhoplan brings a package that not every use needs."""
 
 

@@ -22,13 +22,13 @@ pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[s
 httpx = pytest.importorskip("httpx")
 
 from rhoplan.advice.journal import Case  # noqa: E402
+from rhoplan.advice.overrides import overridden  # noqa: E402
 from rhoplan.advice.replay import replay  # noqa: E402
 from rhoplan.agents.agent import make_agent  # noqa: E402
 from rhoplan.agents.policy import decide  # noqa: E402
 from rhoplan.app.cli import main  # noqa: E402
 from rhoplan.app.serve import schema  # noqa: E402
 from rhoplan.app.serve.app import Desk  # noqa: E402
-from rhoplan.app.serve.overrides import overridden  # noqa: E402
 from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
 from rhoplan.app.serve.settings import Settings  # noqa: E402
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402

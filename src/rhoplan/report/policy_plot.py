@@ -15,6 +15,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.report.picture import Picture, drawn
 from rhoplan.report.plots import COLOURS, figure, need_matplotlib
 
 if TYPE_CHECKING:
@@ -39,16 +40,19 @@ TINT = 0.3
 """How strong the colours of actions are: lines must stay readable on them."""
 
 
-def plot_policy(policy: SolvedPolicy, path: Path | str) -> None:
-    """Draw `policy` into the file at `path`, whose ending says how.
+def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture | None:
+    """Draw `policy` into the file at `path`, whose ending says how; without one, as a picture for a notebook.
 
     Not covered: problems with one hidden state at the start, or with more than three.
     """
+    if path is None:
+        return drawn(lambda inside: plot_policy(policy, inside))
     need_matplotlib()
     _check_ending(Path(path))
     _check_states(policy.origin, len(policy.start_states))
     draw = _draw_line if len(policy.start_states) == 2 else _draw_triangle
     draw(policy.tightened(), Path(path))
+    return None
 
 
 def check_plot(problem: Problem, path: Path) -> None:

@@ -15,6 +15,7 @@ from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
 from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.overrides import overridden
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
@@ -25,7 +26,6 @@ from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
 from rhoplan.app.serve import learn_tasks
-from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
