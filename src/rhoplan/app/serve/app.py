@@ -19,12 +19,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from rhoplan.app.serve import schema
+from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.examples import example
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, refused, success
-from rhoplan.app.serve.replying import API, HTML, LINES, OBJECT, PRINTABLE, Replies, replies, response, while_there
+from rhoplan.app.serve.replying import API, HTML, LINES, PRINTABLE, Replies, response, typed, while_there
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
@@ -38,7 +39,7 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
+SLOW = ("check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
 
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
@@ -56,21 +57,36 @@ TOO_MUCH = (413, 429)
 REFUSALS: Replies = {status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)}
 
 
-PLANNING: dict[str, tuple[type[schema.Request], str]] = {
-    "decide": (schema.Decide, "What to do next, and the value of every action in parts that add up."),
+PLANNING: dict[str, tuple[type[schema.Request], Any, str]] = {
+    "decide": (schema.Decide, replies.Decided, "What to do next, and the value of every action in parts that add up."),
     "situation": (
         schema.Situate,
+        replies.Situated,
         "Where a case stands: what is visible and believed, and what each action could show.",
     ),
     "advise": (
         schema.Advise,
+        replies.Advised,
         "Advice on a case: what to do next, why, what it costs, how sure we are, how much longer.",
     ),
-    "evaluate": (schema.Evaluate, "Exact score of an agent; no episode is simulated."),
-    "solve": (schema.Solve, "Certified bounds on the best plan with no horizon limit."),
-    "pathway": (schema.DrawPathway, "The recommended pathway as a tree, each leaf with its share of cases."),
-    "compare": (schema.Compare, "Ways of deciding side by side, and reward against success over the weight."),
-    "what-if": (schema.WhatIf, "Advice with other numbers, and where the first action flips."),
+    "advise/batch": (schema.Batch, replies.Batched, "What to do next in each of many cases, in their order."),
+    "evaluate": (
+        schema.Evaluate,
+        replies.ScoredEach,
+        "Exact score of an agent; no episode is simulated.",
+    ),
+    "solve": (schema.Solve, replies.Solved, "Certified bounds on the best plan with no horizon limit."),
+    "pathway": (
+        schema.DrawPathway,
+        replies.Drawn,
+        "The recommended pathway as a tree, each leaf with its share of cases.",
+    ),
+    "compare": (
+        schema.Compare,
+        replies.Comparison,
+        "Ways of deciding side by side, and reward against success over the weight.",
+    ),
+    "what-if": (schema.WhatIf, replies.IfSo, "Advice with other numbers, and where the first action flips."),
 }
 """The addresses that only ask a worker: what they take, and what they say of themselves."""
 
@@ -192,6 +208,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
         responses=REFUSALS,
+        generate_unique_id_function=lambda route: route.name,  # stable: clients are made from these
     )
     app.state.desk = desk
     app.add_middleware(Border, settings=desk.settings)
@@ -261,7 +278,7 @@ def _fixed(content: bytes, kind: str) -> Callable[[Any], Response]:
 
 
 def _add_models(app: FastAPI, desk: Desk) -> None:
-    @app.get(f"{API}/models", responses=OBJECT, tags=["models"])
+    @app.get(f"{API}/models", responses=typed(replies.Catalogue), tags=["models"])
     async def list_models() -> Response:
         """Registered problems, shipped models, and those uploaded or opened."""
         status, body = await desk.ask("catalogue", NO_MODEL, {})
@@ -271,7 +288,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         more = {"report": True, "uploaded": desk.library.listed(), "first": desk.first, "limits": limits}
         return response(success({**json.loads(body), **more, "version": __version__}))
 
-    @app.post(f"{API}/models", responses=OBJECT, tags=["models"])
+    @app.post(f"{API}/models", responses=typed(replies.Checked), tags=["models"], openapi_extra=example("upload_model"))
     async def upload_model(body: schema.Upload) -> Response:
         """Keep a model under a name; its text is checked first, and errors name the line and the field."""
         check_name(body.name)
@@ -283,7 +300,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
             return response(success({"sound": status == 200, **json.loads(found)}))
         return response((status, found))
 
-    @app.get(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    @app.get(f"{API}/models/{{name}}", responses=typed(replies.Model), tags=["models"])
     async def show_model(name: ModelName) -> Response:
         """One model: its numbers, and its text where it can be written as a model file."""
         return response(await desk.ask("model", find_source(name, desk.library, "name"), {}))
@@ -305,7 +322,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         headers = {"content-security-policy": PRINTABLE}
         return Response(json.loads(bytes(found.body))["html"], media_type="text/html", headers=headers)
 
-    @app.delete(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
+    @app.delete(f"{API}/models/{{name}}", responses=typed(replies.Removed), tags=["models"])
     async def forget_model(name: ModelName) -> Response:
         """Forget an uploaded model."""
         if not desk.library.remove(name):
@@ -314,34 +331,39 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_planning(app: FastAPI, desk: Desk) -> None:
-    def add(task: str, takes: type[schema.Request], about: str) -> None:
+    def add(task: str, takes: type[schema.Request], gives: Any, about: str) -> None:
         async def answer(body: schema.Request, client: Request) -> Response:
             return await desk.answer(task, body, client)
 
         answer.__annotations__["body"] = takes
-        said = replies(["object", "array"]) if task == "evaluate" else OBJECT
-        name = task.replace("-", "_")
-        app.post(f"{API}/{task}", responses=said, tags=["planning"], name=name, description=about)(answer)
+        name = task.replace("-", "_").replace("/", "_")
+        app.post(
+            f"{API}/{task}", responses=typed(gives), tags=["planning"], name=name, description=about,
+            openapi_extra=example(name),
+        )(answer)  # fmt: skip
 
-    for task, (takes, about) in PLANNING.items():
-        add(task, takes, about)
+    for task, row in PLANNING.items():
+        add(task, *row)
 
     part = {LINES: {"schema": schema.Part.model_json_schema()}}
     lines: Replies = {200: {"description": "A part on each line", "content": part}}
 
-    @app.post(f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"])
+    @app.post(
+        f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"],
+        openapi_extra=example("advise_parts"),
+    )  # fmt: skip
     async def advise_parts(body: schema.AdviseParts, client: Request) -> Response:
         """Advice part by part, a line for each as soon as it is there; closing the connection ends the work."""
         return await desk.stream(body, client)
 
 
 def _add_cases(app: FastAPI, desk: Desk) -> None:
-    @app.post(f"{API}/journal", responses=OBJECT, tags=["cases"])
+    @app.post(f"{API}/journal", responses=typed(replies.Kept), tags=["cases"], openapi_extra=example("journal"))
     async def journal(body: schema.Journal, client: Request) -> Response:
         """A case as its line of the case log: the model, its digest, and the advice with its parts at each entry."""
         return await desk.answer("journal", body, client)
 
-    @app.post(f"{API}/replay", responses=OBJECT, tags=["cases"])
+    @app.post(f"{API}/replay", responses=typed(replies.Replayed), tags=["cases"])
     async def replay(body: schema.Replay) -> Response:
         """The advice in a case log computed again: the first difference, and the last case to go on with.
 

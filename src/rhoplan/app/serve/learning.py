@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import Response, StreamingResponse
 
-from rhoplan.app.serve import schema
+from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.learn_tasks import table_source
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, success
@@ -23,11 +23,11 @@ from rhoplan.app.serve.replying import (
     API,
     HTML,
     LINES,
-    OBJECT,
     PRINTABLE,
     Replies,
     disconnected,
     response,
+    typed,
     while_there,
 )
 from rhoplan.app.serve.settings import Settings
@@ -129,7 +129,9 @@ def add_learning(app: FastAPI, settings: Settings, pool: Pool, model: Callable[[
     tables = Tables(settings, pool)
     file = {"required": True, "content": {CSV: {"schema": {"type": "string", "format": "binary"}}}}
 
-    @app.post(f"{API}/learn/table", responses=OBJECT, tags=["learn"], openapi_extra={"requestBody": file})
+    @app.post(
+        f"{API}/learn/table", responses=typed(replies.TableTold), tags=["learn"], openapi_extra={"requestBody": file}
+    )
     async def send_table(client: Request) -> Response:
         """Hold a CSV file of past cases in memory, under a token: what its columns are, and what it warns of."""
         if client.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:
@@ -142,14 +144,14 @@ def add_learning(app: FastAPI, settings: Settings, pool: Pool, model: Callable[[
         tables.keep(source)
         return response(success({"table": source.name, "expires_in": settings.table_expiry, **json.loads(found)}))
 
-    @app.delete(f"{API}/learn/table/{{name}}", responses=OBJECT, tags=["learn"])
+    @app.delete(f"{API}/learn/table/{{name}}", responses=typed(replies.Removed), tags=["learn"])
     async def forget_table(name: TableName) -> Response:
         """Forget a table."""
         if not tables.held.remove(name):
             raise UnknownModel("there is no such table, or it has been forgotten", field=("name",))
         return response(success({"removed": name}))
 
-    @app.post(f"{API}/learn/draft", responses=OBJECT, tags=["learn"])
+    @app.post(f"{API}/learn/draft", responses=typed(replies.Drafted), tags=["learn"])
     async def draft_plan(body: schema.Draft, client: Request) -> Response:
         """A plan for a table, as an object to fill in: every price and every loss is 1."""
         source = tables.find(body.table)

@@ -21,13 +21,12 @@ PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-
 Replies = dict[int | str, dict[str, Any]]
 
 
-def replies(kind: Any, media: str = "application/json", what: str = "The result") -> Replies:
-    """What an address says of its replies that are a success."""
-    return {200: {"description": what, "content": {media: {"schema": {"type": kind}}}}}
+def typed(kind: Any) -> Replies:
+    """What an address says of its replies that are a success: JSON of this kind."""
+    return {200: {"description": "The result", "model": kind}}
 
 
-OBJECT = replies("object")
-HTML = replies("string", "text/html", "The report")
+HTML: Replies = {200: {"description": "The report", "content": {"text/html": {"schema": {"type": "string"}}}}}
 
 
 def response(reply: Reply) -> Response:

@@ -117,6 +117,22 @@ class Advise(AdviserRequest):
     unavailable: Unavailable = []  # noqa: RUF012
 
 
+class OneCase(BaseModel):
+    """One of many cases."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[str, Field(max_length=200)] | None = Field(None, description="Comes back with the advice.")
+    given: Given = []
+    unavailable: Unavailable = []
+
+
+class Batch(AdviserRequest):
+    """Many cases of one problem, each advised on by itself."""
+
+    cases: Annotated[list[OneCase], Field(min_length=1, max_length=1000)]
+
+
 class AdviseParts(Advise):
     """Advice on a case, part by part as it is worked out."""
 

@@ -22,24 +22,19 @@ from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
-from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import learn_tasks
+from rhoplan.app.serve import learn_tasks, plan_tasks
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
-from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
-from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
+from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError, dotted
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.io.model_file import write_model
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Problem
-from rhoplan.planning.certified.solve import solve
+from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import WORKED_MODELS
 from rhoplan.report.content import make_report
 from rhoplan.report.page.page import page
-from rhoplan.scoring.evaluate import evaluate
 
 SHARE_OF_LIMIT = 0.7
 """Part of the time limit after which work that can stop with what it has does stop."""
@@ -142,6 +137,24 @@ def part_of_advice(asked: Asked) -> Record:
     return records.part_record(asked.problem, adviser.agent, found)
 
 
+def batch(asked: Asked) -> Record:
+    """What to do next in each of many cases; what is wrong with one is told in its place."""
+    problem, agent, told = asked.problem, asked.agent, list[Record]()
+    for case in asked.request["cases"]:
+        given, left = [(test, outcome) for test, outcome in case["given"]], case["unavailable"]
+        try:
+            graph = asked.graph(problem, asked.key, left)
+            memory = asked.request["memory"]
+            adviser = Adviser(problem, agent, given, unavailable=left, graph=graph, memory=memory)
+            first = adviser.first
+        except EvidenceError as error:
+            fault = {"field": dotted(error.field) if error.field else "given", "message": error.message}
+            told.append({"id": case["id"], "advice": None, "error": fault})
+            continue
+        told.append({"id": case["id"], "advice": records.first_record(problem, adviser.agent, first), "error": None})
+    return {"cases": told, "refused": sum(one["advice"] is None for one in told)}
+
+
 def model(asked: Asked) -> Record:
     """One problem: its numbers, its text where it can be written as a model file, and what a page needs to show it."""
     problem, source = asked.problem, asked.source
@@ -184,46 +197,6 @@ def check(asked: Asked) -> Record:
     return {**told, **counts, "horizon": problem.horizon, "cautions": [asdict(one) for one in doubts(problem)]}
 
 
-def decision(asked: Asked) -> Record:
-    """`rhoplan decide --json`."""
-    problem, agent, given = asked.problem, asked.agent, asked.given
-    here = observe_all(problem, given)
-    found = decide(problem, agent, here, seed=asked.request.get("seed", 0))
-    return records.decision_record(problem, agent, found, given, here)
-
-
-def situation(asked: Asked) -> Record:
-    """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
-    problem = asked.problem
-    here, paid = initial(problem), 0.0
-    for test, outcome in asked.given:
-        before, here = here, observe(problem, here, test, outcome)
-        action = next(action for action in available(problem, before) if action.name == test)
-        after = here.beliefs[action.factor] if action.transition is None else before.beliefs[action.factor]
-        paid += float(after @ action.reward)
-    return {
-        "problem": problem.spec,
-        "visible": None if here.visible is END else _visible(problem, here.visible),
-        "ended": here.visible is END,
-        "paid": paid,
-        "beliefs": named_beliefs(problem, here),
-        "actions": [
-            {
-                "name": action.name,
-                "kind": action.kind,
-                "factor": problem.factors[action.factor].name,
-                "reward": (reward := float(here.beliefs[action.factor] @ action.reward)),
-                "cost": -reward + 0.0,
-                "in_all": paid + reward,
-                "outcomes": [
-                    {"outcome": one.outcome, "probability": one.probability} for one in branch(problem, here, action)
-                ],
-            }
-            for action in available(problem, here)
-        ],
-    }
-
-
 def journal(asked: Asked) -> Record:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
     problem, agent = asked.problem, asked.agent
@@ -257,31 +230,6 @@ def replayed(asked: Asked) -> Record:
         raise RhoplanError("the text must hold a case; it is empty", field=("text",))
     price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
     return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
-
-
-def evaluation(asked: Asked) -> Any:
-    """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
-    problem = asked.problem
-    world = asked.named("world", asked.request["world"]) if asked.get("world") else None
-    agents = asked.agents(problem)
-    scores = [evaluate(problem, agent, world=world, cap=asked.get("cap")) for agent in agents]
-    return records.one_or_more(
-        [records.score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
-    )
-
-
-def solution(asked: Asked) -> Record:
-    """`rhoplan solve --json`; stops within the time and memory of the server with the bounds it has."""
-    problem, request = asked.problem, asked.request
-    weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
-    discount = problem.discount if discount is None else discount
-    seconds = min(request["time_limit"], asked.seconds)
-    priced, horizon = per_nat(weight, unit), request.get("horizon")
-    found = solve(
-        problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
-        memory=request["memory"],
-    )  # fmt: skip
-    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
 
 
 def pathway(asked: Asked) -> Record:
@@ -347,14 +295,15 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
     "check": check,
-    "decide": decision,
-    "situation": situation,
+    "decide": plan_tasks.decision,
+    "situation": plan_tasks.situation,
     "advise": lambda asked: asked.advice(asked.problem, asked.key, asked.agent),
+    "advise/batch": batch,
     "part": part_of_advice,
     "journal": journal,
     "replay": replayed,
-    "evaluate": evaluation,
-    "solve": solution,
+    "evaluate": plan_tasks.evaluation,
+    "solve": plan_tasks.solution,
     "pathway": pathway,
     "compare": comparison,
     "what-if": what_if,
@@ -369,19 +318,3 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
 def run(job: Job, shelf: Shelf, tell: Tell = lambda done, of: None) -> Any:
     """The record that `job` asks for."""
     return TASKS[job.task](Asked(job.source, job.request, shelf, tell))
-
-
-def _visible(problem: Problem, visible: Any) -> Any:
-    """A visible state as JSON can hold it; what was spent is told in the model's unit."""
-    if not isinstance(visible, Done):
-        return _plain(visible)
-    return {**{name: _plain(part) for name, part in visible._asdict().items()}, "spent": problem.flat.spent(visible)}
-
-
-def _plain(visible: Any) -> Any:
-    """A place as JSON can hold it: tuples become lists, sets sorted lists."""
-    if isinstance(visible, frozenset | set):
-        return sorted((_plain(item) for item in visible), key=repr)
-    if isinstance(visible, tuple | list):
-        return [_plain(item) for item in visible]
-    return visible if isinstance(visible, str | int | float | bool) or visible is None else str(visible)

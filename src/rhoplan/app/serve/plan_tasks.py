@@ -1,0 +1,100 @@
+"""What the planning addresses compute, for people who plan by problem and agent: decide, situation, evaluate, solve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rhoplan.agents.policy import decide
+from rhoplan.app import records
+from rhoplan.belief.information import per_nat
+from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import END, Problem
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from rhoplan.app.serve.tasks import Asked
+
+Record = dict[str, Any]
+
+
+def decision(asked: Asked) -> Record:
+    """`rhoplan decide --json`."""
+    problem, agent, given = asked.problem, asked.agent, asked.given
+    here = observe_all(problem, given)
+    found = decide(problem, agent, here, seed=asked.request.get("seed", 0))
+    return records.decision_record(problem, agent, found, given, here)
+
+
+def situation(asked: Asked) -> Record:
+    """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
+    problem = asked.problem
+    here, paid = initial(problem), 0.0
+    for test, outcome in asked.given:
+        before, here = here, observe(problem, here, test, outcome)
+        action = next(action for action in available(problem, before) if action.name == test)
+        after = here.beliefs[action.factor] if action.transition is None else before.beliefs[action.factor]
+        paid += float(after @ action.reward)
+    return {
+        "problem": problem.spec,
+        "visible": None if here.visible is END else _visible(problem, here.visible),
+        "ended": here.visible is END,
+        "paid": paid,
+        "beliefs": named_beliefs(problem, here),
+        "actions": [
+            {
+                "name": action.name,
+                "kind": action.kind,
+                "factor": problem.factors[action.factor].name,
+                "reward": (reward := float(here.beliefs[action.factor] @ action.reward)),
+                "cost": -reward + 0.0,
+                "in_all": paid + reward,
+                "outcomes": [
+                    {"outcome": one.outcome, "probability": one.probability} for one in branch(problem, here, action)
+                ],
+            }
+            for action in available(problem, here)
+        ],
+    }
+
+
+def evaluation(asked: Asked) -> Any:
+    """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
+    problem = asked.problem
+    world = asked.named("world", asked.request["world"]) if asked.get("world") else None
+    agents = asked.agents(problem)
+    scores = [evaluate(problem, agent, world=world, cap=asked.get("cap")) for agent in agents]
+    return records.one_or_more(
+        [records.score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
+    )
+
+
+def solution(asked: Asked) -> Record:
+    """`rhoplan solve --json`; stops within the time and memory of the server with the bounds it has."""
+    problem, request = asked.problem, asked.request
+    weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
+    discount = problem.discount if discount is None else discount
+    seconds = min(request["time_limit"], asked.seconds)
+    priced, horizon = per_nat(weight, unit), request.get("horizon")
+    found = solve(
+        problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
+        memory=request["memory"],
+    )  # fmt: skip
+    return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
+
+
+def _visible(problem: Problem, visible: Any) -> Any:
+    """A visible state as JSON can hold it; what was spent is told in the model's unit."""
+    if not isinstance(visible, Done):
+        return _plain(visible)
+    return {**{name: _plain(part) for name, part in visible._asdict().items()}, "spent": problem.flat.spent(visible)}
+
+
+def _plain(visible: Any) -> Any:
+    """A place as JSON can hold it: tuples become lists, sets sorted lists."""
+    if isinstance(visible, frozenset | set):
+        return sorted((_plain(item) for item in visible), key=repr)
+    if isinstance(visible, tuple | list):
+        return [_plain(item) for item in visible]
+    return visible if isinstance(visible, str | int | float | bool) or visible is None else str(visible)

@@ -1,0 +1,139 @@
+"""What OpenAPI says of replies is what they hold: no key is missing, none is left out, nothing is a bare object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+
+from pydantic import TypeAdapter
+
+from rhoplan.app.serve import replies, schema
+from rhoplan.app.serve.app import PLANNING, create_app
+from rhoplan.app.serve.examples import EXAMPLES
+from rhoplan.app.serve.refusals import success
+from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.tasks import run
+from rhoplan.app.serve.worker import Job, Shelf
+from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
+
+OPERATIONS = {
+    one["operationId"]: one
+    for path in create_app().openapi()["paths"].values()
+    for one in path.values()
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Shelf:
+    return Shelf(200_000)
+
+
+def reply(shelf: Shelf, task: str, source: Source, **request: Any) -> Any:
+    """What a worker replies, as it goes out."""
+    told = run(Job(task, source, {"seconds": 600.0, "memory": 1e9, **request}), shelf)
+    return json.loads(success(told)[1])
+
+
+def left_out(kind: Any, told: Any) -> Any:
+    """What of a reply its shape does not know; fails where it lacks something."""
+    known = TypeAdapter(kind).dump_python(TypeAdapter(kind).validate_python(told), mode="json", exclude_unset=True)
+    return list(differences(told, known))
+
+
+def differences(told: Any, known: Any, place: str = "") -> Iterator[str]:
+    if isinstance(told, dict) and isinstance(known, dict):
+        for name, value in told.items():
+            if name not in known:
+                yield f"{place}.{name}"
+            else:
+                yield from differences(value, known[name], f"{place}.{name}")
+    elif isinstance(told, list) and isinstance(known, list):
+        for number, (one, other) in enumerate(zip(told, known, strict=True)):
+            yield from differences(one, other, f"{place}[{number}]")
+    elif told != known:
+        yield f"{place}: {told!r} is {known!r}"
+
+
+@pytest.mark.parametrize("name", sorted(WORKED_MODELS))
+@pytest.mark.parametrize("task", ["decide", "situation", "advise", "evaluate", "pathway", "what-if"])
+def test_replies_on_worked_models_are_as_described(shelf: Shelf, task: str, name: str) -> None:
+    takes, gives, _ = PLANNING[task]
+    request = takes.model_validate({"problem": name, **({"flips": False} if task == "what-if" else {})}).model_dump()
+    assert left_out(gives, reply(shelf, task, Source(name), **request)) == []
+
+
+def test_flips_and_comparisons_are_as_described(shelf: Shelf) -> None:
+    name = "screening-cascade"
+    for task, more in {"what-if": {"flips": True, "budget": 0.5}, "compare": {"agent": "planning-ig"}}.items():
+        takes, gives, _ = PLANNING[task]
+        request = takes.model_validate({"problem": name, **more}).model_dump()
+        assert left_out(gives, reply(shelf, task, Source(name), **request)) == []
+
+
+@pytest.mark.parametrize("name", [*sorted(WORKED_MODELS), *sorted(PROBLEMS)])
+def test_models_are_as_described(shelf: Shelf, name: str) -> None:
+    assert left_out(replies.Model, reply(shelf, "model", Source(name))) == []
+
+
+def test_problems_with_places_are_as_described(shelf: Shelf) -> None:
+    for name, task in (("rocksample", "decide"), ("rocksample", "situation"), ("navigation", "evaluate")):
+        takes, gives, _ = PLANNING[task]
+        request = takes.model_validate({"problem": name}).model_dump()
+        assert left_out(gives, reply(shelf, task, Source(name), **request)) == []
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_every_example_is_taken(shelf: Shelf, name: str) -> None:
+    takes: dict[str, Any] = {
+        task.replace("-", "_").replace("/", "_"): (task, kind, gives) for task, (kind, gives, _) in PLANNING.items()
+    }
+    takes |= {
+        "journal": ("journal", schema.Journal, replies.Kept),
+        "upload_model": ("check", schema.Upload, replies.Checked),
+    }
+    takes |= {"advise_parts": ("part", schema.AdviseParts, schema.Part)}
+    task, kind, gives = takes[name]
+    request = kind.model_validate(EXAMPLES[name]).model_dump()
+    source = Source(request["name"], request["text"]) if name == "upload_model" else Source(request.pop("problem"))
+    for part in request.pop("parts", [None]):
+        told = reply(shelf, task, source, **request, **({"part": part} if part else {}))
+        assert left_out(gives, told) == []
+    assert OPERATIONS[name]["requestBody"]["content"]["application/json"]["example"] == EXAMPLES[name]
+
+
+def test_many_cases_are_advised_on_as_one_by_one(shelf: Shelf) -> None:
+    name, seen = "screening-cascade", [["strip", "positive"]]
+    cases = [{"given": seen, "id": "a"}, {"given": [["strip", "purple"]]}, {"unavailable": ["strip"]}]
+    request = schema.Batch.model_validate({"problem": name, "cases": cases, "weight": 3}).model_dump()
+    told = reply(shelf, "advise/batch", Source(name), **request)
+    assert left_out(replies.Batched, told) == []
+    assert [one["id"] for one in told["cases"]] == ["a", None, None]
+    assert told["refused"] == 1
+    assert told["cases"][1]["error"]["field"] == "given.0.outcome"
+    for place, more in ((0, {"given": seen}), (2, {"unavailable": ["strip"]})):
+        alone = schema.Advise.model_validate({"problem": name, "weight": 3, **more}).model_dump()
+        found = reply(shelf, "advise", Source(name), **alone)
+        assert {key: found[key] for key in told["cases"][place]["advice"]} == told["cases"][place]["advice"]
+
+
+def test_no_reply_is_a_bare_object() -> None:
+    for name, operation in OPERATIONS.items():
+        for media, content in operation["responses"]["200"]["content"].items():
+            kind = content["schema"]
+            bare = media == "application/json" and not ({"$ref", "anyOf"} & kind.keys())
+            assert not bare, f"{name} replies {kind}"
+
+
+def test_operations_keep_their_names() -> None:
+    """Clients are made from these: a name may be added, none may go."""
+    lasting = {
+        "list_models", "upload_model", "show_model", "forget_model", "report", "decide", "situation", "advise",
+        "evaluate", "solve", "pathway", "compare", "what_if", "advise_parts", "journal", "replay", "send_table",
+        "forget_table", "draft_plan", "learn", "learned_report",
+    }  # fmt: skip
+    assert lasting <= OPERATIONS.keys()
