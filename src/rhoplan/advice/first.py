@@ -13,6 +13,7 @@ import numpy as np
 
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.part import Bounds
+from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy, action_values, in_order, preferred
@@ -63,6 +64,7 @@ class First:
     much less than the advice each action is worth. chances: of each test on offer, how likely its outcomes are.
     planned: what of the planning is not as asked for, in words. bounds: on what every action is worth, and
     value_bounds on the best plan, where bounds are what is known; proven: whether they prove that nothing is better.
+    second: a second opinion where the case is to end, of a learned model that carries one.
     """
 
     given: tuple[tuple[str, str], ...]
@@ -87,6 +89,7 @@ class First:
     bounds: dict[str, Bounds] | None = None
     value_bounds: Bounds | None = None
     proven: bool | None = None
+    second: Opinion | None = None
 
 
 def tell_first(
@@ -135,6 +138,7 @@ def tell_first(
         bounds=None if found is None else found.actions,
         value_bounds=None if found is None else (found.lower, found.upper),
         proven=None if found is None else found.proven == chosen.name,
+        second=second_opinion(model, given, chosen.name) if chosen.kind == "commit" else None,
     )
 
 

@@ -15,9 +15,6 @@ from rhoplan.io.tree import Tree
 LEARNED = "learned"
 """Of the details of a problem, and of a model file."""
 
-LEARNED = "learned"
-"""Of the details of a problem, and of a model file."""
-
 NUMBER, AMOUNT, TEXT, TRUTH, SCALAR = "number", "amount", "text", "truth", "scalar"
 
 _ESTIMATE = {"cost": NUMBER, "low": NUMBER, "high": NUMBER}
@@ -69,6 +66,10 @@ SHAPE: dict[str, Any] = {
     "second_opinion?": {
         "disagree": NUMBER, "cost": _ESTIMATE, "less": {"mean": NUMBER, "low": NUMBER, "high": NUMBER},
         "rows": [{"policy": TEXT, "second": TEXT, "cases": NUMBER, "policy_loss": NUMBER, "second_loss": NUMBER}],
+        "model?": {
+            "tests": [TEXT], "diagnoses": [AMOUNT], "states": AMOUNT,
+            "trees": [[{"test": [NUMBER], "most": [NUMBER], "low": [AMOUNT], "high": [AMOUNT], "adds": [NUMBER]}]],
+        },
     },
     "target": TEXT,
     "prior_given": TRUTH,
@@ -84,7 +85,34 @@ def read_learned(fields: Fields, tree: Tree) -> dict[str, Any]:
     found: dict[str, Any] = _read(fields, tree, SHAPE)
     over = tree.items["gain"].items["over"]
     fields.one_of(over, list(found["baselines"]), "policy")
+    second = tree.items.get("second_opinion")
+    if second is not None and "model" in second.items:
+        _check_opinion(fields, second.items["model"], found["second_opinion"]["model"], len(found["diagnoses"]))
     return found
+
+
+def _check_opinion(fields: Fields, tree: Tree, found: dict[str, Any], diagnoses: int) -> None:
+    """Complain unless every tree leads from its first place downwards to an end, and asks for tests that there are."""
+    known, tests = found["diagnoses"], len(found["tests"])
+    sums = 1 if len(known) == 2 else len(known)
+    if (
+        found["states"] != diagnoses
+        or len(set(known)) != len(known)
+        or any(one not in range(diagnoses) for one in known)
+    ):
+        raise fields.fault(f"{tree.label} must be about the {diagnoses} diagnoses, by their places", tree)
+    for row, places in zip(tree.items["trees"].list, found["trees"], strict=True):
+        if len(places) != sums:
+            raise fields.fault(f"{row.label} must have {sums} trees; it has {len(places)}", row)
+        for one, tree_ in zip(row.list, places, strict=True):
+            size = len(tree_["test"])
+            if not size or any(len(values) != size for values in tree_.values()):
+                raise fields.fault(f"{one.label} must have lists of one length", one)
+            for place, test in enumerate(tree_["test"]):
+                if test not in range(-1, tests):
+                    raise fields.fault(f"{one.label} must ask for tests by their places, 0 to {tests - 1}", one)
+                if test >= 0 and not all(tree_[side][place] in range(place + 1, size) for side in ("low", "high")):
+                    raise fields.fault(f"{one.label} must go on to later places only", one)
 
 
 def _read(fields: Fields, tree: Tree, shape: Any) -> Any:

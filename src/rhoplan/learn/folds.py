@@ -20,8 +20,9 @@ from rhoplan.learn.build import build
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.choose import MOST_INNER, Split, choose, planned_cost
+from rhoplan.learn.opinion import chances
 from rhoplan.learn.replay import replay
-from rhoplan.learn.stopped import Stopped, look_back, second_opinion
+from rhoplan.learn.stopped import Stopped, acquired_by, look_back, second_opinion
 from rhoplan.model.problem import Array, Ids
 
 INNER_FOLDS = 3
@@ -133,8 +134,9 @@ def score_split(
             planned = planned_cost(learned, choice, draws=DRAWS, seed=seed)
             stopped = look_back(cases, test, learned, choice, replayed)
             if second:
-                opinion = second_opinion(cases, train, test, learned, choice, stopped, seed=seed)
-                stopped = replace(stopped, second=opinion)
+                opinion = second_opinion(cases, train, learned, choice, seed=seed)
+                seen = acquired_by(replayed, learned.outcomes(cases.table, test))
+                stopped = replace(stopped, second=chances(opinion, seen))
     nothing = np.zeros(len(test))
     held[NO_TEST] = _held(cases, test, np.full(len(test), commit_without_test(cases, train)), nothing, nothing)
     run, price = run_everything(cases)

@@ -29,6 +29,7 @@ from rhoplan.learn.folds import POLICY, Fold, Splitting
 from rhoplan.learn.jobs import score_all
 from rhoplan.learn.looks import looks
 from rhoplan.learn.plan import Plan
+from rhoplan.learn.stopped import second_opinion as second_opinion_of
 from rhoplan.learn.table import Table
 from rhoplan.model.problem import Problem
 
@@ -40,7 +41,8 @@ DEFAULT_FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What was learned. choice: how the model was made, and how its policy looks ahead."""
+    """What was learned. choice: how the model was made, and how its policy looks ahead. opinion: a second one, of all
+    cases, where it was asked for."""
 
     cases: Cases
     learned: Learned
@@ -49,6 +51,7 @@ class Result:
     folds: tuple[Fold, ...]
     splitting: Splitting
     seed: int
+    opinion: dict[str, Any] | None = None
 
     @property
     def problem(self) -> Problem:
@@ -62,6 +65,8 @@ class Result:
         )
         info = {**given, "note": " ".join([str(given["note"]), note]) if given.get("note") else note}
         told = {**self.record, "warnings": list(cases.warnings[len(cases.table.warnings) :])}
+        if self.opinion is not None:
+            told["second_opinion"] = {**told["second_opinion"], "model": self.opinion}
         details = {**problem.details, "info": info, LEARNED: {**told, **self._counts}}
         return replace(problem, price=self.choice.weight or None, details=details)
 
@@ -145,7 +150,9 @@ def learn(
     )
     learned = build(cases.table, cases.plan, cases.diagnosis, np.arange(cases.size), choice, seed=seed)
     bill = make_bill(cases, scored, group=splitting.group)
-    return Result(cases, learned, choice, bill, tuple(scored), splitting, seed)
+    everybody = np.arange(cases.size)
+    opinion = second_opinion_of(cases, everybody, learned, choice, seed=seed) if second_opinion else None
+    return Result(cases, learned, choice, bill, tuple(scored), splitting, seed, opinion)
 
 
 def split_by(cases: Cases, *, folds: int, repeats: int | None, group: str | None, time: str | None) -> Splitting:

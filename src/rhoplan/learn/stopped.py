@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.learn.baselines import BOOSTING, judged, run_everything
+from rhoplan.learn.baselines import run_everything
 from rhoplan.learn.build import Learned
 from rhoplan.learn.cases import Cases
 from rhoplan.learn.choices import Choice
+from rhoplan.learn.opinion import NOT_RUN, Record, fit_opinion
 from rhoplan.learn.replay import Replayed, replay
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Ids, Problem
@@ -67,17 +68,19 @@ def look_back(cases: Cases, test: Ids, learned: Learned, choice: Choice, replaye
     )
 
 
-def second_opinion(
-    cases: Cases, train: Ids, test: Ids, learned: Learned, choice: Choice, stopped: Stopped, *, seed: int
-) -> Array:
-    """The chances (m, D) of diagnoses by gradient boosting that sees what the policy has acquired, and nothing else.
+def second_opinion(cases: Cases, train: Ids, learned: Learned, choice: Choice, *, seed: int) -> Record:
+    """What gradient boosting makes of the cases `train` as the policy leaves them (see `opinion`)."""
+    outcomes = learned.outcomes(cases.table, train)
+    acquired = acquired_by(replay(learned.problem, choice.agent, outcomes), outcomes)
+    names = [test.name for test in learned.problem.flat.tests]
+    states = len(cases.plan.states)
+    return fit_opinion(acquired, cases.diagnosis[train], cases.weight[train], names, states, seed=seed)
 
-    It is fitted to the training cases as the policy leaves them.
-    """
-    before = replay(learned.problem, choice.agent, learned.outcomes(cases.table, train))
-    run = np.zeros((cases.size, len(cases.plan.tests)), dtype=bool)
-    run[train], run[test] = _asked(cases, learned, before) > 0, stopped.asked > 0
-    return judged(cases, train, test, run, BOOSTING, seed=seed)
+
+def acquired_by(replayed: Replayed, outcomes: Ids) -> Ids:
+    """The outcomes (m, T) that a policy asked for, NOT_RUN for the others."""
+    found: Ids = np.where(replayed.asked > 0, outcomes, NOT_RUN)
+    return found
 
 
 def _asked(cases: Cases, learned: Learned, replayed: Replayed) -> Array:

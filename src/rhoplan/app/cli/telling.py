@@ -76,6 +76,8 @@ def show_first(problem: Problem, part: Part) -> None:
     out.print(f"\n{verb}: {advice.do}", style="bold")
     out.print(f"because {advice.reason}")
     out.print(advice.beside)
+    if advice.second is not None and advice.second.disagrees:
+        out.print(advice.second.words, soft_wrap=True)
     if part.words:
         out.print(part.words, soft_wrap=True)
     chances = percents([result.probability for result in advice.results])

@@ -91,7 +91,8 @@ class CaseAdvice(Shown):
         if told.ahead is not None and told.is_test:
             kind = "" if told.kinds.get("ahead") == "exact" else f" ({told.kinds.get('ahead')})"
             lines.append(f"still to come{kind}: {told.ahead.tests:.1f} tests, about {money(told.ahead.cost, unit)}")
-        return [*lines, *filter(None, [told.words.get("first", "")])]
+        opinion = told.second.words if told.second is not None else ""
+        return [*lines, *filter(None, [opinion, told.words.get("first", "")])]
 
     def html(self) -> str:
         told = self.advice

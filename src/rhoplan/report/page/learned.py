@@ -299,7 +299,10 @@ def second_section(learned: Learned) -> str:
     ]
     heads = ["policy ends with", "second opinion", "cases", "loss of the policy there", "loss of the second opinion"]
     cells = table(heads, rows, numbers=2, kind="tight") if rows else ""
-    note = "The second opinion is not in the model file: it was scored here, and takes no part in advice."
+    note = (
+        "The second opinion takes no part in planning. The model file carries one made of all cases: where a case is "
+        "to end and it would end it in another way, advice says so."
+    )
     return f"<h2>Second opinion</h2><p class='lead'>{safe(words)}</p>{cells}<p class='soft note'>{note}</p>"
 
 

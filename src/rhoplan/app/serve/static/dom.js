@@ -24,9 +24,11 @@ function fill(node, props, children) {
   return node;
 }
 
-// What stands beside a first action: the next best and how far behind it is, in the server's words.
-export const beside = ({ beside: words, about_as_good: near }) =>
-  el("p", { class: near ? "beside near" : "beside quiet", "data-near": near }, sentence(words));
+// What stands beside a first action: the next best and how far behind it is, in the server's words; and where a learned
+// model has a second opinion that would end the case otherwise, that.
+export const beside = ({ beside: words, about_as_good: near, second }) =>
+  el("div", {}, el("p", { class: near ? "beside near" : "beside quiet", "data-near": near }, sentence(words)),
+    second?.disagrees ? el("p", { class: "beside near", "data-second": "" }, sentence(second.words)) : "");
 
 export class Refusal extends Error {
   constructor(error, status) {
