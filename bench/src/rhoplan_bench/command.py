@@ -59,6 +59,16 @@ if TYPE_CHECKING:
     help="What losses are multiplied by, with --tables.",
 )
 @click.option("--drawn", type=click.IntRange(1), help="How many tables are drawn, with --learn.")
+@click.option(
+    "--mutants", type=click.IntRange(1), metavar="N", help="Only mutation: N faults, and whether tests notice."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the faults, with --mutants.")
+@click.option(
+    "--tree",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path(),
+    help="The checkout whose library and tests they are, with --mutants.  [default: this folder]",
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning.")
 @json_option
 def bench_command(
@@ -73,10 +83,16 @@ def bench_command(
     tables: Path | None,
     losses: float,
     drawn: int | None,
+    mutants: int | None,
+    seed: int,
+    tree: Path,
     jobs: int,
     as_json: bool,
 ) -> None:
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
+    if mutants:
+        show_mutants(tree.resolve(), mutants, seed, jobs, as_json)
+        return
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
         return
@@ -189,3 +205,37 @@ def _numbers(one: Reached) -> tuple[str, str, str, str]:
     lower, upper = (f"{value:.6g}".replace("e+0", "e") for value in (one.lower, one.upper))
     cells = (lower, upper, f"{one.gap:.2g}", f"{one.seconds:.2f}")
     return cells if math.isfinite(one.seconds) else ("-", "-", "-", "-")
+
+
+def show_mutants(tree: Path, count: int, seed: int, jobs: int, as_json: bool) -> None:
+    """Put faults into the library one at a time; which of them the tests notice, and those that none does."""
+    import tempfile
+
+    from rhoplan_bench.mutants import ROOMS, Calls, Verdict, drawn, score, trace, tried
+
+    verdicts: list[Verdict] = []
+    with tempfile.TemporaryDirectory() as folder:
+        calls = tree / "traced.json"
+        if not calls.exists():
+            console().print(f"running the tests once to see what each calls (kept in {calls})")
+            trace(tree, calls)
+        faults = drawn(tree, ROOMS, count, seed)
+        for verdict in tried(tree, faults, Calls(calls), jobs=jobs, folder=Path(folder)):
+            verdicts.append(verdict)
+            if verdict.noticed is None and not as_json:
+                one = verdict.mutant
+                console().print(
+                    f"{one.file}:{one.line} ({verdict.tests} tests)\n  {one.before}\n  {one.after}", markup=False
+                )
+    found = score(verdicts)
+    if as_json:
+        missed = [verdict.mutant for verdict in verdicts if verdict.noticed is None]
+        told = [{"file": m.file, "line": m.line, "before": m.before, "after": m.after} for m in missed]
+        print_json({"rooms": found, "seed": seed, "survivors": told})
+        return
+    rows = [[room, f"{noticed}", f"{of}", f"{noticed / of:.0%}"] for room, (noticed, of) in sorted(found.items())]
+    total = sum(noticed for noticed, _ in found.values()), len(verdicts)
+    rows.append(["all", str(total[0]), str(total[1]), f"{total[0] / total[1]:.0%}"])
+    show_rows(
+        ["room", "noticed", "faults", "share"], rows, title=f"faults that the tests notice, seed {seed}", numbers=1
+    )
