@@ -104,8 +104,14 @@ class _Reader:
         self.file, self.line = file, 0
         self.rounding = Rounding()
         self._states: list[State] = []
+        self._names: set[str] = set()
         self._section = ""
-        self._said: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    @cached_property
+    def _said(self) -> dict[str, str]:
+        """What each section before the model says; to be asked for once all is read."""
+        return {section: " ".join(lines).strip() for section, lines in self._lines.items()}
 
     @property
     def note(self) -> str:
@@ -117,11 +123,11 @@ class _Reader:
     def read(self, line: str) -> None:
         if line.startswith("@"):
             self._section, _, value = line[1:].partition(":")
-            self._said[self._section] = value.strip()
+            self._lines[self._section] = [value.strip()]
         elif not line:
             return
         elif self._section != "model":
-            self._said[self._section] = f"{self._said.get(self._section, '')} {line}".strip()
+            self._lines.setdefault(self._section, []).append(line)
         elif line.startswith("state"):
             self._state(line)
         elif line.startswith("action"):
@@ -162,8 +168,11 @@ class _Reader:
             self._fault(f"expected 'action name [reward]'; found '{line}'")
         choices = self._states[-1].choices
         name = found[1].strip("()") or found[1]
-        if any(choice.name == name for choice in choices):
+        if not choices:
+            self._names = set()
+        if name in self._names:
             name = f"{name}-{len(choices)}"
+        self._names.add(name)
         choices.append(Choice(name, self._reward(found[2]), self.line))
 
     def _branch(self, line: str) -> None:

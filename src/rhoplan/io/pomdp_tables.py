@@ -26,6 +26,8 @@ Raise = Callable[[str, int | None], NoReturn]
 
 Row = dict[int, float] | tuple[Ids, Array]
 
+Patterns = dict[tuple[int, ...], tuple[Ids, Array, Ids]]
+
 
 @dataclass(frozen=True)
 class Names:
@@ -153,17 +155,20 @@ class Rewards:
 
     def __init__(self, states: int, seen: int) -> None:
         self._sizes = (states, states, seen)
-        self._lines: list[tuple[list[int | None], Array]] = []
+        self._lines: dict[int | None, list[tuple[int, list[int | None], Array]]] = {}
+        self._count = 0
 
     def put(self, places: list[int | None], numbers: Array) -> None:
         """`numbers` for action, state before, state after, observation; of those that are not given, all in order."""
-        self._lines.append((places, numbers))
+        self._lines.setdefault(places[0], []).append((self._count, places, numbers))
+        self._count += 1
 
     def paid(self, action: int, ways: Ways, sign: float) -> Ways:
         """`ways` with what they pay. Of all lines that speak of a way the last one counts."""
         pays, latest = np.zeros(len(ways.chance)), np.full(len(ways.chance), -1)
         own = (ways.before, ways.after, ways.outcome)
-        for given, (keys, numbers, order) in self._patterns(action).items():
+        patterns = [*self._of_all.items(), *self._patterns(self._lines.get(action, [])).items()]
+        for given, (keys, numbers, order) in patterns:
             wanted = np.zeros(len(ways.chance), dtype=np.int64)
             for axis in given:
                 wanted = wanted * self._sizes[axis] + own[axis]
@@ -172,10 +177,15 @@ class Rewards:
             pays[later], latest[later] = numbers[place[later]], order[place[later]]
         return replace(ways, pays=sign * pays + 0.0)
 
-    def _patterns(self, action: int) -> dict[tuple[int, ...], tuple[Ids, Array, Ids]]:
+    @cached_property
+    def _of_all(self) -> Patterns:
+        """What lines about all actions say; they are sorted once."""
+        return self._patterns(self._lines.get(None, []))
+
+    def _patterns(self, lines: list[tuple[int, list[int | None], Array]]) -> Patterns:
         """By which axes lines speak of: keys in order, the number of each that was written last, and when that was."""
         found: dict[tuple[int, ...], list[tuple[Ids, Array, int]]] = {}
-        for order, (places, numbers) in enumerate(self._by_action(action)):
+        for order, places, numbers in lines:
             fixed = [(axis, place) for axis, place in enumerate(places[1:]) if place is not None]
             free = tuple(range(len(places) - 1, 3))
             key = 0
@@ -194,5 +204,3 @@ class Rewards:
             result[given] = keys[chosen], np.concatenate([part[1] for part in parts])[chosen], when[chosen]
         return result
 
-    def _by_action(self, action: int) -> list[tuple[list[int | None], Array]]:
-        return [line for line in self._lines if line[0][0] is None or line[0][0] == action]
