@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from rhoplan.errors import ModelFileError
-from rhoplan.io.tree import Tree, label, shown
+from rhoplan.io.tree import LARGEST_FILE, Tree, label, shown
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
 
@@ -46,8 +46,8 @@ class Fields:
             if name not in tree.items:
                 raise self.fault(f"{tree.label} must have the field '{name}'", tree)
 
-    def named_maps(self, tree: Tree, *, empty_allowed: bool = False) -> dict[str, Tree]:
-        """A map from names to whatever they name."""
+    def named_maps(self, tree: Tree, *, empty_allowed: bool = False, most: int = LARGEST_FILE) -> dict[str, Tree]:
+        """A map from names, `most` of them, to whatever they name."""
         if tree.kind == "nothing" and empty_allowed:
             return {}
         if tree.kind != "map" or (not tree.items and not empty_allowed):
@@ -56,6 +56,8 @@ class Fields:
             if not name.strip():
                 raise self.fault(f"{tree.label} must have names; one is empty", value)
             self.check_printable(name, value)
+        if len(tree.items) > most:
+            raise self.fault(f"{tree.label} may have {most:,} names at most; it has {len(tree.items):,}", tree)
         return tree.items
 
     def names(self, tree: Tree) -> tuple[str, ...]:

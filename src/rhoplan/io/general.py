@@ -34,7 +34,7 @@ from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.blocks import joined_problem
-from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.parts import JointPrior, Part, PartedAction
 from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
 
@@ -138,7 +138,7 @@ class GeneralReader(PartReader):
     def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
         """The actions of every place, in the order of the file."""
         found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
-        for name, given in self.named_maps(tree).items():
+        for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
                 raise self.fault(
                     f"{given.label} must be a map of fields, or a list of them; it is an empty list", given

@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from rhoplan.io.assemble import Rounding
-from rhoplan.io.foreign import MOST_NUMBERS
+from rhoplan.io.foreign import MOST_NUMBERS, PER_CELL, Budget
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import Sparse
@@ -65,9 +65,9 @@ class _Written:
 class Transitions:
     """T: for every action and state the states that may follow."""
 
-    def __init__(self, names: tuple[Names, Names], raise_at: Raise) -> None:
+    def __init__(self, names: tuple[Names, Names], raise_at: Raise, budget: Budget) -> None:
         actions, states = (len(one.names) for one in names)
-        self.states = states
+        self.states, self._budget = states, budget
         self._nothing: Row = (np.empty(0, dtype=np.int64), np.empty(0))
         self._rows: list[list[Row]] = [[self._nothing] * states for _ in range(actions)]
         self._where, self._raise = _Written(names, raise_at), raise_at
@@ -77,6 +77,7 @@ class Transitions:
             self.row(action, state, np.full(self.states, chance), place)
             return
         self._where.wrote(action, state, place)
+        self._spend(action, state)
         for rows in self._of(action):
             for number in range(self.states) if state is None else (state,):
                 row = rows[number]
@@ -86,6 +87,7 @@ class Transitions:
 
     def row(self, action: int | None, state: int | None, row: Array, place: int) -> None:
         self._where.wrote(action, state, place)
+        self._spend(action, state)
         after = np.flatnonzero(row)
         kept: Row = (after, row[after]) if len(after) else self._nothing
         for rows in self._of(action):
@@ -96,6 +98,7 @@ class Transitions:
 
     def identity(self, action: int | None, place: int) -> None:
         self._where.wrote(action, None, place)
+        self._spend(action, None)
         for rows in self._of(action):
             rows[:] = [{state: 1.0} for state in range(self.states)]
 
@@ -118,7 +121,11 @@ class Transitions:
         for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
             self._where.refuse("transitions", action, state, float(sums[state]))
         chance = chance * (scaled[:, 0] / sums)[before]
+        self._budget.spend(int(np.count_nonzero(shows, axis=1)[after].sum()))
         return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
+
+    def _spend(self, action: int | None, state: int | None) -> None:
+        self._budget.spend((len(self._rows) if action is None else 1) * (self.states if state is None else 1))
 
     def _of(self, action: int | None) -> list[list[Row]]:
         return self._rows if action is None else [self._rows[action]]
@@ -127,7 +134,7 @@ class Transitions:
 class Observations:
     """O: for every action and state after it what may be seen."""
 
-    def __init__(self, names: tuple[Names, Names], seen: int, raise_at: Raise) -> None:
+    def __init__(self, names: tuple[Names, Names], seen: int, raise_at: Raise, budget: Budget) -> None:
         actions, states = (len(one.names) for one in names)
         if actions * states * seen > MOST_NUMBERS:
             raise_at(
@@ -135,12 +142,16 @@ class Observations:
                 None,
             )
         self._numbers = np.zeros((actions, states, seen))
+        self._budget = budget
         self._where = _Written(names, raise_at)
 
     def put(self, places: list[int | None], numbers: Array | float, place: int) -> None:
         """Write `numbers` where `places` say: action, state, observation, as many as are given."""
         self._where.wrote(places[0], places[1] if len(places) > 1 else None, place)
-        self._numbers[tuple([slice(None) if one is None else one for one in places])] = numbers
+        place_of = tuple([slice(None) if one is None else one for one in places])
+        if None in places or len(places) < 3:
+            self._budget.spend(self._numbers[place_of].size / PER_CELL)
+        self._numbers[place_of] = numbers
 
     def of(self, action: int, rounding: Rounding) -> Array:
         """Probability (S, O) of what is seen in each state after `action`."""

@@ -20,7 +20,7 @@ from rhoplan.io.learned import read_learned
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.order import waiting_in_a_circle
 from rhoplan.model.panels import panel
@@ -154,7 +154,7 @@ class ModelReader(Fields):
             )
         field, what, sign = ("losses", "a loss", -1.0) if "losses" in items else ("commits", "a reward", 1.0)
         found = []
-        for name, row in self.named_maps(items[field]).items():
+        for name, row in self.named_maps(items[field], most=MOST_ACTIONS).items():
             if name in taken:
                 raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
             amounts = self.per_name(row, hidden.diagnoses, what, "state")
@@ -186,7 +186,7 @@ class ModelReader(Fields):
         exist."""
         items = tree.items
         groups = self.named_maps(items["groups"]) if "groups" in items else {}
-        trees = self.named_maps(items["tests"], empty_allowed=True) if "tests" in items else {}
+        trees = self.named_maps(items["tests"], empty_allowed=True, most=MOST_ACTIONS) if "tests" in items else {}
         found = tuple(self.test(name, test, hidden, positive, groups) for name, test in trees.items())
         panels = self.panels(items["panels"], found, groups) if "panels" in items else ()
         inside = {name for panel in panels for name in panel.parts}
@@ -201,7 +201,7 @@ class ModelReader(Fields):
     def panels(self, tree: Tree, tests: tuple[Test, ...], groups: Collection[str]) -> tuple[Test, ...]:
         """Tests that are run together, for one price."""
         known, found = {test.name: test for test in tests}, []
-        for name, one in self.named_maps(tree).items():
+        for name, one in self.named_maps(tree, most=MOST_ACTIONS).items():
             self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
             if name in known:
                 raise self.fault(f"'{name}' is both a test and a panel; names must differ", one)

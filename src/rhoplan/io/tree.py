@@ -39,7 +39,7 @@ class NotYaml(ModelFileError):
     """A text that a YAML reader does not take."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Tree:
     """A value and the line it stands on (from 1; None where the format does not tell).
 
@@ -133,7 +133,7 @@ def _yaml_tree(text: str, file: str) -> Tree:
         not_yaml(str(error), None)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """A list or map whose end has not come yet. key: of the value that comes next, with its line."""
 
