@@ -108,6 +108,7 @@ class Transitions:
         counts = np.array([len(row) if isinstance(row, dict) else len(row[0]) for row in rows])
         if counts.sum() > MOST_NUMBERS:
             self._raise(f"transitions may hold {MOST_NUMBERS:,} numbers at most; they hold {counts.sum():,}", None)
+        self._budget.spend(int(counts.sum()))
         after = np.concatenate([np.fromiter(row, dtype=np.int64, count=len(row)) if isinstance(row, dict) else row[0]
                                 for row in rows])  # fmt: skip
         chance = np.concatenate([np.fromiter(row.values(), dtype=float, count=len(row)) if isinstance(row, dict)
