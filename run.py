@@ -5,9 +5,12 @@ python3 run.py          sets up, then reproduces the paper (the quick size) into
 python3 run.py test     sets up, then runs the tests
 python3 run.py lint     sets up, then runs the linter and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
+python3 run.py dist     sets up, builds wheels and sdists into dist/, installs them in a clean environment and tries them
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
 python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exact oracle on random models for N seconds
                         (--seed S begins at another model, --jobs J uses more processes; 1 comes back if any differs)
+
+A `.venv` that is not this file's own is left alone: the environment is then `.venv-rhoplan` beside it.
 
 Standard library only. A bare Debian refuses `pip install` outside a virtual environment and ships no
 ensurepip, so the environment is made without pip there and filled by the system's pip from outside.
@@ -20,20 +23,34 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-VENV = HERE / ".venv"
-STAMP = VENV / "rhoplan-setup"
-PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+VENV, OTHER = HERE / ".venv", HERE / ".venv-rhoplan"
+STAMP = "rhoplan-setup"
+UNFINISHED = "unfinished"
 EXTRAS = {
     "main": "validation", "cli": "gym,serve", "test": "dev,validation", "lint": "dev", "docs": "docs", "adversary": "",
+    "dist": "dev",
 }  # fmt: skip
 """Extras of rhoplan that each command needs besides what the paper and the benchmark bring."""
 
 BESIDE = ("paper", "bench")
 """Folders of the distributions that add commands to rhoplan."""
+
+TRIED = ("--version", "list", "decide tiger", "show chest-pain --yaml")
+"""Commands that must work without any extra."""
+
+FILES = """
+from importlib.metadata import entry_points
+from importlib.resources import files
+assert {one.name for one in entry_points(group="rhoplan.commands")} == {"reproduce", "bench"}
+for package, name in (("rhoplan", "py.typed"), ("rhoplan", "app/serve/static/index.html"), ("rhoplan_paper", "published.json")):
+    assert files(package).joinpath(name).is_file(), f"{package} was built without {name}"
+"""
+"""What distributions must bring besides code."""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +63,7 @@ def main(arguments: list[str]) -> int:
     command = arguments[0] if arguments else "main"
     extras = EXTRAS.get(command)
     if extras is None:
-        known = "test, lint, docs, adversary and cli"
+        known = "test, lint, docs, dist, adversary and cli"
         print(f"run.py knows {known}, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
     if os.environ.get("RHOPLAN_VALIDATION") == "0":
@@ -62,6 +79,8 @@ def main(arguments: list[str]) -> int:
         return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
     if command == "docs":
         return build_site()
+    if command == "dist":
+        return try_distributions()
     if command == "adversary":
         return run(["-m", "adversary", *rest], path=HERE / "tests")
     if command == "cli":
@@ -70,50 +89,108 @@ def main(arguments: list[str]) -> int:
 
 
 def set_up(extras: str) -> None:
-    """Make `.venv` and install rhoplan with `extras`, unless a stamp says that this was done before."""
-    wanted = fingerprint()
-    stamp = STAMP.read_text().splitlines() if STAMP.exists() else []
+    """Make the environment and install rhoplan with `extras`, unless a stamp says that this was done before."""
+    place, wanted = environment(), fingerprint()
+    stamp = read_stamp(place)
     done = set(filter(None, stamp[1].split(","))) if len(stamp) > 1 and stamp[0] == wanted else set()
     needed = set(filter(None, extras.split(",")))
-    if stamp and stamp[0] == wanted and needed <= done and PYTHON.exists():
+    if stamp and stamp[0] == wanted and needed <= done and python(place).exists():
         return
     installed = sorted(needed | done)
-    print(
-        f"setting up .venv for Python {sys.version.split()[0]} ({', '.join(installed) or 'no extras'}) ...", flush=True
-    )
-    if not PYTHON.exists() or (stamp and stamp[0] != wanted and stamp[-1:] != [sys.version]):
-        shutil.rmtree(VENV, ignore_errors=True)
-        make_environment()
-    target = f".[{','.join(installed)}]" if installed else "."
-    install(["--quiet", "-c", "constraints.txt", *(part for one in (target, *BESIDE) for part in ("-e", one))])
-    STAMP.write_text(f"{wanted}\n{','.join(installed)}\n{sys.version}")
+    if place != VENV:
+        print(f"{VENV.name} was not made by run.py and is left alone; {place.name} is used instead", flush=True)
+    what = ", ".join(installed) or "no extras"
+    print(f"setting up {place.name} for Python {sys.version.split()[0]} ({what}) ...", flush=True)
+    try:
+        if not python(place).exists() or (stamp[:1] != [wanted] and stamp[-1:] != [sys.version]):
+            make_environment(place)
+        target = f".[{','.join(installed)}]" if installed else "."
+        install(["--quiet", *(part for one in (target, *BESIDE) for part in ("-e", one))], place)
+        (place / STAMP).write_text(f"{wanted}\n{','.join(installed)}\n{sys.version}", encoding="utf-8")
+    except OSError as error:
+        print(f"setting up failed: '{place}' cannot be written to ({error.strerror or error})", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def environment() -> Path:
+    """The folder of the environment: `.venv`, or one beside it where another tool made that."""
+    if not os.path.lexists(VENV) or (VENV / STAMP).exists():
+        return VENV
+    return VENV if VENV.is_dir() and not any(VENV.iterdir()) else OTHER
+
+
+def read_stamp(place: Path) -> list[str]:
+    """Digest, extras and Python of what was set up in `place`; empty where nothing was."""
+    try:
+        return (place / STAMP).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
+
+
+def python(place: Path) -> Path:
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def fingerprint() -> str:
     names = ("constraints.txt", "pyproject.toml", *(f"{folder}/pyproject.toml" for folder in BESIDE))
     parts = [(HERE / name).read_bytes() for name in names]
-    return hashlib.sha256(b"\0".join([*parts, sys.version.encode(), str(VENV).encode()])).hexdigest()
+    return hashlib.sha256(b"\0".join([*parts, sys.version.encode(), str(environment()).encode()])).hexdigest()
 
 
-def make_environment() -> None:
-    try:
-        venv.create(VENV, with_pip=True, symlinks=os.name != "nt")
-    except (subprocess.CalledProcessError, ImportError, SystemExit):
-        shutil.rmtree(VENV, ignore_errors=True)
-        venv.create(VENV, with_pip=False, symlinks=os.name != "nt")
+def make_environment(place: Path) -> None:
+    """An empty environment in `place`, stamped from the first moment: one that is half made is known as ours."""
+    for with_pip in (True, False):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / STAMP).write_text(UNFINISHED, encoding="utf-8")
+        try:
+            venv.create(place, with_pip=with_pip, symlinks=os.name != "nt")
+            return
+        except (subprocess.CalledProcessError, ImportError, SystemExit):
+            if not with_pip:
+                raise
 
 
-def install(arguments: list[str]) -> None:
-    """`pip install` into the environment, with its own pip or, where it has none, with the system's."""
-    inside = subprocess.run([str(PYTHON), "-m", "pip", "--version"], capture_output=True).returncode == 0
-    pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+def install(arguments: list[str], place: Path) -> None:
+    """`pip install` into `place`, with its own pip or, where it has none, with the system's.
+
+    The pins hold for what builds the distributions, too: pip reads them from its environment there.
+    """
+    inside = subprocess.run([str(python(place)), "-m", "pip", "--version"], capture_output=True).returncode == 0
+    pip = [str(python(place)), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(python(place))]
     command = [*pip, "install", "--disable-pip-version-check", *arguments]
-    if subprocess.run(command, cwd=HERE).returncode:
+    pins = {**os.environ, "PIP_CONSTRAINT": str(HERE / "constraints.txt")}
+    if subprocess.run(command, cwd=HERE, env=pins).returncode:
         print(
             "setting up failed: pip could not install what the pyproject.toml files list (its message is above)",
             file=sys.stderr,
         )
         raise SystemExit(1)
+
+
+def try_distributions() -> int:
+    """Build wheel and sdist of every distribution, install them where nothing else is, and use what they bring."""
+    out = HERE / "dist"
+    shutil.rmtree(out, ignore_errors=True)
+    for folder in (".", *BESIDE):
+        if run(["-m", "hatchling", "build", "-d", str(out)], folder=HERE / folder):
+            return 1
+    with tempfile.TemporaryDirectory(prefix="rhoplan-dist-") as name:
+        clean = Path(name) / "clean"
+        venv.create(clean, with_pip=False, symlinks=os.name != "nt")
+        library = next(out.glob("rhoplan-*.tar.gz"))  # from the sdist, so that this is whole, too
+        install(["--quiet", str(library)], clean)
+        others = sorted(str(path) for path in out.glob("rhoplan_*.whl"))
+        install(["--quiet", "--no-deps", *others], clean)
+        for line in TRIED:
+            tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
+                                   capture_output=True)  # fmt: skip
+            if tried.returncode:
+                print(f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr)
+                return 1
+        files = subprocess.run([str(python(clean)), "-I", "-c", FILES], cwd=name)
+    print("built, installed and tried: " + ", ".join(sorted(path.name for path in out.iterdir() if path.is_file())))
+    return files.returncode
 
 
 def build_site() -> int:
@@ -124,13 +201,13 @@ def build_site() -> int:
     return failed
 
 
-def run(arguments: list[str], path: Path | None = None) -> int:
-    """Run Python in the environment; `path` is one more place to look for modules."""
+def run(arguments: list[str], path: Path | None = None, folder: Path = HERE) -> int:
+    """Run Python in the environment, in `folder`; `path` is one more place to look for modules."""
     places = [str(path)] if path else []
     places += filter(None, [os.environ.get("PYTHONPATH")])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)} if places else None
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(places)} if places else None
     try:
-        return subprocess.run([str(PYTHON), *arguments], cwd=HERE, env=environment).returncode
+        return subprocess.run([str(python(environment())), *arguments], cwd=folder, env=variables).returncode
     except KeyboardInterrupt:
         return 130
 

@@ -305,7 +305,7 @@ FAULTS = {
     "more observations than fit": (
         "discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1",
         None,
-        "60,000,000 numbers",
+        "numbers at most",
     ),
     "an empty file": ("", None, "must say 'discount:'"),
 }

@@ -21,11 +21,18 @@ SPEC.loader.exec_module(run)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What pip was asked to install; nothing is."""
     targets: list[str] = []
-    monkeypatch.setattr(run, "VENV", tmp_path)
-    monkeypatch.setattr(run, "STAMP", tmp_path / "stamp")
-    monkeypatch.setattr(run, "PYTHON", tmp_path / "python")
-    monkeypatch.setattr(run, "make_environment", lambda: (tmp_path.mkdir(exist_ok=True), run.PYTHON.touch()))
-    monkeypatch.setattr(run, "install", lambda arguments: targets.append(" ".join(arguments[arguments.index("-e") :])))
+
+    def make(place: Path, **_: object) -> None:
+        run.python(place).parent.mkdir(parents=True)
+        run.python(place).touch()
+
+    def install(arguments: list[str], place: Path) -> None:
+        targets.append(" ".join(arguments[arguments.index("-e") :]))
+
+    monkeypatch.setattr(run, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(run, "OTHER", tmp_path / ".venv-rhoplan")
+    monkeypatch.setattr(run.venv, "create", make)
+    monkeypatch.setattr(run, "install", install)
     return targets
 
 
@@ -42,6 +49,67 @@ def test_a_changed_project_is_installed_again(installed: list[str], monkeypatch:
     monkeypatch.setattr(run, "fingerprint", lambda: "another")
     run.set_up("dev")
     assert installed == ["-e .[dev] -e paper -e bench"] * 2
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("content", ["bin/python", "pyvenv.cfg", "notes.txt"])
+def test_an_environment_of_another_tool_is_left_alone(content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (run.VENV / content).parent.mkdir(parents=True)
+    (run.VENV / content).write_text("somebody else's")
+    run.set_up("dev")
+    assert "left alone" in capsys.readouterr().out
+    assert (run.VENV / content).read_text() == "somebody else's"
+    assert run.environment() == run.OTHER
+    assert run.python(run.OTHER).exists()
+    run.set_up("dev")
+    assert capsys.readouterr().out == "", "what is set up is told once"
+
+
+def test_an_empty_folder_is_used(installed: list[str]) -> None:
+    run.VENV.mkdir()
+    run.set_up("")
+    assert run.environment() == run.VENV
+    assert len(installed) == 1
+
+
+def test_a_half_made_environment_is_made_anew(installed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(place: Path, **_: object) -> None:
+        (place / "half").mkdir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(run.venv, "create", killed)
+        run.set_up("")
+    assert (run.VENV / "half").exists()
+    run.set_up("")
+    assert run.environment() == run.VENV
+    assert not (run.VENV / "half").exists()
+    assert len(installed) == 1
+
+
+@pytest.mark.parametrize("damage", ["another Python", "no Python", "a stamp of bytes"])
+def test_an_environment_of_ours_that_does_not_fit_is_replaced(installed: list[str], damage: str) -> None:
+    run.set_up("")
+    (run.VENV / "old").touch()
+    if damage == "another Python":
+        (run.VENV / run.STAMP).write_text("another digest\n\n3.9.0 (old)")
+    elif damage == "no Python":
+        run.python(run.VENV).unlink()
+    else:
+        (run.VENV / run.STAMP).write_bytes(b"\xff\xfe")
+    run.set_up("")
+    assert not (run.VENV / "old").exists()
+    assert len(installed) == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(run, "VENV", tmp_path / "file" / ".venv")  # no folder can be made in a file, not even by root
+    with pytest.raises(SystemExit):
+        run.set_up("")
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"])
@@ -69,6 +137,6 @@ def test_the_adversary_runs_from_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(run, "set_up", lambda extras: None)
-    monkeypatch.setattr(run, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(run, "python", lambda place: Path(sys.executable))
     assert run.main(["adversary", "--models", "2", "--kinds", "decide", "--out", str(tmp_path)]) == 0
     assert "2 models" in capfd.readouterr().out

@@ -18,6 +18,10 @@ RESULTS = ("negative", "positive")
 USELESS = ("silent test", "dear test")
 """Kinds of doubts about tests that nobody would run."""
 
+MOST_COMPARED = 50_000_000
+"""Rewards that are compared, decision by decision, to find those that are beaten: a tenth of a second. Where there are
+more (4,000 decisions in 3 states), none is called beaten."""
+
 
 @dataclass(frozen=True)
 class Caution:
@@ -40,7 +44,8 @@ def doubts(problem: Problem) -> tuple[Caution, ...]:
     menu = problem.listed
     needed = {name for test in menu.tests for name in test.after}
     found = [caution for test in (*menu.tests, *menu.parts) for caution in _reversed(problem, test)]
-    found += [caution for test in menu.tests if test.name not in needed for caution in _useless(problem, test)]
+    most = _most_to_save(menu.payoff)
+    found += [caution for test in menu.tests if test.name not in needed for caution in _useless(problem, test, most)]
     return (*found, *_beaten(problem, menu.commits))
 
 
@@ -72,16 +77,19 @@ def _by_diagnosis(problem: Problem, chances: Array, diagnosis: int) -> float:
     return float(chances @ shares / shares.sum())
 
 
-def _useless(problem: Problem, test: Test) -> Iterator[Caution]:
-    unit, menu = problem.unit, problem.flat
+def _most_to_save(payoff: Array) -> float:
+    """What knowing everything could save at most, given rewards (E, S): by the decision that can go least wrong."""
+    return float((payoff.max(axis=0) - payoff).max(axis=1).min())
+
+
+def _useless(problem: Problem, test: Test, most: float) -> Iterator[Caution]:
+    unit = problem.unit
     if np.ptp(test.likelihood, axis=0).max() <= 1e-12:
         text = (
             f"{test.name}: its results are as frequent in every state, so it tells nothing; nobody would ever run it."
         )
         yield Caution("silent test", text, test.name)
         return
-    rewards = np.array([commit.reward for commit in menu.commits])
-    most = float((rewards.max(axis=0) - rewards).max(axis=1).min())  # the decision that can go least wrong
     if not problem.price and 0 < most <= test.cost:
         text = (
             f"{test.name}: costs {money(test.cost, unit)}, and knowing everything could not save more than "
@@ -91,10 +99,14 @@ def _useless(problem: Problem, test: Test) -> Iterator[Caution]:
 
 
 def _beaten(problem: Problem, commits: tuple[Commit, ...]) -> Iterator[Caution]:
+    payoff = problem.flat.payoff
+    if len(commits) * payoff.size > MOST_COMPARED:
+        return
     for place, one in enumerate(commits):
-        for other in (*commits[:place], *(c for c in commits[place + 1 :] if np.any(c.reward != one.reward))):
-            if np.all(other.reward >= one.reward):
-                same = "the same as" if np.all(other.reward == one.reward) else "never better than"
-                text = f"{one.name}: is {same} {other.name} in every state, so nobody needs it. Is a number missing?"
-                yield Caution("beaten decision", text, one.name)
-                break
+        beats = (payoff >= one.reward).all(axis=1)
+        same = (payoff == one.reward).all(axis=1)
+        same[:place] = False  # of equal ones the first is needed
+        for other in np.flatnonzero(beats & ~same)[:1]:
+            how = "the same as" if np.all(payoff[other] == one.reward) else "never better than"
+            told = f"{how} {commits[other].name} in every state"
+            yield Caution("beaten decision", f"{one.name}: is {told}, so nobody needs it. Is a number missing?", one.name)

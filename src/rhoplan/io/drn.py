@@ -33,11 +33,18 @@ from rhoplan.io.assemble import Rounding, default_horizon
 from rhoplan.io.foreign import check_size, read_text
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
+from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
 
-STATE = re.compile(r"state\s+(\d+)\s*(?:\{([^}]*)\})?\s*(?:!\S+)?\s*(?:\[([^\]]*)\])?\s*(.*)")
-ACTION = re.compile(r"action\s+(\S+)\s*(?:\[([^\]]*)\])?\s*")
-BRANCH = re.compile(r"(\d+)\s*:\s*(\S+)")
+MOST_CHOICES = 5_000
+
+MOST_LOOKED = 1_000_000
+"""States, menu by menu, that are looked at for faults: a menu says of every state what becomes of it."""
+
+STATE = re.compile(r"state (\d{1,9}) ?(?:\{([^}]*)\})? ?(?:!\S+)? ?(?:\[([^\]]*)\])? ?(.*)", re.ASCII)
+ACTION = re.compile(r"action (\S+) ?(?:\[([^\]]*)\])? ?")
+BRANCH = re.compile(r"(\d{1,9}) ?: ?(\S+)", re.ASCII)
+"""Of lines in which one space stands wherever there was any."""
 
 
 def read_drn(path: Path | str) -> Problem:
@@ -50,7 +57,7 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     reader = _Reader(file)
     for number, line in enumerate(text.splitlines(), 1):
         reader.line = number
-        reader.read(line.partition("//")[0].strip())
+        reader.read(" ".join(line.partition("//")[0].split()))
     states = reader.finished()
     starts = [number for number, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
@@ -64,7 +71,7 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
         problem = Problem(
             name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=reader.note, spec=file
         )
-        check_problem(problem)
+        check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(states))))
     except ModelFileError:
         raise
     except ProblemError as error:
@@ -104,8 +111,14 @@ class _Reader:
         self.file, self.line = file, 0
         self.rounding = Rounding()
         self._states: list[State] = []
+        self._names: set[str] = set()
         self._section = ""
-        self._said: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    @cached_property
+    def _said(self) -> dict[str, str]:
+        """What each section before the model says; to be asked for once all is read."""
+        return {section: " ".join(lines).strip() for section, lines in self._lines.items()}
 
     @property
     def note(self) -> str:
@@ -117,11 +130,11 @@ class _Reader:
     def read(self, line: str) -> None:
         if line.startswith("@"):
             self._section, _, value = line[1:].partition(":")
-            self._said[self._section] = value.strip()
+            self._lines[self._section] = [value.strip()]
         elif not line:
             return
         elif self._section != "model":
-            self._said[self._section] = f"{self._said.get(self._section, '')} {line}".strip()
+            self._lines.setdefault(self._section, []).append(line)
         elif line.startswith("state"):
             self._state(line)
         elif line.startswith("action"):
@@ -162,8 +175,13 @@ class _Reader:
             self._fault(f"expected 'action name [reward]'; found '{line}'")
         choices = self._states[-1].choices
         name = found[1].strip("()") or found[1]
-        if any(choice.name == name for choice in choices):
+        if len(choices) == MOST_CHOICES:
+            self._fault(f"a state may have {MOST_CHOICES:,} actions at most; state {len(self._states) - 1} has more")
+        if not choices:
+            self._names = set()
+        if name in self._names:
             name = f"{name}-{len(choices)}"
+        self._names.add(name)
         choices.append(Choice(name, self._reward(found[2]), self.line))
 
     def _branch(self, line: str) -> None:
@@ -234,8 +252,16 @@ class DrnMenu(CachedMenu):
         alive = {state.seen for number, state in enumerate(self.states) if not state.is_sink(number)}
         return {state.seen for state in self.states} - alive
 
+    @cached_property
+    def _inside(self) -> dict[str, list[int]]:
+        """The states of each observation."""
+        found: dict[str, list[int]] = {}
+        for number, state in enumerate(self.states):
+            found.setdefault(state.seen, []).append(number)
+        return found
+
     def build(self, visible: Any) -> tuple[Action, ...]:
-        inside = [number for number, state in enumerate(self.states) if state.seen == visible]
+        inside = self._inside[visible]
         return tuple(self._action(place, inside) for place in range(len(self.states[inside[0]].choices)))
 
     def _action(self, place: int, inside: list[int]) -> Action:

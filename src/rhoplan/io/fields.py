@@ -10,13 +10,17 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from rhoplan.errors import ModelFileError
-from rhoplan.io.tree import Tree, label, shown
+from rhoplan.io.tree import LARGEST_FILE, Tree, label, shown
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
+
+FEW = 8
+"""Names up to which looking through all of them is quicker than making a set."""
 
 
 class Fields:
@@ -42,8 +46,8 @@ class Fields:
             if name not in tree.items:
                 raise self.fault(f"{tree.label} must have the field '{name}'", tree)
 
-    def named_maps(self, tree: Tree, *, empty_allowed: bool = False) -> dict[str, Tree]:
-        """A map from names to whatever they name."""
+    def named_maps(self, tree: Tree, *, empty_allowed: bool = False, most: int = LARGEST_FILE) -> dict[str, Tree]:
+        """A map from names, `most` of them, to whatever they name."""
         if tree.kind == "nothing" and empty_allowed:
             return {}
         if tree.kind != "map" or (not tree.items and not empty_allowed):
@@ -52,13 +56,15 @@ class Fields:
             if not name.strip():
                 raise self.fault(f"{tree.label} must have names; one is empty", value)
             self.check_printable(name, value)
+        if len(tree.items) > most:
+            raise self.fault(f"{tree.label} may have {most:,} names at most; it has {len(tree.items):,}", tree)
         return tree.items
 
     def names(self, tree: Tree) -> tuple[str, ...]:
         """A list of different names."""
         if tree.kind != "list" or not tree.list:
             raise self.fault(f"{tree.label} must be a list of names; it is {described(tree)}", tree)
-        found: list[str] = []
+        found: dict[str, None] = {}  # in order, and quick to look up
         for position, value in enumerate(tree.list, 1):
             if value.kind in ("map", "list", "nothing") or not value.text.strip():
                 raise self.fault(
@@ -69,11 +75,11 @@ class Fields:
                 raise self.fault(
                     f"{tree.label} must have different names; '{shown(value.text)}' stands there twice", value
                 )
-            found.append(value.text)
+            found[value.text] = None
         return tuple(found)
 
-    def one_of(self, tree: Tree, names: Sequence[str], of: str) -> str:
-        """One of `names`."""
+    def one_of(self, tree: Tree, names: Collection[str], of: str) -> str:
+        """One of `names`; where there are many and this is asked often, a set or a map of them."""
         name = self.text(tree)
         if name not in names:
             raise self.fault(f"{tree.label} names the {of} '{shown(name)}', which is not one of {listed(names)}", tree)
@@ -149,7 +155,7 @@ class Fields:
             raise self.fault(f"{rule} sums to {total:.10g}", tree)
         return values
 
-    def per_name(self, tree: Tree, names: tuple[str, ...], what: str, of: str) -> Array:
+    def per_name(self, tree: Tree, names: Collection[str], what: str, of: str) -> Array:
         """One number for each of `names`, from a list in their order or a map; `what` says of which kind."""
         read = {"a probability": self.probability, "a loss": self.amount}.get(what, self.number)
         if tree.kind == "list":
@@ -161,12 +167,13 @@ class Fields:
         self.check_names(tree, names, of, what)
         return np.array([read(tree.items[name]) for name in names])
 
-    def check_names(self, tree: Tree, names: tuple[str, ...], of: str, what: str = "a row") -> None:
+    def check_names(self, tree: Tree, names: Collection[str], of: str, what: str = "a row") -> None:
         """Complain unless `tree` is a map with exactly these names."""
         if tree.kind != "map":
             raise self.fault(f"{tree.label} must give {what} for each {of}; it is {described(tree)}", tree)
+        known = set(names) if len(tree.items) > FEW else names
         for name, value in tree.items.items():
-            if name not in names:
+            if name not in known:
                 raise self.fault(
                     f"{tree.label} names the {of} '{shown(name)}', which is not one of {listed(names)}", value
                 )
@@ -176,6 +183,8 @@ class Fields:
 
     def check_printable(self, text: str, tree: Tree) -> None:
         """No control characters and line breaks, which act on a terminal, and no halves of characters."""
+        if text.isascii() and text.isprintable():
+            return
         if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
             raise self.fault(f"{tree.label} must be printable text; it is {text[:40]!r}", tree)
 
@@ -187,6 +196,6 @@ def described(tree: Tree) -> str:
     return "nothing" if tree.kind == "nothing" or not tree.text.strip() else f"'{shown(tree.text)}'"
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def listed(names: Collection[str], most: int = 8) -> str:
     """The first of `names`."""
-    return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+    return ", ".join(islice(names, most)) + (f", ... ({len(names)} in all)" if len(names) > most else "")

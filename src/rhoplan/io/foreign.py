@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from rhoplan.errors import ModelFileError
@@ -11,6 +12,50 @@ LARGEST_FILE = 200_000_000
 
 MOST_NUMBERS = 60_000_000
 """Numbers that one table of a problem may hold: half a gigabyte."""
+
+
+UNWRITTEN = 4_000_000
+"""Numbers that a file may stand for without writing them (`*`, `uniform`, a count of states): a second of work."""
+
+PER_CHARACTER = 4
+"""How many more for every character that it has."""
+
+PER_ACTION = 500
+"""What making an action costs, counted in such numbers."""
+
+PER_CELL = 8
+"""Cells of an array that are written in the time that one such number takes."""
+
+LONGEST_COUNT = 9
+"""Digits of a number that counts something."""
+
+
+class Budget:
+    """How many numbers a file may stand for: a short text must not make for long work."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.most = self._left = UNWRITTEN + PER_CHARACTER * len(text)
+        self._file = file
+
+    def spend(self, numbers: float, line: int | None = None) -> None:
+        """Count `numbers` that must be gone through; ModelFileError where that makes too many."""
+        self._left -= numbers
+        if self._left < 0:
+            raise ModelFileError(
+                f"a problem file of this length may stand for {self.most:,} numbers at most; this one stands for more: "
+                "write fewer states and actions, or fewer lines that are about all of them",
+                file=self._file,
+                line=line,
+            )
+
+    def close(self) -> None:
+        """The file is read: what comes now, somebody asks for."""
+        self._left = math.inf
+
+
+def counted(word: str) -> int | None:
+    """The whole number that `word` writes, where it is one that counts something."""
+    return int(word) if len(word) <= LONGEST_COUNT and word.isascii() and word.isdigit() else None
 
 
 def read_data(path: Path | str, *, what: str, largest: int) -> bytes:

@@ -34,7 +34,7 @@ from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.blocks import joined_problem
-from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.parts import JointPrior, Part, PartedAction
 from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
 
@@ -73,7 +73,7 @@ class GeneralReader(PartReader):
         if THE_END in self.places:
             raise self.fault(f"'{THE_END}' is where episodes end; it cannot be a place", items["places"])
         first = next(iter(self.places))
-        start = self.one_of(items["start"], tuple(self.places), "place") if "start" in items else first
+        start = self.one_of(items["start"], self.places, "place") if "start" in items else first
         menus = self.menus(items["actions"], items.get("places", tree))
         try:
             return joined_problem(
@@ -138,7 +138,7 @@ class GeneralReader(PartReader):
     def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
         """The actions of every place, in the order of the file."""
         found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
-        for name, given in self.named_maps(tree).items():
+        for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
                 raise self.fault(
                     f"{given.label} must be a map of fields, or a list of them; it is an empty list", given
@@ -196,7 +196,8 @@ class GeneralReader(PartReader):
         """Whether the names in `to` are outcomes; else they are places."""
         if any(value.kind == "map" for value in tree.items.values()):
             return False
-        shows, stands = (sum(name in names for name in tree.items) for names in (outcomes, self.places))
+        known_outcomes = set(outcomes)
+        shows, stands = (sum(name in names for name in tree.items) for names in (known_outcomes, self.places))
         if shows == stands == len(tree.items):
             raise self.fault(
                 f"{tree.label} could mean outcomes or places; write where each outcome leads from each place, as "
@@ -204,14 +205,14 @@ class GeneralReader(PartReader):
                 tree,
             )
         for name, value in tree.items.items():
-            if name not in outcomes and name not in self.places:
-                known = f"an outcome ({listed(outcomes)}) nor a place ({listed(tuple(self.places))})"
+            if name not in known_outcomes and name not in self.places:
+                known = f"an outcome ({listed(outcomes)}) nor a place ({listed(self.places)})"
                 raise self.fault(f"{tree.label} names '{shown(name)}', which is neither {known}", value)
         return shows > stands
 
     def by_outcome(self, tree: Tree, outcomes: tuple[str, ...], here: str) -> tuple[Visible, ...]:
         """Where each outcome leads; one that is left out stays."""
-        given = self.some_names(tree, outcomes, "outcome", self.target)
+        given = self.some_names(tree, dict.fromkeys(outcomes), "outcome", self.target)
         return tuple(given.get(outcome, here) for outcome in outcomes)
 
     def target(self, tree: Tree) -> Visible:
@@ -224,12 +225,12 @@ class GeneralReader(PartReader):
     def offered(self, tree: Tree) -> tuple[str, ...]:
         """The places where an action is offered: a name or a list of names."""
         if tree.kind != "list":
-            return (self.one_of(tree, tuple(self.places), "place"),)
+            return (self.one_of(tree, self.places, "place"),)
         names = self.names(tree)
         for name, value in zip(names, tree.list, strict=True):
             if name not in self.places:
                 raise self.fault(
-                    f"{tree.label} names the place '{shown(name)}', which is not one of {listed(tuple(self.places))}",
+                    f"{tree.label} names the place '{shown(name)}', which is not one of {listed(self.places)}",
                     value,
                 )
         return names
@@ -238,9 +239,9 @@ class GeneralReader(PartReader):
         """What is worth counting in an episode."""
         actions = {action.name: action.outcomes for menu in menus.values() for action in menu}
         known = {
-            "actions": (*actions, *KINDS),
-            "states": tuple({state: None for factor in self.factors.values() for state in factor.states}),
-            "outcomes": tuple({outcome: None for outcomes in actions.values() for outcome in outcomes}),
+            "actions": dict.fromkeys((*actions, *KINDS)),
+            "states": {state: None for factor in self.factors.values() for state in factor.states},
+            "outcomes": {outcome: None for outcomes in actions.values() for outcome in outcomes},
         }
         found = {}
         for name, given in self.named_maps(tree).items():

@@ -6,7 +6,7 @@ of theirs, named alike (`good, worn`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
 from typing import TypeVar
@@ -44,7 +44,7 @@ class PartReader(ModelReader):
             names = (name,) if name in self.factors else tuple(part.strip() for part in name.split(","))
             for one in names:
                 if one not in self.factors:
-                    known = listed(list(self.factors))
+                    known = listed(self.factors)
                     raise self.fault(
                         f"{tree.label} names the factor '{shown(one)}', which is not one of {known}", value
                     )
@@ -99,7 +99,7 @@ class PartReader(ModelReader):
         """How states change after each outcome; outcomes that are left out change nothing."""
         if not outcomes:
             raise self.fault(f"{tree.label} needs outcomes; where there are none, write change", tree)
-        given = self.some_names(tree, outcomes, "outcome", lambda row: row)
+        given = self.some_names(tree, dict.fromkeys(outcomes), "outcome", lambda row: row)
         return self.change([given.get(outcome) for outcome in outcomes], states, deep=True)
 
     def change(self, tables: list[Tree | None], states: tuple[str, ...], *, deep: bool) -> Change:
@@ -110,7 +110,7 @@ class PartReader(ModelReader):
             given = (
                 {}
                 if table is None
-                else self.some_names(table, states, "state", lambda row: self.states_after(row, place))
+                else self.some_names(table, place, "state", lambda row: self.states_after(row, place))
             )
             for state, here in place.items():
                 for target, share in given.get(state, {here: 1.0}).items():
@@ -123,22 +123,21 @@ class PartReader(ModelReader):
 
     def states_after(self, tree: Tree, place: dict[str, int]) -> dict[int, float]:
         """The states after a change with their probabilities: a state, a list in their order, or a map of some."""
-        states = tuple(place)
         if tree.kind not in ("map", "list"):
-            return {place[self.one_of(tree, states, "state")]: 1.0}
+            return {place[self.one_of(tree, place, "state")]: 1.0}
         if tree.kind == "list":
-            shares = dict(enumerate(self.per_name(tree, states, "a probability", "state").tolist()))
+            shares = dict(enumerate(self.per_name(tree, place, "a probability", "state").tolist()))
         else:
-            shares = {place[name]: p for name, p in self.some_names(tree, states, "state", self.probability).items()}
+            shares = {place[name]: p for name, p in self.some_names(tree, place, "state", self.probability).items()}
         total = sum(shares.values())
         if abs(total - 1) > ROW_SUM_TOLERANCE:
             raise self.fault(f"{tree.label} must sum to 1; it sums to {total:.10g}", tree)
         return shares
 
     def some_names(
-        self, tree: Tree, names: tuple[str, ...], of: str, read: Callable[[Tree], Value]
+        self, tree: Tree, names: Mapping[str, object], of: str, read: Callable[[Tree], Value]
     ) -> dict[str, Value]:
-        """What stands beside some of `names`."""
+        """What stands beside some of `names`, a map because it is looked into often."""
         for name, value in self.named_maps(tree).items():
             if name not in names:
                 raise self.fault(

@@ -26,8 +26,9 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled
-from rhoplan.io.foreign import read_text
+from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
+from rhoplan.io.tree import shown
 from rhoplan.model.problem import Array, Problem
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
@@ -48,6 +49,7 @@ class _Reader:
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
+        self.budget = Budget(text, file)
         self.words: list[str] = []
         counts = []
         for line in text.splitlines():
@@ -97,9 +99,11 @@ class _Reader:
         if self._tables is None:
             self._check_named()
             acts, states, seen = (self.names[head] for head in ("actions", "states", "observations"))
+            count, size = len(acts.names), len(states.names)
+            self.budget.spend(count * (PER_ACTION + size + size * len(seen.names) / PER_CELL))
             self._tables = (
-                Transitions((acts, states), self._raise_at),
-                Observations((acts, states), len(seen.names), self._raise_at),
+                Transitions((acts, states), self._raise_at, self.budget),
+                Observations((acts, states), len(seen.names), self._raise_at, self.budget),
                 Rewards(len(states.names), len(seen.names)),
             )
         return self._tables
@@ -114,7 +118,7 @@ class _Reader:
     def _statement(self) -> None:
         head, place = self.words[self.at], self.at
         if not self._is_head(self.at):
-            self._fault(f"expected {', '.join(f'{one}:' for one in HEADS)}; found '{head}'", self.at)
+            self._fault(f"expected {', '.join(f'{one}:' for one in HEADS)}; found '{shown(head)}'", self.at)
         if head == "start":
             self._read_start()
             return
@@ -147,9 +151,12 @@ class _Reader:
         if self._tables is not None:
             self._fault(f"'{head}:' must stand before T, O and R", place - 2)
         if len(found) == 1 and found[0].isdigit():
-            count = int(found[0])
-            if not 0 < count <= 10_000_000:
-                self._fault(f"{head} must be at least 1 and at most 10,000,000; they are {count}", place)
+            count = counted(found[0])
+            if not count or count > self.budget.most:
+                self._fault(
+                    f"{head} must be at least 1 and at most {self.budget.most:,}; they are {shown(found[0])}", place
+                )
+            self.budget.spend(count)
             found = [str(number) for number in range(count)]
         elif not found:
             self._fault(f"expected the names of the {head}, or how many there are", place - 2)
@@ -167,6 +174,7 @@ class _Reader:
         if states is None:
             self._fault("'states:' must stand before 'start:'; it does not", self.at)
         count, kind = len(states.names), self.words[self.at + 1]
+        self.budget.spend(count / PER_CELL)
         self.at += 2 if kind == ":" else 3
         place = self.at
         if kind != ":":
@@ -207,6 +215,7 @@ class _Reader:
         elif self._keyword("identity"):
             moves.identity(action, place)
         elif self._keyword("uniform"):
+            self.budget.spend(count / PER_CELL)
             moves.row(action, None, np.full(count, 1 / count), place)
         else:
             for state, row in enumerate(self._numbers(count * count, "a matrix").reshape(count, count)):
@@ -233,6 +242,7 @@ class _Reader:
         self.tables[2].put(places, numbers.reshape(shape))
 
     def _row(self, count: int, place: int) -> Array:
+        self.budget.spend(count / PER_CELL)
         if self._keyword("uniform"):
             return np.full(count, 1 / count)
         if self._keyword("reset"):
@@ -267,11 +277,12 @@ class _Reader:
 
     def _place(self, names: Names, word: str, at: int) -> int:
         number = names.numbers.get(word)
-        if number is None and word.isdigit() and int(word) < len(names.names):
-            number = int(word)
+        place = counted(word)
+        if number is None and place is not None and place < len(names.names):
+            number = place
         if number is None:
-            shown = ", ".join(names.names[:6]) + (", ..." if len(names.names) > 6 else "")
-            self._fault(f"expected one of the {names.what} ({shown}); found '{word}'", at)
+            known = ", ".join(names.names[:6]) + (", ..." if len(names.names) > 6 else "")
+            self._fault(f"expected one of the {names.what} ({known}); found '{shown(word)}'", at)
         return number
 
     def _number(self, what: str) -> float:
@@ -321,7 +332,7 @@ class _Reader:
         return self.words[self.at - 1]
 
     def _found(self) -> str:
-        return f"'{self.words[self.at]}'" if self.at < len(self.words) else "the end of the file"
+        return f"'{shown(self.words[self.at])}'" if self.at < len(self.words) else "the end of the file"
 
     def _fault(self, message: str, at: int) -> NoReturn:
         line = bisect_right(self._ends, min(at, max(len(self.words) - 1, 0))) + 1

@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from rhoplan.io.assemble import Rounding
-from rhoplan.io.foreign import MOST_NUMBERS
+from rhoplan.io.foreign import MOST_NUMBERS, PER_CELL, Budget
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import Sparse
@@ -25,6 +25,8 @@ Raise = Callable[[str, int | None], NoReturn]
 """Raises a fault: the message, and the place of the word it is about."""
 
 Row = dict[int, float] | tuple[Ids, Array]
+
+Patterns = dict[tuple[int, ...], tuple[Ids, Array, Ids]]
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class _Written:
 class Transitions:
     """T: for every action and state the states that may follow."""
 
-    def __init__(self, names: tuple[Names, Names], raise_at: Raise) -> None:
+    def __init__(self, names: tuple[Names, Names], raise_at: Raise, budget: Budget) -> None:
         actions, states = (len(one.names) for one in names)
-        self.states = states
+        self.states, self._budget = states, budget
         self._nothing: Row = (np.empty(0, dtype=np.int64), np.empty(0))
         self._rows: list[list[Row]] = [[self._nothing] * states for _ in range(actions)]
         self._where, self._raise = _Written(names, raise_at), raise_at
@@ -75,6 +77,7 @@ class Transitions:
             self.row(action, state, np.full(self.states, chance), place)
             return
         self._where.wrote(action, state, place)
+        self._spend(action, state)
         for rows in self._of(action):
             for number in range(self.states) if state is None else (state,):
                 row = rows[number]
@@ -84,6 +87,7 @@ class Transitions:
 
     def row(self, action: int | None, state: int | None, row: Array, place: int) -> None:
         self._where.wrote(action, state, place)
+        self._spend(action, state)
         after = np.flatnonzero(row)
         kept: Row = (after, row[after]) if len(after) else self._nothing
         for rows in self._of(action):
@@ -94,6 +98,7 @@ class Transitions:
 
     def identity(self, action: int | None, place: int) -> None:
         self._where.wrote(action, None, place)
+        self._spend(action, None)
         for rows in self._of(action):
             rows[:] = [{state: 1.0} for state in range(self.states)]
 
@@ -103,6 +108,7 @@ class Transitions:
         counts = np.array([len(row) if isinstance(row, dict) else len(row[0]) for row in rows])
         if counts.sum() > MOST_NUMBERS:
             self._raise(f"transitions may hold {MOST_NUMBERS:,} numbers at most; they hold {counts.sum():,}", None)
+        self._budget.spend(int(counts.sum()))
         after = np.concatenate([np.fromiter(row, dtype=np.int64, count=len(row)) if isinstance(row, dict) else row[0]
                                 for row in rows])  # fmt: skip
         chance = np.concatenate([np.fromiter(row.values(), dtype=float, count=len(row)) if isinstance(row, dict)
@@ -116,7 +122,11 @@ class Transitions:
         for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
             self._where.refuse("transitions", action, state, float(sums[state]))
         chance = chance * (scaled[:, 0] / sums)[before]
+        self._budget.spend(int(np.count_nonzero(shows, axis=1)[after].sum()))
         return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
+
+    def _spend(self, action: int | None, state: int | None) -> None:
+        self._budget.spend((len(self._rows) if action is None else 1) * (self.states if state is None else 1))
 
     def _of(self, action: int | None) -> list[list[Row]]:
         return self._rows if action is None else [self._rows[action]]
@@ -125,7 +135,7 @@ class Transitions:
 class Observations:
     """O: for every action and state after it what may be seen."""
 
-    def __init__(self, names: tuple[Names, Names], seen: int, raise_at: Raise) -> None:
+    def __init__(self, names: tuple[Names, Names], seen: int, raise_at: Raise, budget: Budget) -> None:
         actions, states = (len(one.names) for one in names)
         if actions * states * seen > MOST_NUMBERS:
             raise_at(
@@ -133,12 +143,16 @@ class Observations:
                 None,
             )
         self._numbers = np.zeros((actions, states, seen))
+        self._budget = budget
         self._where = _Written(names, raise_at)
 
     def put(self, places: list[int | None], numbers: Array | float, place: int) -> None:
         """Write `numbers` where `places` say: action, state, observation, as many as are given."""
         self._where.wrote(places[0], places[1] if len(places) > 1 else None, place)
-        self._numbers[tuple([slice(None) if one is None else one for one in places])] = numbers
+        place_of = tuple([slice(None) if one is None else one for one in places])
+        if None in places or len(places) < 3:
+            self._budget.spend(self._numbers[place_of].size / PER_CELL)
+        self._numbers[place_of] = numbers
 
     def of(self, action: int, rounding: Rounding) -> Array:
         """Probability (S, O) of what is seen in each state after `action`."""
@@ -153,17 +167,20 @@ class Rewards:
 
     def __init__(self, states: int, seen: int) -> None:
         self._sizes = (states, states, seen)
-        self._lines: list[tuple[list[int | None], Array]] = []
+        self._lines: dict[int | None, list[tuple[int, list[int | None], Array]]] = {}
+        self._count = 0
 
     def put(self, places: list[int | None], numbers: Array) -> None:
         """`numbers` for action, state before, state after, observation; of those that are not given, all in order."""
-        self._lines.append((places, numbers))
+        self._lines.setdefault(places[0], []).append((self._count, places, numbers))
+        self._count += 1
 
     def paid(self, action: int, ways: Ways, sign: float) -> Ways:
         """`ways` with what they pay. Of all lines that speak of a way the last one counts."""
         pays, latest = np.zeros(len(ways.chance)), np.full(len(ways.chance), -1)
         own = (ways.before, ways.after, ways.outcome)
-        for given, (keys, numbers, order) in self._patterns(action).items():
+        patterns = [*self._of_all.items(), *self._patterns(self._lines.get(action, [])).items()]
+        for given, (keys, numbers, order) in patterns:
             wanted = np.zeros(len(ways.chance), dtype=np.int64)
             for axis in given:
                 wanted = wanted * self._sizes[axis] + own[axis]
@@ -172,10 +189,15 @@ class Rewards:
             pays[later], latest[later] = numbers[place[later]], order[place[later]]
         return replace(ways, pays=sign * pays + 0.0)
 
-    def _patterns(self, action: int) -> dict[tuple[int, ...], tuple[Ids, Array, Ids]]:
+    @cached_property
+    def _of_all(self) -> Patterns:
+        """What lines about all actions say; they are sorted once."""
+        return self._patterns(self._lines.get(None, []))
+
+    def _patterns(self, lines: list[tuple[int, list[int | None], Array]]) -> Patterns:
         """By which axes lines speak of: keys in order, the number of each that was written last, and when that was."""
         found: dict[tuple[int, ...], list[tuple[Ids, Array, int]]] = {}
-        for order, (places, numbers) in enumerate(self._by_action(action)):
+        for order, places, numbers in lines:
             fixed = [(axis, place) for axis, place in enumerate(places[1:]) if place is not None]
             free = tuple(range(len(places) - 1, 3))
             key = 0
@@ -194,5 +216,3 @@ class Rewards:
             result[given] = keys[chosen], np.concatenate([part[1] for part in parts])[chosen], when[chosen]
         return result
 
-    def _by_action(self, action: int) -> list[tuple[list[int | None], Array]]:
-        return [line for line in self._lines if line[0][0] is None or line[0][0] == action]

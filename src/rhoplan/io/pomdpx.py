@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -20,12 +21,15 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, check_discount, default_horizon
-from rhoplan.io.foreign import check_size, read_text
+from rhoplan.io.foreign import PER_ACTION, Budget, check_size, counted, read_text
 from rhoplan.io.pomdpx_tables import Table, TableReader, Variable
 from rhoplan.io.xml import Element, parse_xml
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+
+MOST_VARIABLES = 300
+"""Every table is joined with every variable that came before it."""
 
 NOTHING = "done"
 """The outcome of an action that shows nothing."""
@@ -38,9 +42,11 @@ def read_pomdpx(path: Path | str) -> Problem:
 
 def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
     """The problem that `text` describes in SARSOP's format; `file` is what errors call it."""
-    network = _network(parse_xml(text, file=file), file)
+    network = _network(parse_xml(text, file=file), file, Budget(text, file))
     try:
-        return _problem(network, file)
+        problem = _problem(network, file)
+        network.budget.close()
+        return problem
     except ModelFileError:
         raise
     except ProblemError as error:
@@ -60,6 +66,7 @@ class Network:
     shows: tuple[Table, ...]
     pays: tuple[Table, ...]
     rounding: Rounding
+    budget: Budget
 
     @property
     def choices(self) -> list[tuple[int, ...]]:
@@ -77,8 +84,9 @@ def _problem(network: Network, file: str) -> Problem:
     )
     hidden = tuple(state for state in network.states if state not in visible)
     sizes = tuple(len(state.values) for state in hidden)
-    size = int(np.prod(sizes))
+    size = prod(sizes)
     check_size("the hidden states", size, file=file)
+    network.budget.spend(size)
     place = _joined(first, tuple(state.before for state in hidden), sizes)
     prior = np.bincount(place, weights=chance, minlength=size).astype(float)
     states = tuple("/".join(values) for values in product(*(state.values for state in hidden))) or ("known",)
@@ -137,7 +145,8 @@ class _Step:
         choice: tuple[int, ...],
     ) -> None:
         sizes = tuple(len(state.values) for state in hidden)
-        size = int(np.prod(sizes))
+        size = prod(sizes)
+        network.budget.spend(PER_ACTION + size)
         places = np.unravel_index(np.arange(size), sizes) if sizes else ()
         held: dict[str, Ids] = {state.before: place for state, place in zip(hidden, places, strict=True)}
         fixed = {**here, **{act.name: value for act, value in zip(network.acts, choice, strict=True)}}
@@ -146,6 +155,7 @@ class _Step:
         chance = np.ones(size)
         for table in (*network.changes, *network.shows):
             held, chance = _expanded(held, chance, table)
+            network.budget.spend(len(chance))
         self.size, self.chance, self.before = size, chance, held["\0"]
         self.after = _joined(held, tuple(state.name for state in hidden), sizes)
         self.pays = np.zeros(len(chance))
@@ -236,6 +246,7 @@ def _start(network: Network) -> tuple[Array, dict[str, Ids]]:
     chance = np.ones(1)
     for table in network.start:
         held, chance = _expanded(held, chance, table)
+        network.budget.spend(len(chance))
     return chance, held
 
 
@@ -260,7 +271,7 @@ def _joined(held: dict[str, Ids], names: tuple[str, ...], sizes: tuple[int, ...]
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
-def _network(top: Element, file: str) -> Network:
+def _network(top: Element, file: str, budget: Budget) -> Network:
     def fault(message: str, line: int) -> NoReturn:
         raise ModelFileError(message, file=file, line=line)
 
@@ -277,12 +288,15 @@ def _network(top: Element, file: str) -> Network:
         check_discount(value)
     except (ValueError, ProblemError):
         fault(f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'", discount.line)
-    states, seen, acts = (_variables(variable, tag, file) for tag in ("StateVar", "ObsVar", "ActionVar"))
+    states, seen, acts = (_variables(variable, tag, file, budget) for tag in ("StateVar", "ObsVar", "ActionVar"))
+    if len(states) + len(seen) + len(acts) > MOST_VARIABLES:
+        fault(f"<Variable> may have {MOST_VARIABLES} variables at most; it has more", variable.line)
+    budget.spend(PER_ACTION * prod(len(act.values) for act in acts))
     if not states or not acts:
         fault("<Variable> must have a <StateVar> and an <ActionVar>", variable.line)
     names = {one.name: one for one in (*states, *seen, *acts)} | {state.before: state for state in states}
     rounding = Rounding()
-    reader = TableReader(names, file, rounding)
+    reader = TableReader(names, file, rounding, budget)
     tables = {
         tag: [reader.probabilities(one) for part in top.all(tag) for one in part.all("CondProb")]
         for tag in ("InitialStateBelief", "StateTransitionFunction", "ObsFunction")
@@ -293,17 +307,18 @@ def _network(top: Element, file: str) -> Network:
     changes = _ordered(tables["StateTransitionFunction"], after, known, fault, top.line)
     shows = _ordered(tables["ObsFunction"], [one.name for one in seen], known + after, fault, top.line)
     pays = tuple(reader.values(one) for part in top.all("RewardFunction") for one in part.all("Func"))
-    return Network(value, states, seen, acts, start, changes, shows, pays, rounding)
+    return Network(value, states, seen, acts, start, changes, shows, pays, rounding, budget)
 
 
-def _variables(section: Element, tag: str, file: str) -> tuple[Variable, ...]:
+def _variables(section: Element, tag: str, file: str, budget: Budget) -> tuple[Variable, ...]:
     letter = {"StateVar": "s", "ObsVar": "o", "ActionVar": "a"}[tag]
     found = []
     for element in section.all(tag):
         listed, count = element.first("ValueEnum"), element.first("NumValues")
         values = tuple(listed.text.split()) if listed else ()
-        if count is not None and count.text.strip().isdigit():
-            values = tuple(f"{letter}{number}" for number in range(int(count.text)))
+        if count is not None and (number_of := counted(count.text.strip())):
+            budget.spend(number_of, count.line)
+            values = tuple(f"{letter}{number}" for number in range(number_of))
         if not values or len(set(values)) < len(values):
             raise ModelFileError(
                 f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>", file=file, line=element.line

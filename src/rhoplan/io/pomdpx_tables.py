@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import NoReturn
 
 import numpy as np
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.assemble import Rounding
-from rhoplan.io.foreign import check_size
+from rhoplan.io.foreign import PER_CELL, Budget, check_size
 from rhoplan.io.xml import Element
 from rhoplan.model.problem import Array
+
+MOST_AXES = 32
 
 DEEPEST_DIAGRAM = 100
 """Decisions on one path through a diagram, templates included: one that contains itself has more."""
@@ -50,8 +53,8 @@ class Table:
 class TableReader:
     """Reads tables. variables: all there are, by every name they have."""
 
-    def __init__(self, variables: dict[str, Variable], file: str, rounding: Rounding) -> None:
-        self.variables, self.file, self.rounding = variables, file, rounding
+    def __init__(self, variables: dict[str, Variable], file: str, rounding: Rounding, budget: Budget) -> None:
+        self.variables, self.file, self.rounding, self.budget = variables, file, rounding, budget
 
     def probabilities(self, element: Element) -> Table:
         """The table of a CondProb: rows that sum to 1."""
@@ -93,7 +96,10 @@ class TableReader:
 
     def _table(self, element: Element, name: str, parents: tuple[str, ...], axes: tuple[str, ...]) -> Table:
         shape = tuple(len(self.variables[axis].values) for axis in axes)
-        check_size(f"the table of {name}", int(np.prod(shape)), file=self.file, line=element.line)
+        if len(shape) > MOST_AXES:
+            self.fault(f"{name} may depend on {MOST_AXES - 1} variables at most; it has {len(parents)}", element.line)
+        check_size(f"the table of {name}", prod(shape), file=self.file, line=element.line)
+        self.budget.spend(prod(shape) / PER_CELL, element.line)
         numbers = np.zeros(shape)
         for parameter in element.all("Parameter"):
             kind = parameter.attributes.get("type", "TBL").strip()
@@ -131,6 +137,7 @@ class TableReader:
                 shape.append(len(variable.values) if word == "-" else 1)
             else:
                 place.append(self._value(variable, word, instance.line))
+        self.budget.spend(numbers[tuple(place)].size / PER_CELL, entry.line)
         numbers[tuple(place)] = self._numbers(table, words, axes, shape)
 
     def _numbers(self, table: Element, words: Sequence[str], axes: Sequence[str], shape: list[int]) -> Array:
@@ -185,6 +192,7 @@ class TableReader:
         if depth > DEEPEST_DIAGRAM:
             self.fault(f"a diagram may be {DEEPEST_DIAGRAM} decisions deep; this one goes on", holder.line)
         for element in holder.inside:
+            self.budget.spend(1 + numbers[tuple(place)].size / PER_CELL, element.line)
             kind = element.attributes.get("type", "")
             if element.tag == "Terminal":
                 numbers[tuple(place)] = self._terminal(element)

@@ -7,6 +7,7 @@ What a problem's numbers do not hold stands in its `details`: `info` and `test_i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from rhoplan.io.learned import read_learned
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.order import waiting_in_a_circle
 from rhoplan.model.panels import panel
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.subtypes import Grouped
@@ -49,7 +51,7 @@ class ModelReader(Fields):
         hidden, prior = subtypes.grouped, self.prior(tree, subtypes, positive)
         tests, parts = self.tests(tree, hidden, positive)
         first_prices = self.first_prices(tree, used={test.group for test in tests})
-        commits = self.commits(tree, hidden, taken=[test.name for test in (*tests, *parts)])
+        commits = self.commits(tree, hidden, taken={test.name for test in (*tests, *parts)})
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
@@ -142,7 +144,7 @@ class ModelReader(Fields):
         price = per_nat(self.amount(items["price"]), f"{unit}s") if "price" in items else None
         return price, about == "diagnosis"
 
-    def commits(self, tree: Tree, hidden: Grouped, taken: list[str]) -> tuple[Commit, ...]:
+    def commits(self, tree: Tree, hidden: Grouped, taken: set[str]) -> tuple[Commit, ...]:
         """The commits, from rewards or from losses; names that are `taken` are tests."""
         items = tree.items
         if ("commits" in items) == ("losses" in items):
@@ -152,7 +154,7 @@ class ModelReader(Fields):
             )
         field, what, sign = ("losses", "a loss", -1.0) if "losses" in items else ("commits", "a reward", 1.0)
         found = []
-        for name, row in self.named_maps(items[field]).items():
+        for name, row in self.named_maps(items[field], most=MOST_ACTIONS).items():
             if name in taken:
                 raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
             amounts = self.per_name(row, hidden.diagnoses, what, "state")
@@ -183,8 +185,8 @@ class ModelReader(Fields):
         """All tests and panels, and the tests that are to be had in panels only; groups and orders that they name
         exist."""
         items = tree.items
-        groups = tuple(self.named_maps(items["groups"])) if "groups" in items else ()
-        trees = self.named_maps(items["tests"], empty_allowed=True) if "tests" in items else {}
+        groups = self.named_maps(items["groups"]) if "groups" in items else {}
+        trees = self.named_maps(items["tests"], empty_allowed=True, most=MOST_ACTIONS) if "tests" in items else {}
         found = tuple(self.test(name, test, hidden, positive, groups) for name, test in trees.items())
         panels = self.panels(items["panels"], found, groups) if "panels" in items else ()
         inside = {name for panel in panels for name in panel.parts}
@@ -193,19 +195,19 @@ class ModelReader(Fields):
                 one = trees[test.name]
                 raise self.fault(f"{one.label} must have the field 'cost', or be in a panel", one)
         self.check_order(found, trees, [panel.name for panel in panels])
-        alone = tuple(test for test in found if "cost" in trees[test.name].items)
-        return (*alone, *panels), tuple(test for test in found if test not in alone)
+        alone, parts = (tuple(t for t in found if ("cost" in trees[t.name].items) == own) for own in (True, False))
+        return (*alone, *panels), parts
 
-    def panels(self, tree: Tree, tests: tuple[Test, ...], groups: tuple[str, ...]) -> tuple[Test, ...]:
+    def panels(self, tree: Tree, tests: tuple[Test, ...], groups: Collection[str]) -> tuple[Test, ...]:
         """Tests that are run together, for one price."""
         known, found = {test.name: test for test in tests}, []
-        for name, one in self.named_maps(tree).items():
+        for name, one in self.named_maps(tree, most=MOST_ACTIONS).items():
             self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
             if name in known:
                 raise self.fault(f"'{name}' is both a test and a panel; names must differ", one)
             names = self.names(one.items["tests"])
             for place in one.items["tests"].list:
-                self.one_of(place, list(known), "test")
+                self.one_of(place, known, "test")
             group = self.one_of(one.items["group"], groups, "group") if "group" in one.items else ""
             try:
                 found.append(panel(name, self.amount(one.items["cost"]), [known[n] for n in names], group=group))
@@ -213,7 +215,7 @@ class ModelReader(Fields):
                 raise self.fault(error.message, one.items["tests"]) from None
         return tuple(found)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:
         """One test with its cost, its likelihood and its rules."""
         self.check_fields(tree, TEST_FIELDS)
         items = tree.items
@@ -253,26 +255,18 @@ class ModelReader(Fields):
 
     def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree], panels: list[str]) -> None:
         """Complain about tests that wait for what is no test, or in the end for themselves."""
-        waits = {test.name: test.after for test in tests}
-        for name, others in waits.items():
-            if not others:
-                continue
+        waits: dict[str, tuple[str, ...]] = {test.name: test.after for test in tests}
+        known = {*waits, *panels}
+        for name in (name for name, others in waits.items() if not known.issuperset(others)):
             after = trees[name].items["after"]
-            for other in others:
-                if other not in waits and other not in panels:
-                    known = listed([*waits, *panels])
-                    raise self.fault(
-                        f"{after.label} names the test '{shown(other)}', which is not one of {known}", after
-                    )
-            before, fresh = set(), set(others)
-            while fresh:
-                before |= fresh
-                fresh = {earlier for other in fresh for earlier in waits.get(other, ())} - before
-            if name in before:
-                raise self.fault(
-                    f"{after.label}: the test waits for itself, so it can never run ({', '.join(sorted(before))})",
-                    after,
-                )
+            other = next(other for other in waits[name] if other not in known)
+            all_of_them = listed([*waits, *panels])
+            raise self.fault(f"{after.label} names the test '{shown(other)}', which is not one of {all_of_them}", after)
+        if circle := waiting_in_a_circle(waits):
+            after = trees[circle[0]].items["after"]
+            raise self.fault(
+                f"{after.label}: the test waits for itself, so it can never run ({listed(sorted(circle))})", after
+            )
 
     def details(self, tree: Tree, positive: str | None) -> dict[str, Any]:
         """What the file says beyond the numbers of the problem."""

@@ -33,7 +33,8 @@ def read_subtypes(fields: Fields, tree: Tree | None, states: tuple[str, ...]) ->
     found: dict[str, tuple[str, ...]] = {}
     shares, given = list[float](), set[str]()
     trees = fields.named_maps(tree) if tree is not None else {}
-    for name in (name for name in trees if name not in states):
+    known_states = set(states)
+    for name in (name for name in trees if name not in known_states):
         known = ", ".join(states[:8])
         raise fields.fault(f"subtypes names the state '{name}', which is not one of {known}", trees[name])
     for state in states:

@@ -1,6 +1,7 @@
 """A YAML, JSON or TOML text as a tree that remembers the line of every value, so that errors can name it.
 
-The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader.
+The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader. Time
+grows with the text and not faster: what could unfold (aliases, nesting, keys of many parts) is counted and refused.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+import yaml
 
 from rhoplan.errors import Field, ModelFileError
 
@@ -27,20 +26,20 @@ else:
 LARGEST_FILE = 2_000_000
 """Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
 
-LARGEST_TREE = 1_000_000
-"""Values a file may hold once its aliases are written out."""
+MOST_REPEATED = 20_000
+"""Values that the aliases of a YAML file may stand for together; what is written out has no such limit."""
 
 DEEPEST_TREE = 20
 
-LONGEST_WITH_LINES = 200_000
-"""Characters of a JSON text up to which it is read a second time for its line numbers, which takes a second."""
+MOST_DIRECTIVES = 100
+"""Lines of a YAML file that may begin with a percent sign."""
 
 
 class NotYaml(ModelFileError):
     """A text that a YAML reader does not take."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Tree:
     """A value and the line it stands on (from 1; None where the format does not tell).
 
@@ -81,7 +80,7 @@ def parse_tree(text: str, *, file: str, language: str) -> Tree:
             return _json_tree(text, file)
         return _yaml_tree(text, file)
     except RecursionError:
-        raise ModelFileError("the file is nested too deeply to be a model", file=file) from None
+        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file) from None
 
 
 def label(field: Field) -> str:
@@ -100,54 +99,162 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is a hundred times as fast; wheels have it
+
+_UNACCEPTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_NUMBER = re.compile(
+    r"[-+]?(?:\d[\d_]*(?:\.[\d_]*)?(?:[eE][-+]?\d+)?|\.[\d_]+(?:[eE][-+]?\d+)?|\.(?:inf|Inf|INF)|0o[0-7_]+|0x[\da-fA-F_]+)"
+    r"|\.(?:nan|NaN|NAN)",
+    re.ASCII,
+)
+_WORDS = {
+    **dict.fromkeys(("true", "True", "TRUE", "false", "False", "FALSE"), "truth"),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), "nothing"),
+}
+_TAGGED = {"int": "number", "float": "number", "bool": "truth", "null": "nothing"}
+
+
 def _yaml_tree(text: str, file: str) -> Tree:
-    first = re.search(r"^[ \t]*(-[ \t]|\[)", re.sub(r"^(#.*|---.*|[ \t]*)\n", "", text[:4000], flags=re.MULTILINE))
-    if first and len(text) > LONGEST_WITH_LINES:
-        raise ModelFileError("the model must be a map of fields; it is a list", file=file, line=1)
+    def not_yaml(what: str, line: int | None) -> NoReturn:
+        raise NotYaml(f"this is not valid YAML: {' '.join(what.split())[:160]}", file=file, line=line)
+
+    if wrong := _UNACCEPTABLE.search(text):
+        line = text.count("\n", 0, wrong.start()) + 1
+        not_yaml(f"unacceptable character #x{ord(wrong[0]):04x}: special characters are not allowed", line)
+    if sum(1 for _ in re.finditer("^%", text, re.MULTILINE)) > MOST_DIRECTIVES:
+        not_yaml(f"it may have {MOST_DIRECTIVES} directives (lines that begin with %) at most", None)
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
-    except MarkedYAMLError as error:
+        return _YamlReader(file).tree(yaml.parse(text, Loader=_LOADER))
+    except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        what = " ".join(str(error.problem or error.context or "it cannot be read").split())
-        line = mark.line + 1 if mark else None
-        raise NotYaml(f"this is not valid YAML: {what}", file=file, line=line) from None
-    except (YAMLError, ValueError) as error:
-        what = " ".join(str(error).split()).partition(' in "')[0][:160]
-        position = getattr(error, "position", None)
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
-        raise NotYaml(f"this is not valid YAML: {what}", file=file, line=line) from None
-    if node is None:
-        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
-    return _from_yaml(node, file, (), iter(range(LARGEST_TREE)))
+        not_yaml(str(error.problem or error.context or "it cannot be read"), mark.line + 1 if mark else None)
+    except (yaml.YAMLError, ValueError) as error:
+        not_yaml(str(error), None)
 
 
-def _from_yaml(node: Any, file: str, place: Field, budget: Iterator[int]) -> Tree:
-    line = node.start_mark.line + 1
-    if len(place) > DEEPEST_TREE:
-        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file, line=line)
-    if next(budget, None) is None:
-        raise ModelFileError(f"the file holds more than {LARGEST_TREE:,} values", file=file, line=line)
-    if isinstance(node, ScalarNode):
-        tag = str(node.tag).rsplit(":", 1)[-1]
-        kind = {"int": "number", "float": "number", "bool": "truth", "null": "nothing"}.get(tag, "text")
-        return Tree(kind, line, str(node.value), place)
-    if isinstance(node, SequenceNode):
-        children = (_from_yaml(child, file, (*place, number), budget) for number, child in enumerate(node.value))
-        return Tree("list", line, field=place, list=tuple(children))
-    assert isinstance(node, MappingNode)
-    items: dict[str, Tree] = {}
-    for key, value in node.value:
-        key_line = key.start_mark.line + 1
-        if not isinstance(key, ScalarNode):
-            raise ModelFileError("a name must be plain text, not a list or a map", file=file, line=key_line)
-        if key.value in items:
-            twice = f"'{shown(key.value)}' stands twice in the same place"
-            raise ModelFileError(twice, file=file, line=key_line, field=(*place, str(key.value)))
-        items[str(key.value)] = _from_yaml(value, file, (*place, str(key.value)), budget)
-        items[str(key.value)].line = (
-            key_line if value.start_mark.line < key.start_mark.line else value.start_mark.line + 1
+@dataclass(slots=True)
+class _Open:
+    """A list or map whose end has not come yet. key: of the value that comes next, with its line."""
+
+    tree: Tree
+    anchor: str | None
+    list: list[Tree]
+    key: str | None = None
+    key_line: int = 0
+
+
+class _YamlReader:
+    """Makes a tree of the events of a YAML text, one after the other, so that nothing is nested but the tree."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._open: list[_Open] = []
+        self._anchors: dict[str, Tree | None] = {}
+        self._repeated = 0
+
+    def tree(self, events: Iterator[Any]) -> Tree:
+        """The one document of `events`."""
+        top: Tree | None = None
+        for event in events:
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.ScalarEvent):
+                top = self._value(self._scalar(event, line), event.anchor, line, top)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._begin(event, line)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                ended = self._open.pop()
+                ended.tree.list = tuple(ended.list)
+                top = self._value(ended.tree, ended.anchor, ended.tree.line or line, top)
+            elif isinstance(event, yaml.AliasEvent):
+                top = self._value(self._alias(event.anchor, line), None, line, top)
+            elif isinstance(event, yaml.DocumentStartEvent) and top is not None:
+                raise NotYaml("this is not valid YAML: expected a single document", file=self.file, line=line)
+        if top is None or (top.kind == "nothing" and not top.text):
+            raise ModelFileError("the file is empty; a model needs at least states and commits", file=self.file)
+        return top
+
+    def _scalar(self, event: Any, line: int) -> Tree:
+        text, tag = event.value, event.tag
+        if tag is None and event.implicit[0]:
+            kind = _WORDS.get(text) or ("number" if _NUMBER.fullmatch(text) else "text")
+        else:
+            kind = _TAGGED.get(str(tag).rsplit(":", 1)[-1], "text")
+        return Tree(kind, line, text, self._place())
+
+    def _begin(self, event: Any, line: int) -> None:
+        kind = "map" if isinstance(event, yaml.MappingStartEvent) else "list"
+        above = self._open[-1] if self._open else None
+        if above and above.tree.kind == "map" and above.key is None:
+            raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        self._open.append(_Open(Tree(kind, line, field=self._checked(self._place(), line)), event.anchor, []))
+
+    def _place(self) -> Field:
+        """Where the next value stands."""
+        if not self._open:
+            return ()
+        above = self._open[-1]
+        if above.tree.kind == "list":
+            return (*above.tree.field, len(above.list))
+        return above.tree.field if above.key is None else (*above.tree.field, above.key)
+
+    def _checked(self, place: Field, line: int) -> Field:
+        if len(place) > DEEPEST_TREE:
+            raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line)
+        return place
+
+    def _value(self, tree: Tree, anchor: str | None, line: int, top: Tree | None) -> Tree | None:
+        """Put `tree` where it belongs; what comes back is the outermost value, once it is there."""
+        if anchor is not None:
+            self._anchors[anchor] = tree
+        if not self._open:
+            return tree
+        above = self._open[-1]
+        if above.tree.kind == "list":
+            self._checked(tree.field, line)
+            above.list.append(tree)
+        elif above.key is None:
+            if tree.kind in ("list", "map"):
+                raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
+            if tree.text in above.tree.items:
+                raise _twice(tree.text, self.file, line, above.tree.field)
+            above.key, above.key_line = tree.text, line
+        else:
+            self._checked(tree.field, line)
+            tree.line = line if line >= above.key_line else above.key_line
+            above.tree.items[above.key] = tree
+            above.key = None
+        return top
+
+    def _alias(self, name: str, line: int) -> Tree:
+        if name not in self._anchors:
+            raise NotYaml(f"this is not valid YAML: found undefined alias '{shown(name)}'", file=self.file, line=line)
+        meant = self._anchors[name]
+        if meant is None:  # it stands inside of what it names
+            raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line)
+        return self._copy(meant, self._place(), line)
+
+    def _copy(self, tree: Tree, place: Field, line: int) -> Tree:
+        self._checked(place, line)
+        self._repeated += 1
+        if self._repeated > MOST_REPEATED:
+            raise ModelFileError(
+                f"aliases may stand for {MOST_REPEATED:,} values at most; write them out", file=self.file, line=line
+            )
+        return replace(
+            tree,
+            field=place,
+            items={key: self._copy(one, (*place, key), line) for key, one in tree.items.items()},
+            list=tuple(self._copy(one, (*place, number), line) for number, one in enumerate(tree.list)),
         )
-    return Tree("map", line, field=place, items=items)
+
+
+def _twice(name: str, file: str, line: int | None, place: Field) -> ModelFileError:
+    return ModelFileError(
+        f"'{shown(name)}' stands twice in the same place", file=file, line=line, field=(*place, name)
+    )
 
 
 def _json_tree(text: str, file: str) -> Tree:
@@ -160,7 +267,7 @@ def _json_tree(text: str, file: str) -> Tree:
         raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
     except ValueError as error:
         raise ModelFileError(f"this is not valid JSON: {error}", file=file) from None
-    if not isinstance(data, dict) or len(text) > LONGEST_WITH_LINES:
+    if not isinstance(data, dict):
         return _from_data(data, file, {})
     try:
         return _yaml_tree(text.replace("\t", " "), file)
@@ -171,11 +278,24 @@ def _json_tree(text: str, file: str) -> Tree:
 class _Pairs(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        keys = [key for key, _ in pairs]
-        self.repeated = next((key for key in keys if keys.count(key) > 1), None) if len(self) < len(keys) else None
+        seen: set[str] = set()
+        twice = (key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        self.repeated = next(twice, None) if len(self) < len(pairs) else None
+
+
+_TOML_TEXT = re.compile(
+    r'''"{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3}|'{3}(?:[^']|'{1,2}(?!'))*'{3}'''
+    r'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\#[^\n]*'''
+)
+"""Strings and comments."""
+_MANY_PARTS = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{DEEPEST_TREE + 1}}}")
 
 
 def _toml_tree(text: str, file: str) -> Tree:
+    bare = _TOML_TEXT.sub(lambda found: "_" if found[0][0] != "#" else "", text)
+    if deep := _MANY_PARTS.search(bare):  # the reader's time would grow with the square of the parts
+        rule = f"a key may have {DEEPEST_TREE} parts with points between at most"
+        raise ModelFileError(f"{rule}; '{shown(deep[0])}' has more", file=file)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -195,14 +315,18 @@ def _toml_lines(text: str) -> dict[Field, int]:
     lines: dict[Field, int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
-        entry = re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line)
-        if header:
-            table = _toml_path(header.group(1))
-            lines.setdefault(table, number)
-        elif entry:
+        written = line.strip()
+        if written.startswith("["):
+            header = written.lstrip("[").partition("]")[0]
+            if header and "[" not in header and not written.startswith("[["):
+                table = _toml_path(header)
+                lines.setdefault(table, number)
+        elif entry := _TOML_KEY.match(written):
             lines.setdefault((*table, *_toml_path(entry.group(1))), number)
     return lines
+
+
+_TOML_KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:[ \t]*\.[ \t]*(?:[\w-]+|"[^"]*"|'[^']*'))*)[ \t]*=""")
 
 
 def _toml_path(text: str) -> tuple[str, ...]:
@@ -210,12 +334,13 @@ def _toml_path(text: str) -> tuple[str, ...]:
 
 
 def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = ()) -> Tree:
+    if len(place) > DEEPEST_TREE:
+        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file)
     line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)
         if repeated is not None:
-            twice = f"'{shown(repeated)}' stands twice in the same place"
-            raise ModelFileError(twice, file=file, line=line, field=(*place, repeated))
+            raise _twice(repeated, file, line, place)
         items = {str(key): _from_data(value, file, lines, (*place, str(key))) for key, value in data.items()}
         return Tree("map", line, field=place, items=items)
     if isinstance(data, list):

@@ -47,12 +47,13 @@ def _check(problem: Problem, most: int) -> None:
             )
         if factor.diagnosis_of:
             _check_diagnoses(problem.name, factor, (*place, "subtypes"))
+    sound: set[tuple[int, int, int]] = set()
     for visible, actions in problem.menus(most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
         names = tuple(action.name for action in actions)
         _check_names(f"actions of '{problem.name}'{where}", names, ("actions",))
         for action in actions:
-            _check_action(problem, action, where)
+            _check_action(problem, action, where, sound)
 
 
 def checked(problem: Problem) -> Problem:
@@ -61,7 +62,8 @@ def checked(problem: Problem) -> Problem:
     return problem
 
 
-def _check_action(problem: Problem, action: Action, where: str) -> None:
+def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple[int, int, int]]) -> None:
+    """`sound`: likelihoods found to be so, which many actions may share, with their factors and how many outcomes."""
     place: Field = ("actions", action.name)
     if not 0 <= action.factor < len(problem.factors):
         count = len(problem.factors)
@@ -87,11 +89,14 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
             f"likelihood of {label} must have {len(states)} rows and one column per outcome",
             field=(*place, "likelihood"),
         )
-    sound = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
-    sound &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
-    for row in np.flatnonzero(~sound)[:1]:
-        what, field = f"likelihood row '{states[row]}' of {label}", (*place, "likelihood", states[row])
-        _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
+    known = (id(action.likelihood), action.factor, len(action.outcomes))
+    if known not in sound:
+        rows = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
+        rows &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
+        for row in np.flatnonzero(~rows)[:1]:
+            what, field = f"likelihood row '{states[row]}' of {label}", (*place, "likelihood", states[row])
+            _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
+        sound.add(known)
     if action.transition is not None:
         _check_transition(action, action.transition, states, label, (*place, "transition"))
     if action.pays is not None:
@@ -99,6 +104,8 @@ def _check_action(problem: Problem, action: Action, where: str) -> None:
 
 
 def _check_reward(action: Action, states: tuple[str, ...], label: str, field: Field) -> None:
+    if action.reward.shape == (len(states),) and np.abs(action.reward).max() <= LARGEST_REWARD:
+        return
     rule = f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
     if action.reward.shape != (len(states),):
         raise ProblemError(rule, field=field)

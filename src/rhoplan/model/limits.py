@@ -7,6 +7,9 @@ LARGEST_REWARD = 1e100
 
 LARGEST_HORIZON = 10_000
 
+MOST_ACTIONS = 20_000
+"""Tests, panels, commits or actions that a model file may list of each: a few seconds of every plan."""
+
 MOST_MENUS = 300
 """Menus that are looked at to learn about a problem, the nearest to the start first."""
 

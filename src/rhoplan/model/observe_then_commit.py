@@ -20,6 +20,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.check import check_problem
 from rhoplan.model.limits import LARGEST_REWARD
+from rhoplan.model.order import possible
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem
 from rhoplan.model.subtypes import Grouped
 
@@ -249,8 +250,9 @@ def _known_subtypes(
     name: str, diagnoses: tuple[str, ...], subtypes: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """`subtypes`, if they are some, of states that exist."""
+    known = set(diagnoses)
     for diagnosis, names in subtypes.items():
-        if diagnosis not in diagnoses or not names or not all(names):
+        if diagnosis not in known or not names or not all(names):
             raise ProblemError(
                 f"subtypes of '{name}' must be names, at least one, for a state of {', '.join(diagnoses)}; "
                 f"'{diagnosis}' has {', '.join(names) or 'none'}",
@@ -286,22 +288,21 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
                     f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none",
                     field=("tests", test.name, "after"),
                 )
-    ready: set[str] = set()
-    while fresh := {n for t in menu.tests if ready.issuperset(t.after) for n in (t.name, *t.parts)} - ready:
-        ready |= fresh
-    if not ready.issuperset(tests):
-        waiting = sorted(set(tests) - ready)
+    ready = possible({test.name: test.after for test in menu.tests}, {test.name: test.parts for test in menu.tests})
+    waiting = sorted(set(tests) - ready)
+    if waiting:
         raise ProblemError(
-            f"tests of '{name}' wait for one another and can never run: {', '.join(waiting)}",
+            f"tests of '{name}' wait for one another and can never run: {', '.join(waiting[:8])}",
             field=("tests", waiting[0], "after"),
         )
+    groups = {test.group for test in menu.tests}
     for group, price in menu.first_prices.items():
         if not 0 <= price <= LARGEST_REWARD:
             raise ProblemError(
                 f"first price of group '{group}' must be a number of at least 0; it is {price:g}",
                 field=("groups", group, "first"),
             )
-        if not any(test.group == group for test in menu.tests):
+        if group not in groups:
             raise ProblemError(f"group '{group}' of '{name}' has a price but no test", field=("groups", group))
     if menu.most_tests is not None and menu.most_tests < 0:
         raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}", field=("cap", "tests"))

@@ -382,6 +382,10 @@ class Problem:
         sizes = [float(np.max(np.abs(action.reward))) for action in actions if not action.ends_episode]
         for factor in {action.factor for action in actions if action.ends_episode}:
             rewards = np.stack([a.reward for a in actions if a.ends_episode and a.factor == factor])
-            beaten = (rewards[:, None] > rewards).all(axis=-1).any(axis=0)
-            sizes.append(float(np.max(np.abs(rewards[~beaten]))))
+            rewards = rewards[~(rewards[rewards.min(axis=1).argmax()] > rewards).all(axis=1)]  # most of them, as a rule
+            largest = np.abs(rewards).max(axis=1)
+            for place in np.argsort(-largest, kind="stable"):
+                if not (rewards > rewards[place]).all(axis=1).any():
+                    sizes.append(float(largest[place]))
+                    break
         return max([*sizes, 0.0]) or 1.0

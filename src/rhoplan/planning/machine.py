@@ -2,10 +2,17 @@
 
 Kernels make no arrays, and without the counting of references to those they are given (_nrt) they run four times as
 fast. A vector stands somewhere in a longer array; `at` says where.
+
+Machine code is kept beside the sources or in the user's cache folder. Where neither can be written to it is kept in a
+folder that lives as long as the program, which the processes it starts share; and where there is none, nowhere.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +26,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.clock import COMPILING
 
 try:
-    from numba import njit
+    from numba import config, njit
     from numba.core import event
 except ModuleNotFoundError:
     raise MissingExtra(
@@ -55,17 +62,40 @@ def compiled(function: Function) -> Function:
     which it is kept tells the sources of its whole package, and of this module. What a kernel does not say of itself it
     takes from the kernel that calls it first; so it says in which order sums are taken.
     """
-    return _made(function, fastmath=False)
+    return _made(function, error_model="numpy", _nrt=False, fastmath=False)
 
 
 def compiled_in_any_order(function: Function) -> Function:
     """The same, with sums taken in any order (that is what makes them fast): for bounds that are rounded outward."""
-    return _made(function, fastmath={"reassoc", "contract", "nsz"})
+    return _made(function, error_model="numpy", _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
 
-def _made(function: Function, *, fastmath: bool | set[str]) -> Function:
+def compiled_with_arrays(function: Function) -> Function:
+    """The same for a function that makes arrays of its own."""
+    return _made(function)
+
+
+def _made(function: Function, **options: Any) -> Function:
     function.__qualname__ += f"_{_sources(Path(function.__code__.co_filename).parent):08x}"
-    return cast(Function, njit(cache=True, error_model="numpy", _nrt=False, fastmath=fastmath)(function))
+    for _ in range(2):
+        try:
+            return cast(Function, njit(cache=True, **options)(function))
+        except RuntimeError:  # no folder to keep it in
+            if not _has_folder_of_its_own():
+                break
+    return cast(Function, njit(**options)(function))
+
+
+@cache
+def _has_folder_of_its_own() -> bool:
+    """Whether machine code is from now on kept in a folder that goes when the program ends; it is made on first use."""
+    try:
+        folder = tempfile.mkdtemp(prefix="rhoplan-")
+    except OSError:
+        return False
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = config.CACHE_DIR = folder  # the first is for processes that this one starts
+    return True
 
 
 @cache

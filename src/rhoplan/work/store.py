@@ -1,13 +1,16 @@
 """A folder of results: written at once and whole, and one owner at a time.
 
 A result is a small JSON file under a temporary name that is then renamed, so a run that is killed, or a full disk,
-leaves either the whole result or none. A file that cannot be read counts as none.
+leaves either the whole result or none. It carries a digest of its job's key and of all it says: a file that does not
+agree with its digest (a bit flipped, a digit changed, the file of another job) counts as none, and the log says so.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +18,10 @@ from typing import Any, Protocol
 
 from rhoplan.errors import RhoplanError
 from rhoplan.files import write_text
+
+
+DIGEST = "sha256"
+"""The field of a kept result that the others are checked by."""
 
 
 class Job(Protocol):
@@ -39,6 +46,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.results = folder / "results"
+        self.damaged: set[str] = set()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -52,19 +60,34 @@ class Store:
                     f"another {self.what} is writing to '{self.folder}': wait for it, or give another {self.option}"
                 ) from None
             self.sweep(self.results)
-            yield
+            try:
+                yield
+            finally:
+                self._tell()
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """What `job` gave before: its outcome as `put` was given it; None where there is nothing (readable)."""
+        """What `job` gave before: its outcome as `put` was given it; None where there is nothing that can be trusted."""
+        path = self._path(job)
         try:
-            kept = json.loads(self._path(job).read_text(encoding="utf-8"))
-            return kept if kept["job"] == job.about else None
-        except (OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept.pop(DIGEST) == _digest(job, kept) and kept["job"] == job.about:
+                return dict(kept)
+        except FileNotFoundError:
             return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass
+        self.damaged.add(path.name)
+        return None
 
     def put(self, job: Job, outcome: dict[str, Any]) -> None:
         record = {"job": job.about, **outcome}
-        write_text(self._path(job), json.dumps(record, sort_keys=True, separators=(",", ":")) + "\n")
+        write_text(self._path(job), _plain({DIGEST: _digest(job, record), **record}) + "\n")
+
+    def _tell(self) -> None:
+        if self.damaged:
+            count = "1 kept result" if len(self.damaged) == 1 else f"{len(self.damaged)} kept results"
+            logging.getLogger(__name__).warning("%s in '%s' did not check: computed again", count, self.results)
+            self.damaged.clear()
 
     def _path(self, job: Job) -> Path:
         return self.results / f"{job.key}.json"
@@ -74,3 +97,12 @@ class Store:
         for path in folder.glob(".*-*"):
             if path.is_file():
                 path.unlink()
+
+
+def _digest(job: Job, record: dict[str, Any]) -> str:
+    return hashlib.sha256(f"{job.key}\n{_plain(record)}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(record: dict[str, Any]) -> str:
+    """`record` as JSON, always the same for the same content."""
+    return json.dumps(record, sort_keys=True, separators=(",", ":"))

@@ -13,17 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from rhoplan.errors import MissingExtra
 from rhoplan.model.problem import Array, Ids
-
-try:
-    from numba import njit
-except ModuleNotFoundError:
-    raise MissingExtra("the best tour between places (planner anytime, and what no agent can beat)", "numba") from None
-
-from rhoplan.planning.machine import WATCH
-
-assert WATCH is not None
+from rhoplan.planning.machine import compiled_with_arrays
 
 MOST = 13
 """Errands whose order is found exactly for every belief: 2^13 sets of them, a few milliseconds."""
@@ -32,7 +23,7 @@ MOST_AT_ONCE = 17
 """Errands whose order is found exactly where one order serves every belief: a second or less."""
 
 
-@njit(cache=True)
+@compiled_with_arrays
 def _tour(worth, after, cost, fade, leaving, chosen, best):  # type: ignore[no-untyped-def]
     """Fill best (K,): value of starting with each chosen errand, standing on its place; minus infinity elsewhere."""
     count = len(chosen)
@@ -61,13 +52,13 @@ def _tour(worth, after, cost, fade, leaving, chosen, best):  # type: ignore[no-u
         best[chosen[i]] = worth[chosen[i]] + after[chosen[i]] * value[(sets - 1) ^ (1 << i), i]
 
 
-@njit(cache=True)
+@compiled_with_arrays
 def _tours(worth, after, cost, fade, leaving, useful, best):  # type: ignore[no-untyped-def]
     for row in range(len(worth)):
         _tour(worth[row], after[row], cost, fade, leaving, np.flatnonzero(useful[row]), best[row])
 
 
-@njit(cache=True)
+@compiled_with_arrays
 def _in_order(worth, after, cost, fade, leaving, must, best):  # type: ignore[no-untyped-def]
     """Fill best (n, K): value of starting with an errand and doing the others by number.
 
