@@ -205,7 +205,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, potential: f
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
     row[HULL_READ], row[HULL_MOVES], row[WALKED] = -2, -1, 0
     graph.table[place] = node
-    if count * DENSE_SHARE > size:
+    if count * DENSE_SHARE > size and (count > 1 or size == 1):
         row[COUNT], row[INDEX] = size, -1
         for s in range(size):
             graph.value[at + s] = belief[s]

@@ -58,12 +58,15 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
     if size > HULL_STATES or row[COUNT] < 2:
         return
     last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, 1e-13 * penalty)
-    if row[HULL_READ] > -2 and row[HULL_MOVES] == moves:
-        if row[HULL_READ] == last:
+    if row[HULL_READ] > -2:
+        moved = row[HULL_MOVES] != moves
+        if not moved and row[HULL_READ] == last:
             return
-        entry = graph.chain[home, FIRST_ENTRY] if row[HULL_READ] < 0 else graph.entry[row[HULL_READ], NEXT]
-        if below(graph, graph.price[node], entry, -tolerance) == 0:
-            row[HULL_READ] = last
+        whole = moved or row[HULL_READ] < 0
+        entry = graph.chain[home, FIRST_ENTRY] if whole else graph.entry[row[HULL_READ], NEXT]
+        if lies_below(graph, graph.price[node], first, size if moved else 0, entry, tolerance):
+            row[HULL_READ], row[HULL_MOVES] = last, moves
+            mixed(model, graph, node, potential)
             return
     basis, level = graph.mixture[node], graph.level[node]
     count = restart(graph, node, size)
@@ -86,6 +89,42 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
         bound[REST] += penalty * abs(graph.dense[s])
     total += bound[REST]
     bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
+
+
+@compiled
+def lies_below(graph: Graph, prices: Array, first: int, corners: int, entry: int, tolerance: float) -> bool:
+    """Whether no point from `entry` on, and none of so many corners, lies below the plane by more than `tolerance`."""
+    width, count = len(prices), 0
+    for s in range(corners):
+        if graph.corner[first + s] - prices[s] < -tolerance:
+            return False
+    while entry >= 0:
+        count += 1
+        if priced(graph, prices, entry, width) < -tolerance:
+            graph.used[WORK] += count * width
+            return False
+        entry = graph.entry[entry, NEXT]
+    graph.used[WORK] += count * width
+    return True
+
+
+@compiled
+def mixed(model: Model, graph: Graph, node: int, potential: float) -> float:
+    """The upper bound of `node`, brought up to date with the points of the mixture that it keeps."""
+    row, bound = graph.node[node], graph.bound[node]
+    graph.used[WORK] += row[COUNT] + 2
+    if row[COUNT] == 1:
+        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
+        bound[UPPER] = min(bound[UPPER], graph.corner[model.class_state[row[HOME]] + state])
+    elif row[HULL_READ] > -2:
+        total, base = bound[REST], model.class_state[row[HOME]]
+        for i in range(row[COUNT]):
+            if graph.level[node, i] > 0.0:
+                other = graph.mixture[node, i]
+                worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
+                total += graph.level[node, i] * worth
+        bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
+    return float(bound[UPPER])
 
 
 @compiled

@@ -47,6 +47,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     fall_anew,
     raise_lower,
 )
+from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
 from rhoplan.planning.certified.pointbased.vectors import carry, link_vector, make_vector, pay
@@ -256,7 +257,7 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
             total = graph.slot[slot, PAID] + settings.outward
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 if graph.child[place] >= 0:
-                    total += settings.discount * graph.chance[place] * mixed(model, graph, graph.child[place], settings)
+                    total += settings.discount * graph.chance[place] * mixed(model, graph, graph.child[place], settings.potential)
             graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
         best = max(best, graph.slot[slot, ABOVE])
     fall = bound[UPPER] - best
@@ -272,22 +273,3 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
         graph.corner[model.class_state[home] + state] = min(graph.corner[model.class_state[home] + state], best)
     return float(fall)
-
-
-@compiled
-def mixed(model: Model, graph: Graph, node: int, settings: Settings) -> float:
-    """The upper bound of `node`, brought up to date with the points of the mixture that it keeps."""
-    row, bound = graph.node[node], graph.bound[node]
-    graph.used[WORK] += row[COUNT] + 2
-    if row[COUNT] == 1:
-        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
-        bound[UPPER] = min(bound[UPPER], graph.corner[model.class_state[row[HOME]] + state])
-    elif row[HULL_READ] > -2:
-        total, base = bound[REST], model.class_state[row[HOME]]
-        for i in range(row[COUNT]):
-            if graph.level[node, i] > 0.0:
-                other = graph.mixture[node, i]
-                worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
-                total += graph.level[node, i] * worth
-        bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
-    return float(bound[UPPER])

@@ -20,6 +20,7 @@ from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
+    COUNT,
     ENTRY,
     FOLLOWERS,
     HOME,
@@ -41,6 +42,15 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.points import (
+    best_values,
+    lower_points,
+    mix_anew,
+    open_corners,
+    set_places,
+    work_out,
+    write_rows,
+)
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import (
@@ -67,6 +77,9 @@ MOST_AT_ONCE = 400
 
 MOST_PLANNED = 200
 """Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
+
+MOST_MIXTURES = 10
+"""How often the mixtures of children are worked out anew, at most, while points are settled at once."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -137,6 +150,7 @@ class Search:
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.growth = SMALL_GROWTH if problem.sizes.max() <= HULL_STATES else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
+        self.corners = 0
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
         find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
@@ -198,10 +212,41 @@ class Search:
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
         points = nodes[row[:, SLOT] >= 0]
+        if settings.discount < 1 and self.problem.sizes.max() <= HULL_STATES:
+            self.value_points(change)
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
             self.settle_plan(change, pace)
         self.refresh()
+
+    def value_points(self, change: float) -> None:
+        """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change."""
+        while self.corners < self.problem.slots:
+            self.corners = open_corners(self.model, self.graph, self.settings, self.corners)
+            if self.corners < self.problem.slots and not self.make_room():
+                return
+        settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
+        for _ in range(MOST_MIXTURES):
+            row = self.graph.node[: self.graph.used[NODES]]
+            members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
+            menu = np.diff(self.model.class_pair)[row[members, HOME]]
+            rows = int(menu.sum())
+            if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
+                return
+            mix_anew(self.model, self.graph, settings, members, slack)
+            place, corner = np.full(len(self.graph.node), -1), np.full(self.problem.slots, -1)
+            values, first = np.empty(len(members)), np.cumsum(menu) - menu
+            set_places(self.model, self.graph, members, place, corner, values)
+            share, known, most = np.zeros((rows, len(members))), np.empty(rows), np.empty(rows)
+            pairs = np.empty(rows, dtype=np.int64)
+            write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
+            values, best = best_values(values, first, share, known, most, settings.discount)
+            values += settings.outward / (1 - settings.discount)
+            fall = lower_points(self.model, self.graph, settings, members, values)
+            new = np.flatnonzero(pairs[best] < 0)
+            work_out(self.model, self.graph, settings, members[new], -1 - pairs[best[new]], slack)
+            if fall <= change and not len(new):
+                return
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
