@@ -42,7 +42,7 @@ NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, T
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""
 
-SAME = 1e-13
+SAME = 1e-14
 """Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
 HULL_STATES = 8
@@ -109,15 +109,18 @@ class Graph(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup. penalty:
-    price of what is left of a belief. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
+    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, which is
+    so much (rounding) of the largest value. penalty, span: what is left of a belief costs that much, or where its state
+    is likely less, see `hull`. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
 
     weight: float
     potential: float
     discount: float
     gap: float
     outward: float
+    rounding: float
     penalty: float
+    span: float
     coarse: float
     fine: float
     mix: float

@@ -25,6 +25,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     NODES,
     NUMBERS,
     PROBES,
+    SAME,
     SLOT_COLUMNS,
     SLOTS,
     VALUES,
@@ -58,6 +59,10 @@ is of the order of MIX ln(1 / MIX), and states that the node rules out still hav
 STEEPEST = 750
 """Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
 
+UNIT = 2.0**-53
+"""What one operation on floats loses at most, as a share. A backup adds up the branches of an action and the states of
+a class, and what it adds up was made by as many operations before: four times that many is more than all of them."""
+
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
@@ -86,14 +91,18 @@ def make_settings(
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
+    rounding = min(ROUNDING, 4 * (largest + most + 4) * UNIT)
+    span = 2 * (float(first.corner.max()) - max(float(values.min()) for values in first.vectors)) + STEEPEST * weight
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
         potential=share * weight,
         discount=discount,
         gap=gap,
-        outward=ROUNDING * size,
+        outward=rounding * size + SAME * span,
+        rounding=rounding,
         penalty=2 * worst + STEEPEST * weight,
+        span=span,
         coarse=COARSE * step,
         fine=FINE * step,
         mix=MIX,

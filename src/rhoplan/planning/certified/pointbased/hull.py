@@ -6,7 +6,8 @@ The sawtooth mixes one point with corners; in classes of few states the best mix
 little. Simplex, most negative price first, from the mixture found the last time. A node keeps that mixture and its
 prices, a plane that no point lay below: while no new point lies below it, nothing has to be done. Every basis on the
 way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
-the highest price there is.
+the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
+one is, so in s it cannot lose more than the span between the bounds, over b(s).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     WORK,
     Graph,
+    Settings,
     unfold,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled, dot
@@ -41,12 +43,15 @@ from rhoplan.planning.certified.pointbased.machine import compiled, dot
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
 
+ALIKE = 1e-15
+"""A point this share of the span below a hull is on it: prices are no more exact."""
+
 SMALLEST_PIVOT = 1e-13
 """Directions below this are taken for zero; what that leaves of the belief is paid for."""
 
 
 @compiled
-def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penalty: float, tolerance: float) -> None:
+def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tolerance: float) -> None:
     """Lower the upper bound of `node` to the hull of its class, if the class is small and has new points.
 
     A point that lies below the others by less than `tolerance` may be left out.
@@ -57,7 +62,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
     size = model.class_state[home + 1] - first
     if size > HULL_STATES or row[COUNT] < 2:
         return
-    last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, 1e-13 * penalty)
+    last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, ALIKE * settings.span)
     if row[HULL_READ] > -2:
         moved = row[HULL_MOVES] != moves
         if not moved and row[HULL_READ] == last:
@@ -66,7 +71,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
         entry = graph.chain[home, FIRST_ENTRY] if whole else graph.entry[row[HULL_READ], NEXT]
         if lies_below(graph, graph.price[node], first, size if moved else 0, entry, tolerance):
             row[HULL_READ], row[HULL_MOVES] = last, moves
-            mixed(model, graph, node, potential)
+            mixed(model, graph, node, settings.potential)
             return
     basis, level = graph.mixture[node], graph.level[node]
     count = restart(graph, node, size)
@@ -85,10 +90,15 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
             s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
             graph.dense[s] -= level[i] * graph.value[other[AT] + place]
     bound[REST] = 0.0
+    for place in range(row[COUNT]):
+        s = graph.where[row[INDEX] + place] if row[INDEX] >= 0 else place
+        price = min(settings.penalty, settings.span / max(graph.value[row[AT] + place], 1e-300))
+        bound[REST] += price * abs(graph.dense[s])
+        graph.dense[s] = 0.0
     for s in range(size):
-        bound[REST] += penalty * abs(graph.dense[s])
+        bound[REST] += settings.penalty * abs(graph.dense[s])
     total += bound[REST]
-    bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
+    bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
 
 
 @compiled

@@ -18,6 +18,7 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
     COUNT,
     ENTROPY,
     ENTRY,
@@ -25,22 +26,25 @@ from rhoplan.planning.certified.pointbased.graph import (
     HULL_READ,
     HULL_STATES,
     INDEX,
+    LOWER,
     OWN,
     PAID,
     REST,
     SLOT,
     UPPER,
-    WORK,
     Graph,
     Settings,
     fall_anew,
     find_node,
-    lower_upper,
+    raise_lower,
     weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import backup_above, expand, has_room
+from rhoplan.planning.certified.pointbased.trials import backup_above, backup_below, expand, has_room
+
+SETTLED = 1e-15
+"""An action is better than another by more than this share of the largest value; less is rounding."""
 
 MOST_ROUNDS = 30
 """Rounds of policy iteration; a handful is the rule, and after any number the values are made to hold."""
@@ -128,17 +132,16 @@ def mix_anew(model: Model, graph: Graph, settings: Settings, members: Ids, slack
         node = members[i]
         home = graph.node[node, HOME]
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
-            first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
-            if first >= 0:
+            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+            first = graph.slot_child[slot]
+            if first >= 0 and graph.slot[slot, ABOVE] >= graph.bound[node, LOWER]:
                 for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                     if graph.child[branch] >= 0:
-                        lower_by_hull(
-                            model, graph, graph.child[branch], settings.potential, settings.penalty, slack
-                        )
+                        lower_by_hull(model, graph, graph.child[branch], settings, slack)
 
 
 @compiled
-def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: Ids, slack: float) -> None:
+def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: Ids) -> None:
     """Work the pairs out at the nodes beside them, while there is room."""
     for i in range(len(nodes)):
         if not has_room(graph, settings):
@@ -209,23 +212,53 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
     return fall
 
 
-def best_values(
-    values: Array, first: Ids, share: Array, known: Array, most: Array, discount: float
-) -> tuple[Array, Ids]:
-    """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
+@compiled
+def count_visits(
+    model: Model, graph: Graph, settings: Settings, members: Ids, place: Ids, taken: Ids, visits: Array, matter: Array
+) -> None:
+    """matter[child] = how often (visits: of the members, which take the pairs `taken`) one comes to a child that is no
+    member, times how far apart its bounds are."""
+    for i in range(len(members)):
+        node, pair = members[i], taken[i]
+        if pair < 0:
+            continue
+        first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[graph.node[node, HOME]]]
+        for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            child = graph.child[branch]
+            if child >= 0 and place[child] < 0 and graph.node[child, COUNT] > 1:
+                raise_lower(model, graph, child, settings.potential)
+                apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
+                matter[child] += visits[i] * settings.discount * graph.chance[branch] * apart
 
-    first: first row of each member; share, known, most: the rows, as `write_rows` gives them.
+
+@compiled
+def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> None:
+    """Back up both bounds at these nodes, while there is room."""
+    for i in range(len(nodes)):
+        if not has_room(graph, settings):
+            return
+        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
+
+
+def best_values(
+    values: Array, first: Ids, share: Array, known: Array, most: Array, *, discount: float, rounding: float
+) -> tuple[Array, Ids, Array]:
+    """What the members (n,) are worth at most, from the guess `values`; the row that is best for each; the matrix of
+    the linear system, whose transpose tells how often one comes to each.
+
+    first: first row of each member; share, known, most: the rows, as `write_rows` gives them. rounding: what sums lose,
+    as a share of what is added up.
     """
     owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(known))))
     chosen, capped, unit = np.full(len(first), -1), np.zeros(len(first), dtype=bool), np.eye(len(first))
-    scale = float(np.abs(values).max(initial=1e-300))
+    matrix, scale, number = unit, float(np.abs(values).max(initial=1e-300)), np.arange(len(known))
     for _ in range(MOST_ROUNDS):
         free = known + share @ values
         worth = np.minimum(free, most)
         top = np.maximum.reduceat(worth, first)
         best = np.full(len(first), len(known))
-        np.minimum.at(best, owner, np.where(worth >= top[owner], np.arange(len(known)), len(known)))
-        better = (chosen < 0) | (top > worth[chosen] + 1e-14 * scale)
+        np.minimum.at(best, owner, np.where(worth >= top[owner], number, len(known)))
+        better = (chosen < 0) | (top > worth[chosen] + SETTLED * scale)
         rows = np.where(better, best, chosen)
         limits = free[rows] > most[rows]
         if not better.any() and np.array_equal(limits, capped):
@@ -235,5 +268,6 @@ def best_values(
         paid = np.where(capped, most[chosen], known[chosen])
         values = np.linalg.solve(matrix, paid)
         values += np.linalg.solve(matrix, paid - matrix @ values)
-    rise = float((np.maximum.reduceat(np.minimum(known + share @ values, most), first) - values).max())
-    return values + max(rise, 0.0) / (1 - discount), chosen
+    worth = np.minimum(known + share @ values, most) + rounding * (np.abs(known) + share @ np.abs(values))
+    rise = float((np.maximum.reduceat(worth, first) - values).max())
+    return values + max(rise, 0.0) / (1 - discount), chosen, matrix

@@ -198,13 +198,30 @@ def settle_below(
             most = max(most, renew(model, graph, vector, settings, paid, begin, True))
         if most <= change:
             break
-    fall = 0.0
+    fall, largest = 0.0, 0.0
     for vector in range(first, last):
         fall = max(fall, renew(model, graph, vector, settings, paid, begin, False))
+        largest = max(largest, largest_followed(model, graph, vector))
+    for place in range(end - begin):
+        largest = max(largest, abs(paid[place]))
+    fall += settings.rounding * 2.0 * largest
     for place in range(begin, end):
         graph.alpha[place] -= fall / (1.0 - settings.discount)
     for vector in range(first, last):
         link_vector(graph, vector)
+
+
+@compiled
+def largest_followed(model: Model, graph: Graph, vector: int) -> float:
+    """The largest number, whatever its sign, of the vectors that `vector` goes on with."""
+    pair, largest = graph.vector[vector, VECTOR_PAIR], 0.0
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
+        if follower >= 0:
+            home, at = graph.vector[follower, VECTOR_HOME], graph.vector[follower, VECTOR_AT]
+            for s in range(model.class_state[home + 1] - model.class_state[home]):
+                largest = max(largest, abs(graph.alpha[at + s]))
+    return largest
 
 
 @compiled

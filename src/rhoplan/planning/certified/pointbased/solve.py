@@ -15,12 +15,14 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
+from rhoplan.planning.certified.pointbased.centred import centred, put_back
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
     COUNT,
+    ENTRIES,
     ENTRY,
     FOLLOWERS,
     HOME,
@@ -28,6 +30,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     LOWER,
     NODES,
     NUMBERS,
+    SAME,
     SLOT,
     TRIALS,
     UPPER,
@@ -43,11 +46,14 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.points import (
+    back_up_all,
     best_values,
+    count_visits,
     lower_points,
     mix_anew,
     open_corners,
     set_places,
+    spread_child,
     work_out,
     write_rows,
 )
@@ -80,6 +86,9 @@ MOST_PLANNED = 200
 
 MOST_MIXTURES = 10
 """How often the mixtures of children are worked out anew, at most, while points are settled at once."""
+
+LEAST_GROWN = 20
+"""Children that are backed up after points were settled: as many as half the points, and so many more."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -142,9 +151,12 @@ class Search:
         self.begin = clock.now()
         weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
         self.deadline, self.memory = self.begin + seconds, memory
-        self.problem, self.model = problem, problem.model
+        self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
-        self.first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        problem, self.first, self.taken_off, self.error = centred(problem, first, discount, gap)
+        self.problem, self.model = problem, problem.model
+        gap = max(gap - 2 * self.error, 0.0)
         self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
         self.kept = self.vectors = int(self.graph.used[VECTORS])
@@ -159,7 +171,8 @@ class Search:
     @property
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound on the value of the start."""
-        return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+        lower, upper = float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+        return lower + self.taken_off - self.error, upper + self.taken_off + self.error
 
     def run(self, progress: Progress | None = None) -> str:
         """Trials until something stops them; what did."""
@@ -201,7 +214,7 @@ class Search:
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
         slack = 0.1 * self.settings.coarse * (upper - lower)
         settings = self.settings
-        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.potential, settings.penalty)
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings)
         self.next_prune = self.graph.used[BACKUPS] * self.growth + FIRST_PRUNE
         self.refresh()
 
@@ -234,19 +247,39 @@ class Search:
             if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
                 return
             mix_anew(self.model, self.graph, settings, members, slack)
-            place, corner = np.full(len(self.graph.node), -1), np.full(self.problem.slots, -1)
+            place, corner = np.full(2 * len(self.graph.node) + 1, -1), np.full(self.problem.slots, -1)
             values, first = np.empty(len(members)), np.cumsum(menu) - menu
             set_places(self.model, self.graph, members, place, corner, values)
             share, known, most = np.zeros((rows, len(members))), np.empty(rows), np.empty(rows)
             pairs = np.empty(rows, dtype=np.int64)
             write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
-            values, best = best_values(values, first, share, known, most, settings.discount)
-            values += settings.outward / (1 - settings.discount)
+            values, best, matrix = best_values(
+                values, first, share, known, most, discount=settings.discount, rounding=settings.rounding
+            )
+            values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)
-            new = np.flatnonzero(pairs[best] < 0)
-            work_out(self.model, self.graph, settings, members[new], -1 - pairs[best[new]], slack)
-            if fall <= change and not len(new):
+            taken = pairs[best]
+            new = np.flatnonzero(taken < 0)
+            work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
+            grown = self.grow(members, place, corner, taken, matrix)
+            self.refresh()
+            if fall <= change and not len(new) and not grown:
                 return
+
+    def grow(self, members: Ids, place: Ids, corner: Ids, taken: Ids, matrix: Array) -> int:
+        """Back up children that matter most for the start where members take the pairs `taken`; how many points came.
+
+        matrix: of the members' equations.
+        """
+        self.make_room()
+        start, before = np.zeros(len(members)), int(self.graph.used[ENTRIES])
+        spread_child(self.model, self.graph, ROOT, place, corner, 1.0, 0.0, start)
+        matter = np.zeros(int(self.graph.used[NODES]))
+        visits = np.linalg.solve(matrix.T, start)
+        count_visits(self.model, self.graph, self.settings, members, place, taken, visits, matter)
+        few = np.argsort(-matter)[: len(members) // 2 + LEAST_GROWN]
+        back_up_all(self.model, self.graph, self.settings, few[matter[few] > 0])
+        return int(self.graph.used[ENTRIES]) - before
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
@@ -284,6 +317,7 @@ class Search:
         count, vectors = int(self.graph.used[NUMBERS]) - begin, int(self.graph.used[VECTORS]) - first
         paid = np.empty(count)
         pay_plan(model, self.graph, first, settings, paid)
+        paid += settings.outward  # what a last sweep loses is taken off once, in the end
         sweeps = math.log(1 / SETTLED) / (1 - settings.discount)
         if count <= MOST_AT_ONCE and count**3 / 3 < sweeps * vectors * len(model.chance) / self.problem.pairs:
             matrix, known = np.eye(count), paid.copy()
@@ -300,11 +334,12 @@ class Search:
         """What has been found so far."""
         lower, upper = self.bounds
         nodes = int(self.graph.used[NODES])
-        plan = plan_of(self.problem, self.graph, self.first, self.settings)
+        graph, first = put_back(self.graph, self.first, self.taken_off, self.error)
+        plan = plan_of(self.given, graph, first, self.settings)
         return GeneralSolution(
             lower,
             upper,
-            self.settings.gap,
+            self.gap,
             stopped_by,
             plan.first_action,
             clock.now() - self.begin,

@@ -158,7 +158,7 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
             lower_upper(model, graph, child, settings.potential)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
-                lower_by_hull(model, graph, child, settings.potential, settings.penalty, slack)
+                lower_by_hull(model, graph, child, settings, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
@@ -199,9 +199,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         settled = best
     bound = graph.bound[node]
     lower_upper(model, graph, node, settings.potential)
-    lower_by_hull(
-        model, graph, node, settings.potential, settings.penalty, SLACK * settings.coarse * graph.bound[ROOT, GAP]
-    )
+    lower_by_hull(model, graph, node, settings, SLACK * settings.coarse * graph.bound[ROOT, GAP])
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
