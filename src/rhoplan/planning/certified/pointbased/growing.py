@@ -43,6 +43,10 @@ AIMS = (0.9, 0.3)
 """Gaps that trials leave at the root, as shares of the gap there is, in turn. In five-second runs on four classic
 problems one large share lowered the upper bound most, one small share raised the lower bound most; hence both."""
 
+SMALL_AIMS, SMALL_COARSE = (0.9,), 5e-3
+"""The same, and COARSE below, where all classes are small enough for hulls: with points settled at once, trials that
+turn back soon opened 0.4 to 0.8 of the beliefs on four problems."""
+
 PLANNED = 6
 """One trial in so many follows the plan of the lower bound, unless all classes are small enough for hulls: there the
 lower bound is ahead. Tag came to -6.000 in 11 s so, and to -6.016 in 60 s without."""
@@ -91,8 +95,10 @@ def make_settings(
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
-    rounding = min(ROUNDING, 4 * (largest + most + 4) * UNIT)
-    span = 2 * (float(first.corner.max()) - max(float(values.min()) for values in first.vectors)) + STEEPEST * weight
+    added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
+    rounding = min(ROUNDING, 4 * added * UNIT)
+    span = span_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
+    small = largest <= HULL_STATES
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
@@ -103,15 +109,20 @@ def make_settings(
         rounding=rounding,
         penalty=2 * worst + STEEPEST * weight,
         span=span,
-        coarse=COARSE * step,
+        coarse=(SMALL_COARSE if small else COARSE) * step,
         fine=FINE * step,
         mix=MIX,
         work=WORK,
-        planned=PLANNED if largest > HULL_STATES else 0,
+        planned=0 if small else PLANNED,
         most_children=most,
         most_numbers=largest * (most + 1),
         symbols=problem.symbols,
     )
+
+
+def span_of(corner: Array, least: float, weight: float) -> float:
+    """How far apart two values can be: from `least`, which can be had everywhere, up to the best corner."""
+    return 2 * (float(corner.max()) - least) + STEEPEST * weight
 
 
 def _goes_on(problem: Compiled) -> float:
@@ -151,7 +162,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         after=np.zeros(settings.most_numbers + problem.symbols),
         spread=np.zeros(largest),
         path=np.zeros(LONGEST_WALK, dtype=np.int64),
-        aims=np.array(AIMS),
+        aims=np.array(AIMS if settings.planned else SMALL_AIMS),
         price=np.empty((most, hull)),
         mixture=np.empty((most, hull), dtype=np.int64),
         level=np.empty((most, hull)),

@@ -41,7 +41,10 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import backup_above, backup_below, expand, has_room
+from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
+
+STEPS, KEPT, LEAST_MASS = 60, 0.97, 1e-9
+"""How many steps from the start beliefs are looked for, with at most this discount, and from which probability on."""
 
 SETTLED = 1e-15
 """An action is better than another by more than this share of the largest value; less is rounding."""
@@ -213,22 +216,34 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
 
 
 @compiled
-def count_visits(
-    model: Model, graph: Graph, settings: Settings, members: Ids, place: Ids, taken: Ids, visits: Array, matter: Array
-) -> None:
-    """matter[child] = how often (visits: of the members, which take the pairs `taken`) one comes to a child that is no
-    member, times how far apart its bounds are."""
-    for i in range(len(members)):
-        node, pair = members[i], taken[i]
-        if pair < 0:
-            continue
-        first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[graph.node[node, HOME]]]
-        for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-            child = graph.child[branch]
-            if child >= 0 and place[child] < 0 and graph.node[child, COUNT] > 1:
-                raise_lower(model, graph, child, settings.potential)
-                apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
-                matter[child] += visits[i] * settings.discount * graph.chance[branch] * apart
+def come_to(model: Model, graph: Graph, settings: Settings, mass: Array, matter: Array) -> None:
+    """matter[node] = how often one comes to a node not opened yet, by actions of the largest upper bound, in so many
+    STEPS, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
+    mass[0, ROOT] = 1.0
+    kept = min(settings.discount, KEPT)
+    for step in range(STEPS):
+        now, later = mass[step % 2], mass[(step + 1) % 2]
+        for node in range(len(matter)):
+            much, row = now[node], graph.node[node]
+            now[node] = 0.0
+            if much > 0.0 and row[SLOT] < 0:
+                matter[node] += much
+            if much < LEAST_MASS or row[SLOT] < 0:
+                continue
+            pair = model.class_pair[row[HOME]]
+            for other in range(pair + 1, model.class_pair[row[HOME] + 1]):
+                slot = row[SLOT] - model.class_pair[row[HOME]]
+                if graph.slot[slot + other, ABOVE] > graph.slot[slot + pair, ABOVE]:
+                    pair = other
+            first = graph.slot_child[row[SLOT] + pair - model.class_pair[row[HOME]]]
+            if first >= 0:
+                for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                    if graph.child[branch] >= 0:
+                        later[graph.child[branch]] += kept * graph.chance[branch] * much
+    for node in range(len(matter)):
+        if matter[node] > 0.0:
+            raise_lower(model, graph, node, settings.potential)
+            matter[node] *= graph.bound[node, UPPER] - graph.bound[node, LOWER]
 
 
 @compiled
@@ -237,21 +252,20 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
     for i in range(len(nodes)):
         if not has_room(graph, settings):
             return
-        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
+        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings, False)
 
 
 def best_values(
     values: Array, first: Ids, share: Array, known: Array, most: Array, *, discount: float, rounding: float
-) -> tuple[Array, Ids, Array]:
-    """What the members (n,) are worth at most, from the guess `values`; the row that is best for each; the matrix of
-    the linear system, whose transpose tells how often one comes to each.
+) -> tuple[Array, Ids]:
+    """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
 
     first: first row of each member; share, known, most: the rows, as `write_rows` gives them. rounding: what sums lose,
     as a share of what is added up.
     """
     owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(known))))
     chosen, capped, unit = np.full(len(first), -1), np.zeros(len(first), dtype=bool), np.eye(len(first))
-    matrix, scale, number = unit, float(np.abs(values).max(initial=1e-300)), np.arange(len(known))
+    scale, number = float(np.abs(values).max(initial=1e-300)), np.arange(len(known))
     for _ in range(MOST_ROUNDS):
         free = known + share @ values
         worth = np.minimum(free, most)
@@ -270,4 +284,4 @@ def best_values(
         values += np.linalg.solve(matrix, paid - matrix @ values)
     worth = np.minimum(known + share @ values, most) + rounding * (np.abs(known) + share @ np.abs(values))
     rise = float((np.maximum.reduceat(worth, first) - values).max())
-    return values + max(rise, 0.0) / (1 - discount), chosen, matrix
+    return values + max(rise, 0.0) / (1 - discount), chosen

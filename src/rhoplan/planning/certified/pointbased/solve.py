@@ -15,14 +15,20 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
-from rhoplan.planning.certified.pointbased.centred import centred, put_back
+from rhoplan.planning.certified.pointbased.centred import (
+    best_somewhere,
+    first_moved,
+    graph_moved,
+    middle,
+    wants_centre,
+    without,
+)
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
     COUNT,
-    ENTRIES,
     ENTRY,
     FOLLOWERS,
     HOME,
@@ -43,17 +49,23 @@ from rhoplan.planning.certified.pointbased.graph import (
     raise_lower,
     rehash,
 )
-from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
+from rhoplan.planning.certified.pointbased.growing import (
+    enlarged,
+    make_graph,
+    make_settings,
+    size_in_bytes,
+    span_of,
+    with_room,
+)
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.points import (
     back_up_all,
     best_values,
-    count_visits,
+    come_to,
     lower_points,
     mix_anew,
     open_corners,
     set_places,
-    spread_child,
     work_out,
     write_rows,
 )
@@ -87,8 +99,12 @@ MOST_PLANNED = 200
 MOST_MIXTURES = 10
 """How often the mixtures of children are worked out anew, at most, while points are settled at once."""
 
-LEAST_GROWN = 20
-"""Children that are backed up after points were settled: as many as half the points, and so many more."""
+LEAST_GROWN, MORE_NODES = 20, 1.05
+"""Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
+as half the points, and so many more."""
+
+FAR = 4
+"""Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -154,15 +170,19 @@ class Search:
         self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
         first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
-        problem, self.first, self.taken_off, self.error = centred(problem, first, discount, gap)
-        self.problem, self.model = problem, problem.model
-        gap = max(gap - 2 * self.error, 0.0)
+        self.taken_off = self.error = 0.0
+        if wants_centre(problem, middle(problem, first), discount, gap):
+            self.taken_off = middle(problem, first)
+            problem, self.error = without(problem, self.taken_off, discount)
+            first = first_moved(best_somewhere(first), -self.taken_off, self.error)
+            gap = max(gap - 8 * self.error, 0.0)
+        self.problem, self.model, self.first = problem, problem.model, first
         self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.growth = SMALL_GROWTH if problem.sizes.max() <= HULL_STATES else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
-        self.corners = 0
+        self.corners = self.nodes = 0
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
         find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
@@ -226,14 +246,39 @@ class Search:
         row = self.graph.node[nodes]
         points = nodes[row[:, SLOT] >= 0]
         if settings.discount < 1 and self.problem.sizes.max() <= HULL_STATES:
-            self.value_points(change)
+            self.value_points(change, len(nodes) <= MORE_NODES * self.nodes)
+            self.nodes = len(nodes)
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
             self.settle_plan(change, pace)
         self.refresh()
+        self.recentre()
 
-    def value_points(self, change: float) -> None:
-        """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change."""
+    def recentre(self) -> None:
+        """Take more off the values where they have come to lie far from 0, and know how far apart they can be now."""
+        if self.taken_off == 0:
+            return
+        settings, (lower, upper) = self.settings, self.bounds
+        by = 0.5 * (lower + upper) - self.taken_off
+        if abs(by) > FAR * (upper - lower) and wants_centre(self.problem, by, settings.discount, self.gap):
+            self.problem, error = without(self.problem, by, settings.discount)
+            self.model = self.problem.model
+            self.graph = graph_moved(self.graph, -by, error, settings.discount)
+            self.first = first_moved(self.first, -by, error)
+            self.taken_off, self.error = self.taken_off + by, self.error + error
+        table = self.graph.vector[: self.graph.used[VECTORS]]
+        least = np.inf
+        for home in np.flatnonzero(~self.problem.ended):
+            places = table[(table[:, ALIVE] == 1) & (table[:, VECTOR_HOME] == home), VECTOR_AT]
+            worst = self.graph.alpha[places[:, None] + np.arange(self.problem.sizes[home])].min(axis=1)
+            least = min(least, float(worst.max()))
+        self.settings = settings._replace(span=min(settings.span, span_of(self.graph.corner, least, settings.weight)))
+
+    def value_points(self, change: float, stuck: bool) -> None:
+        """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change.
+
+        stuck: whether trials find no more beliefs (they go in circles); then others are looked for here.
+        """
         while self.corners < self.problem.slots:
             self.corners = open_corners(self.model, self.graph, self.settings, self.corners)
             if self.corners < self.problem.slots and not self.make_room():
@@ -253,7 +298,7 @@ class Search:
             share, known, most = np.zeros((rows, len(members))), np.empty(rows), np.empty(rows)
             pairs = np.empty(rows, dtype=np.int64)
             write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
-            values, best, matrix = best_values(
+            values, best = best_values(
                 values, first, share, known, most, discount=settings.discount, rounding=settings.rounding
             )
             values += SAME * settings.span / (1 - settings.discount)
@@ -261,25 +306,20 @@ class Search:
             taken = pairs[best]
             new = np.flatnonzero(taken < 0)
             work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
-            grown = self.grow(members, place, corner, taken, matrix)
+            grown = self.grow(len(members)) if stuck else 0
             self.refresh()
             if fall <= change and not len(new) and not grown:
                 return
 
-    def grow(self, members: Ids, place: Ids, corner: Ids, taken: Ids, matrix: Array) -> int:
-        """Back up children that matter most for the start where members take the pairs `taken`; how many points came.
-
-        matrix: of the members' equations.
-        """
-        self.make_room()
-        start, before = np.zeros(len(members)), int(self.graph.used[ENTRIES])
-        spread_child(self.model, self.graph, ROOT, place, corner, 1.0, 0.0, start)
-        matter = np.zeros(int(self.graph.used[NODES]))
-        visits = np.linalg.solve(matrix.T, start)
-        count_visits(self.model, self.graph, self.settings, members, place, taken, visits, matter)
-        few = np.argsort(-matter)[: len(members) // 2 + LEAST_GROWN]
-        back_up_all(self.model, self.graph, self.settings, few[matter[few] > 0])
-        return int(self.graph.used[ENTRIES]) - before
+    def grow(self, points: int) -> int:
+        """Back up beliefs that matter most for the start; how many."""
+        if not self.make_room():
+            return 0
+        mass, matter = np.zeros((2, int(self.graph.used[NODES]))), np.zeros(int(self.graph.used[NODES]))
+        come_to(self.model, self.graph, self.settings, mass, matter)
+        most = np.argsort(-matter)[: points // 2 + LEAST_GROWN]
+        back_up_all(self.model, self.graph, self.settings, most[matter[most] > 0])
+        return int(np.count_nonzero(matter[most] > 0))
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
@@ -334,7 +374,10 @@ class Search:
         """What has been found so far."""
         lower, upper = self.bounds
         nodes = int(self.graph.used[NODES])
-        graph, first = put_back(self.graph, self.first, self.taken_off, self.error)
+        graph, first = self.graph, self.first
+        if self.taken_off != 0:
+            graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount)
+            first = first_moved(first, self.taken_off, self.error)
         plan = plan_of(self.given, graph, first, self.settings)
         return GeneralSolution(
             lower,
