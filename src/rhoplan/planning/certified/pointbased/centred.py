@@ -65,7 +65,7 @@ def graph_moved(graph: Graph, by: float, error: float, discount: float) -> Graph
     slot[:, ABOVE] += high
     slot[:, BELOW] += low
     slot[:, PAID] += (1 - discount) * by
-    cloud[:, 0] += high
+    cloud[0] += high
     return graph._replace(
         bound=bound,
         slot=slot,

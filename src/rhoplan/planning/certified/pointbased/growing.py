@@ -12,7 +12,9 @@ from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
     BEFORE,
     BOUND_COLUMNS,
+    CHANGES,
     CHILDREN,
+    CLOUDS,
     ENTRIES,
     FIRST_VECTOR,
     FOLLOWERS,
@@ -20,7 +22,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDICES,
     LAST_VECTOR,
     MOVES,
-    NEAR,
     NODE_COLUMNS,
     NODES,
     NUMBERS,
@@ -79,7 +80,8 @@ ROOM: dict[int, tuple[str, ...]] = {
     VECTORS: ("vector", "share"),
     NUMBERS: ("alpha",),
     FOLLOWERS: ("follower",),
-    ENTRIES: ("entry", "fall", "inverse", "cloud"),
+    ENTRIES: ("entry", "fall", "inverse"),
+    CLOUDS: ("cloud_node", "prices", "cloud"),
 }
 """Which arrays each place in Graph.used counts for."""
 
@@ -153,11 +155,11 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
-        chain=np.full((classes, MOVES + 1), -1),
+        chain=np.full((classes, CHANGES + 1), -1),
         corner=first.corner.copy(),
         action=first.action,
         table=np.full(1 << 12, -1),
-        used=np.zeros(12, dtype=np.int64),
+        used=np.zeros(13, dtype=np.int64),
         dense=np.zeros(largest),
         after=np.zeros(settings.most_numbers + problem.symbols),
         spread=np.zeros(largest),
@@ -169,10 +171,11 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         square=np.zeros((hull, hull)),
         line=np.zeros((2, hull)),
         support=np.zeros((3, hull), dtype=np.int64),
-        cloud=np.empty((1024, 1 + hull)),
-        near=np.zeros(NEAR, dtype=np.int64),
+        cloud=np.empty((1 + hull, 1024)),
+        cloud_node=np.empty(1024, dtype=np.int64),
+        prices=np.empty(1024),
     )
-    graph.chain[:, MOVES] = 0
+    graph.chain[:, MOVES:] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)
     graph.chain[:, LAST_VECTOR] = (policies - 1) * classes + np.arange(classes)
     number = np.arange(policies * classes)
@@ -196,7 +199,9 @@ def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
     """`graph` with at least twice the room wherever what is needed does not fit."""
     for counted, need in needs.items():
         if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
-            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name), need) for name in ROOM[counted]}
+            bigger: dict[str, Any] = {
+                name: (_widened if name == "cloud" else _doubled)(getattr(graph, name), need) for name in ROOM[counted]
+            }
             graph = graph._replace(**bigger)
     return graph
 
@@ -209,4 +214,10 @@ def size_in_bytes(graph: Graph) -> int:
 def _doubled(array: Array, need: int) -> Array:
     bigger = np.empty((2 * len(array) + need, *array.shape[1:]), dtype=array.dtype)
     bigger[: len(array)] = array
+    return bigger
+
+
+def _widened(array: Array, need: int) -> Array:
+    bigger = np.empty((len(array), 2 * array.shape[1] + need), dtype=array.dtype)
+    bigger[:, : array.shape[1]] = array
     return bigger

@@ -4,7 +4,7 @@
 
 The sawtooth mixes one point with corners; in classes of few states the best mixture of many is much lower and costs
 little. Simplex, most negative price first, from the mixture found the last time. A node keeps that mixture and its
-prices, a plane that no point lay below: while no new point lies below it, nothing has to be done. Every basis on the
+prices, a plane that no point lay below: while none does, nothing has to be done. Every basis on the
 way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
 the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
 one is, so in s it cannot lose more than the span between the bounds, over b(s).
@@ -18,18 +18,14 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
+    CHANGES,
+    CLOUDS,
     COUNT,
     ENTROPY,
-    FIRST_ENTRY,
     HOME,
-    HULL_MOVES,
     HULL_READ,
     HULL_STATES,
     INDEX,
-    LAST_ENTRY,
-    MOVES,
-    NEAR,
-    NEXT,
     OWN,
     REST,
     UPPER,
@@ -38,7 +34,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
     unfold,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled, dot
+from rhoplan.planning.certified.pointbased.machine import compiled
 
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
@@ -62,21 +58,17 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
     size = model.class_state[home + 1] - first
     if size > HULL_STATES or row[COUNT] < 2:
         return
-    last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, ALIKE * settings.span)
-    if row[HULL_READ] > -2:
-        moved = row[HULL_MOVES] != moves
-        if not moved and row[HULL_READ] == last:
-            return
-        whole = moved or row[HULL_READ] < 0
-        entry = graph.chain[home, FIRST_ENTRY] if whole else graph.entry[row[HULL_READ], NEXT]
-        if lies_below(graph, graph.price[node], first, size if moved else 0, entry, tolerance):
-            row[HULL_READ], row[HULL_MOVES] = last, moves
-            mixed(model, graph, node, settings.potential)
-            return
+    changes, tolerance = graph.chain[home, CHANGES], max(tolerance, ALIKE * settings.span)
+    if row[HULL_READ] == changes:
+        return
+    if row[HULL_READ] > -2 and lies_below(graph, graph.price[node], home, first, size, tolerance):
+        row[HULL_READ] = changes
+        mixed(model, graph, node, settings.potential)
+        return
     basis, level = graph.mixture[node], graph.level[node]
     count = restart(graph, node, size)
-    row[HULL_READ], row[HULL_MOVES] = last, moves
-    improve(graph, node, first, count, tolerance)
+    row[HULL_READ] = changes
+    improve(graph, node, first, size, count, tolerance)
     total = 0.0
     unfold(graph, node, graph.dense, size)
     for i in range(count):
@@ -102,20 +94,32 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
 
 
 @compiled
-def lies_below(graph: Graph, prices: Array, first: int, corners: int, entry: int, tolerance: float) -> bool:
-    """Whether no point from `entry` on, and none of so many corners, lies below the plane by more than `tolerance`."""
-    width, count = len(prices), 0
-    for s in range(corners):
+def lies_below(graph: Graph, prices: Array, home: int, first: int, size: int, tolerance: float) -> bool:
+    """Whether no point and no corner of a class lies below the plane of `prices` by more than `tolerance`."""
+    for s in range(size):
         if graph.corner[first + s] - prices[s] < -tolerance:
             return False
-    while entry >= 0:
-        count += 1
-        if priced(graph, prices, entry, width) < -tolerance:
-            graph.used[WORK] += count * width
-            return False
-        entry = graph.entry[entry, NEXT]
-    graph.used[WORK] += count * width
-    return True
+    return lowest(graph, prices, home, size, -tolerance) < 0
+
+
+@compiled
+def lowest(graph: Graph, prices: Array, home: int, size: int, least: float) -> int:
+    """The place in the cloud of the point of class `home` farthest below the plane; -1 where none is below `least`.
+
+    Leaves in graph.prices how far all points lie above it (of other classes: numbers that say nothing)."""
+    count, above = graph.used[CLOUDS], graph.prices
+    for place in range(count):
+        above[place] = graph.cloud[0, place]
+    for s in range(size):
+        price = prices[s]
+        for place in range(count):
+            above[place] -= price * graph.cloud[1 + s, place]
+    graph.used[WORK] += count
+    chosen = -1
+    for place in range(count):
+        if above[place] < least and graph.node[graph.cloud_node[place], HOME] == home:
+            chosen, least = place, above[place]
+    return chosen
 
 
 @compiled
@@ -135,38 +139,6 @@ def mixed(model: Model, graph: Graph, node: int, potential: float) -> float:
                 total += graph.level[node, i] * worth
         bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
     return float(bound[UPPER])
-
-
-@compiled
-def below(graph: Graph, prices: Array, entry: int, least: float) -> int:
-    """Note up to NEAR points that lie below the plane of `prices` by more than `least`, from `entry` on; how many.
-
-    Where there are more, the farthest below.
-    """
-    count, width = 0, len(prices)
-    while entry >= 0:
-        price = priced(graph, prices, entry, width)
-        graph.used[WORK] += width
-        if price < least:
-            place = count
-            if count < NEAR:
-                count += 1
-            else:
-                place = NEAR - 1
-            while place > 0 and priced(graph, prices, graph.near[place - 1], width) > price:
-                graph.near[place] = graph.near[place - 1]
-                place -= 1
-            graph.near[place] = entry
-            if count == NEAR:
-                least = priced(graph, prices, graph.near[NEAR - 1], width)
-        entry = graph.entry[entry, NEXT]
-    return count
-
-
-@compiled
-def priced(graph: Graph, prices: Array, entry: int, width: int) -> float:
-    """How far the point of `entry` lies above the plane of `prices`."""
-    return float(graph.cloud[entry, 0] - dot(prices, 0, graph.cloud[entry], 1, width))
 
 
 @compiled
@@ -249,7 +221,7 @@ def pivot(graph: Graph, place: int, count: int) -> None:
 
 
 @compiled
-def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -> None:
+def improve(graph: Graph, node: int, first: int, size: int, count: int, tolerance: float) -> None:
     """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node."""
     home = graph.node[node, HOME]
     states, level, direction = graph.support[0], graph.level[node], graph.line[0]
@@ -262,23 +234,14 @@ def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -
             cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
             total += cost * graph.square[i, j]
         prices[states[j]] = total
-    noted, width = 0, len(prices)
     for _ in range(8 * count + 8):
         entering, least = -1 - states[0], -tolerance
         for j in range(count):
             if graph.corner[first + states[j]] - prices[states[j]] < least:
                 entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
-        for look in range(2):
-            chosen = -1
-            for place in range(noted):
-                price = priced(graph, prices, graph.near[place], width)
-                if price < least:
-                    chosen, least = graph.near[place], price
-            if chosen >= 0 or look == 1:
-                break
-            noted = below(graph, prices, graph.chain[home, FIRST_ENTRY], least)
+        chosen = lowest(graph, prices, home, size, least)
         if chosen >= 0:
-            entering = graph.entry[chosen, 1]
+            entering, least = graph.cloud_node[chosen], graph.prices[chosen]
         if least >= -tolerance:
             return
         direct(graph, entering, count, len(prices))

@@ -19,9 +19,9 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
+    CLOUD,
     COUNT,
     ENTROPY,
-    ENTRY,
     HOME,
     HULL_READ,
     HULL_STATES,
@@ -67,9 +67,7 @@ def open_corners(model: Model, graph: Graph, settings: Settings, begin: int) -> 
                     return slot
                 for other in range(size):
                     graph.spread[other] = 1.0 if other == s else 0.0
-                backup_above(
-                    model, graph, find_node(model, graph, home, graph.spread, settings.potential), settings
-                )
+                backup_above(model, graph, find_node(model, graph, home, graph.spread, settings.potential), settings)
             slot += 1
     return slot
 
@@ -185,9 +183,7 @@ def write_rows(
                     child = graph.child[branch]
                     if child >= 0:
                         much = settings.discount * graph.chance[branch]
-                        known[row] += spread_child(
-                            model, graph, child, place, corner, much, potential, share[row]
-                        )
+                        known[row] += spread_child(model, graph, child, place, corner, much, potential, share[row])
             row += 1
 
 
@@ -209,7 +205,7 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
             bound[OWN] = values[i]
             bound[UPPER] = min(bound[UPPER], values[i] + settings.potential * bound[ENTROPY])
             if model.class_state[row[HOME] + 1] - model.class_state[row[HOME]] <= HULL_STATES:
-                graph.cloud[row[ENTRY], 0] = bound[OWN]
+                graph.cloud[0, row[CLOUD]] = bound[OWN]
     for home in range(len(graph.chain)):
         fall_anew(model, graph, home)
     return fall

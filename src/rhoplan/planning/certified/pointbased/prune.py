@@ -17,6 +17,8 @@ from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BEFORE,
     BEST,
+    CLOUD,
+    CLOUDS,
     ENTROPY,
     ENTRY,
     FIRST_ENTRY,
@@ -64,6 +66,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
     drop_points(model, graph, useful, tolerance, settings)
+    close_up(graph)
     return left
 
 
@@ -124,8 +127,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
             if graph.node[node, ENTRY] == entry:
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
-                    if size <= HULL_STATES:
-                        graph.cloud[entry, 0] = np.inf
+                    out_of_cloud(graph, node)
                 elif size <= HULL_STATES:
                     drop_if_mixed(model, graph, node, entry, tolerance, settings)
                 else:
@@ -143,15 +145,39 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
 
 
 @compiled
+def out_of_cloud(graph: Graph, node: int) -> None:
+    """The point of `node` counts for hulls no more."""
+    place = graph.node[node, CLOUD]
+    if place >= 0:
+        graph.cloud[0, place], graph.node[node, CLOUD] = np.inf, -1
+
+
+@compiled
+def close_up(graph: Graph) -> None:
+    """Leave no gaps in the cloud where points were dropped."""
+    count = 0
+    for place in range(graph.used[CLOUDS]):
+        node = graph.cloud_node[place]
+        if graph.node[node, CLOUD] == place:
+            graph.node[node, CLOUD], graph.cloud_node[count] = count, node
+            for s in range(graph.cloud.shape[0]):
+                graph.cloud[s, count] = graph.cloud[s, place]
+            count += 1
+    graph.used[CLOUDS] = count
+
+
+@compiled
 def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: float, settings: Settings) -> None:
     """Take the point of `node` out if a mixture of the others says nearly as much."""
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
-    graph.cloud[entry, 0] = np.inf
+    graph.cloud[0, graph.node[node, CLOUD]] = np.inf
     lower_by_hull(model, graph, node, settings, 0.0)
     if bound[UPPER] - settings.potential * bound[ENTROPY] > bound[OWN] + tolerance:
-        graph.node[node, ENTRY], graph.cloud[entry, 0] = entry, bound[OWN]
+        graph.node[node, ENTRY], graph.cloud[0, graph.node[node, CLOUD]] = entry, bound[OWN]
+    else:
+        out_of_cloud(graph, node)
     bound[UPPER] = min(upper, bound[UPPER])
 
 

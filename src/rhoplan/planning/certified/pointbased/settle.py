@@ -20,12 +20,12 @@ from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BELOW,
+    CLOUD,
     COUNT,
     ENTROPY,
     ENTRY,
     FOLLOW,
     HOME,
-    HULL_READ,
     HULL_STATES,
     INDEX,
     LOWER,
@@ -34,7 +34,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ORIGIN,
     OWN,
     PAID,
-    REST,
     SLOT,
     UPPER,
     VECTOR_AT,
@@ -274,7 +273,11 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
             total = graph.slot[slot, PAID] + settings.outward
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 if graph.child[place] >= 0:
-                    total += settings.discount * graph.chance[place] * mixed(model, graph, graph.child[place], settings.potential)
+                    total += (
+                        settings.discount
+                        * graph.chance[place]
+                        * mixed(model, graph, graph.child[place], settings.potential)
+                    )
             graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
         best = max(best, graph.slot[slot, ABOVE])
     fall = bound[UPPER] - best
@@ -284,7 +287,7 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
     if row[ENTRY] >= 0:
         bound[OWN] = best - settings.potential * bound[ENTROPY]
         if model.class_state[home + 1] - model.class_state[home] <= HULL_STATES:
-            graph.cloud[row[ENTRY], 0] = bound[OWN]
+            graph.cloud[0, row[CLOUD]] = bound[OWN]
     elif row[COUNT] == 1:
         bound[OWN] = best
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0

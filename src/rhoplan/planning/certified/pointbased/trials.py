@@ -19,6 +19,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BELOW,
     BEST,
     CHILDREN,
+    CLOUDS,
     ENTRIES,
     ENTROPY,
     FOLLOWERS,
@@ -84,6 +85,7 @@ def has_room(graph: Graph, settings: Settings) -> bool:
         and used[NUMBERS] + 2 * settings.most_numbers < len(graph.alpha)
         and used[FOLLOWERS] + settings.most_children + 2 < len(graph.follower)
         and used[ENTRIES] + settings.most_children + 2 < len(graph.entry)
+        and used[CLOUDS] + 2 < len(graph.cloud_node)
     )
     return fits
 
