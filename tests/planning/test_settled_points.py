@@ -50,7 +50,7 @@ def test_what_was_taken_off_the_values_is_put_back_everywhere() -> None:
     assert lower == pytest.approx(float(earned(240.0)), abs=1e-4)
     assert plan.upper(0, start) == pytest.approx(float(earned(240.0)), abs=1e-4)
     assert vector >= 0
-    assert plan.first_action == "0"
+    assert plan.first_action == "action-0"
 
 
 def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_further() -> None:
