@@ -14,6 +14,7 @@ from rhoplan.app.cli.common import console, json_option, print_json, show_rows
 if TYPE_CHECKING:
     from rhoplan_bench.sarsop import Reached
     from rhoplan_bench.solvers import Row
+    from rhoplan_bench.tiny import Pair
 
 
 @click.command("bench")
@@ -32,11 +33,17 @@ if TYPE_CHECKING:
     help="SARSOP's program, with --solvers.  [default: pomdpsol on the search path]",
 )
 @click.option(
+    "--tiny",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Only solving: the files in FOLDER with 20 states at most, for four weights, which should take 0.2 s each.",
+)
+@click.option(
     "--seconds",
     type=click.FloatRange(1),
     default=60,
     show_default=True,
-    help="How long, with --serve; for each solver and file, with --solvers.",
+    help="How long, with --serve; for each solver and file, with --solvers; at most for each pair, with --tiny.",
 )
 @click.option("--clients", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, with --serve.")
 @click.option(
@@ -77,6 +84,7 @@ def bench_command(
     many: bool,
     solvers: Path | None,
     sarsop: Path | None,
+    tiny: Path | None,
     seconds: float,
     clients: int,
     learn: tuple[str, ...],
@@ -95,6 +103,9 @@ def bench_command(
         return
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
+        return
+    if tiny:
+        _at_once(tiny, seconds, as_json)
         return
     if learn or tables:
         _learned(learn, tables, losses, drawn, jobs, as_json)
@@ -161,6 +172,37 @@ def _beside_others(folder: Path, sarsop: Path | None, seconds: float, as_json: b
         print_json({"seconds": seconds, "rows": told, "median_ratio": median_ratio(rows)})
     else:
         print_solvers(rows, seconds)
+
+
+def _at_once(folder: Path, seconds: float, as_json: bool) -> None:
+    from rhoplan_bench.sarsop import PRECISION
+    from rhoplan_bench.tiny import AT_ONCE, MOST_STATES, farthest, tiny_pairs
+
+    pairs = list(tiny_pairs(folder, seconds=seconds))
+    if not pairs:
+        raise click.UsageError(f"'{folder}' must have files of {MOST_STATES} states at most in it; it has none")
+    late = farthest(pairs)
+    if as_json:
+        done = {"pairs": len(pairs), "at_once": len(pairs) - len(late)}
+        print_json({"gap": PRECISION, "limit": AT_ONCE, **done, "rows": [pair.record() for pair in pairs]})
+        return
+    console().print(
+        f"{len(pairs) - len(late)} of {len(pairs)} pairs of file and weight reach a gap of {PRECISION:g} in "
+        f"{AT_ONCE:g} CPU s",
+        soft_wrap=True,
+    )
+    if late:
+        cells = [
+            (pair.file, str(pair.states), f"{pair.weight:g}", f"{pair.lower:.7g}", f"{pair.gap:.2g}", *_spent(pair))
+            for pair in late
+        ]
+        show_rows(
+            ("file", "states", "weight", "lower", "gap", "CPU s", ""), cells, title="the others, worst first", numbers=1
+        )
+
+
+def _spent(pair: Pair) -> tuple[str, str]:
+    return f"{pair.cpu_seconds:.2f}", pair.said
 
 
 def print_solvers(rows: list[Row], seconds: float) -> None:

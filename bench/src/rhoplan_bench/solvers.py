@@ -72,7 +72,7 @@ class Row:
 def compare(folder: Path, *, sarsop: str | None, seconds: float) -> Iterator[Row]:
     """A row for each problem file in `folder`, smallest file first."""
     files = [path for path in folder.iterdir() if path.suffix.lower() in ENDINGS]
-    _warm_up()
+    warm_up()
     for path in sorted(files, key=lambda path: (path.stat().st_size, path.name)):
         yield _row(path, sarsop, seconds)
 
@@ -121,9 +121,9 @@ def _rhoplan(path: Path, gap: float, seconds: float) -> Reached:
     return Reached(found.lower, found.upper, time.process_time() - begin)
 
 
-def _warm_up() -> None:
+def warm_up(weight: float = 0.0) -> None:
     """Load what is compiled, and compile what is not yet."""
     moved = np.array([[[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]], np.eye(3)])
     shown = np.array([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]])
     paid = np.array([[1, -1], [0, 2], [-2, 1]])
-    solve(from_arrays(moved, shown, paid, discount=0.9), gap=1e-2, method="points")
+    solve(from_arrays(moved, shown, paid, discount=0.9), weight=weight, gap=1e-2, method="points")

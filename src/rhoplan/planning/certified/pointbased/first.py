@@ -220,6 +220,7 @@ def _seen(
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
     goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
+    rounded = ROUNDING if discount < 1 else 0.0  # less is no change, and is paid for in the end
     change, begin = np.inf, clock.now()
     sweeps = 5 if len(model.chance) < LARGE and not len(around) else 1
     for _ in range(5 * MOST_STEPS // sweeps):
@@ -233,7 +234,11 @@ def _seen(
         late = discount < 1 and clock.now() - begin > 0.1 * (deadline - begin)
         if discount == 1:
             clock.check(deadline)  # nothing is certain of values that have not settled
-        if change <= goal or late or (discount == 1 and values.max() > 1e7 * size):
+        if (
+            change <= max(goal, rounded * float(np.abs(values).max()))
+            or late
+            or (discount == 1 and values.max() > 1e7 * size)
+        ):
             break
         if discount < 1 and problem.slots <= MOST_DENSE:
             values = _evaluate(problem, raised, discount, chosen)

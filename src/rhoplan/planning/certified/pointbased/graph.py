@@ -21,12 +21,12 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
 HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH = range(10)
-CORNERS, HULL_READ, HULL_MOVES, WALKED = range(10, 14)
+CORNERS, HULL_READ, CLOUD, WALKED = range(10, 14)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
-node in the same place of the table, how often the corners had moved when the upper bound was last worked out, and the
-last entry of the class when the hull was (-2: never), how often the corners had moved then, and the last trial that
-went through it (counted from 1)."""
+node in the same place of the table, how often the corners had moved when the upper bound was last worked out, how often
+points had changed when the hull was (-2: never), own place in `cloud` (-1: none), and the last trial that went through
+it (counted from 1)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, (of the
@@ -36,21 +36,17 @@ ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
 reward plus information."""
 
-NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, TRIALS, WORK, BACKUPS = range(12)
+NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, TRIALS, WORK, BACKUPS = range(13)
 """Places in Graph.used: how much of each array is filled, trials, work done since the last return, and backups."""
 
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""
 
-SAME = 1e-13
+SAME = 1e-14
 """Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
 HULL_STATES = 8
-"""Largest class whose upper bound is the hull of its points. With 8 instead of 20, one problem of 12 states came to a
-gap of 0.09 in 5 s, not 0.16 in 8 s; values between were not tried."""
-
-NEAR = 8
-"""How many points below a hull are noted at a time: while one of them is, the others are not looked at."""
+"""Largest class whose upper bound is the hull of its points. With 20, a problem of 12 states was slower."""
 
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
@@ -68,9 +64,9 @@ class Graph(NamedTuple):
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
-    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. cloud: per entry of a
-    small class, W_q (infinite where it no longer counts) and the probabilities of q once more, side by side. Scratch:
-    dense, after, spread, path and what else follows `level`.
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. cloud (rows, points):
+    of each point of a small class W_q (infinite where it no longer counts) and q, to be read side by side; cloud_node:
+    whose they are. Scratch: dense, after, spread, path and what else follows `level`.
     """
 
     node: Ids
@@ -105,19 +101,23 @@ class Graph(NamedTuple):
     line: Array
     support: Ids
     cloud: Array
-    near: Ids
+    cloud_node: Ids
+    prices: Array
 
 
 class Settings(NamedTuple):
-    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup. penalty:
-    price of what is left of a belief. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
+    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, which is
+    so much (rounding) of the largest value. penalty, span: what is left of a belief costs that much, or where its state
+    is likely less, see `hull`. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
 
     weight: float
     potential: float
     discount: float
     gap: float
     outward: float
+    rounding: float
     penalty: float
+    span: float
     coarse: float
     fine: float
     mix: float
@@ -128,8 +128,8 @@ class Settings(NamedTuple):
     symbols: int
 
 
-FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES = range(5)
-"""Columns of Graph.chain."""
+FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES, CHANGES = range(6)
+"""Columns of Graph.chain: ends of both chains, how often corners moved, and how often corners or points changed."""
 
 NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 """Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts,
@@ -203,9 +203,9 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, potential: f
     row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
     row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
-    row[HULL_READ], row[HULL_MOVES], row[WALKED] = -2, -1, 0
+    row[HULL_READ], row[CLOUD], row[WALKED] = -2, -1, 0
     graph.table[place] = node
-    if count * DENSE_SHARE > size:
+    if count * DENSE_SHARE > size and (count > 1 or size == 1):
         row[COUNT], row[INDEX] = size, -1
         for s in range(size):
             graph.value[at + s] = belief[s]
@@ -339,6 +339,7 @@ def share_of(graph: Graph, point: int, dense: Array, least: float) -> float:
 def fall_anew(model: Model, graph: Graph, home: int) -> None:
     """Work out once more how far the points of class `home` lie below its corners, which have moved."""
     graph.chain[home, MOVES] += 1
+    graph.chain[home, CHANGES] += 1
     entry = graph.chain[home, FIRST_ENTRY]
     while entry >= 0:
         other = graph.entry[entry, 1]
@@ -346,6 +347,21 @@ def fall_anew(model: Model, graph: Graph, home: int) -> None:
             base = weigh(graph, graph.corner, model.class_state[home], other)
             graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
         entry = graph.entry[entry, NEXT]
+
+
+@compiled
+def into_cloud(graph: Graph, node: int, size: int) -> None:
+    """Let the point of `node`, of a class of so many states, count for hulls."""
+    row = graph.node[node]
+    graph.chain[row[HOME], CHANGES] += 1
+    if row[CLOUD] < 0:
+        row[CLOUD] = graph.used[CLOUDS]
+        graph.used[CLOUDS] += 1
+        graph.cloud_node[row[CLOUD]] = node
+        unfold(graph, node, graph.dense, size)
+        for s in range(graph.cloud.shape[0] - 1):
+            graph.cloud[1 + s, row[CLOUD]] = graph.dense[s] if s < size else 0.0
+    graph.cloud[0, row[CLOUD]] = graph.bound[node, OWN]
 
 
 @compiled
@@ -363,10 +379,7 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
     graph.used[ENTRIES] += 1
     size = model.class_state[home + 1] - model.class_state[home]
     if size <= HULL_STATES:
-        graph.cloud[entry, 0], graph.cloud[entry, 1:] = bound[OWN], 0.0
-        unfold(graph, node, graph.cloud[entry, 1:], size)
-        if row[ENTRY] >= 0:
-            graph.cloud[row[ENTRY], 0] = np.inf
+        into_cloud(graph, node, size)
     last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
     graph.entry[entry, BEFORE] = last

@@ -12,7 +12,9 @@ from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
     BEFORE,
     BOUND_COLUMNS,
+    CHANGES,
     CHILDREN,
+    CLOUDS,
     ENTRIES,
     FIRST_VECTOR,
     FOLLOWERS,
@@ -20,11 +22,11 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDICES,
     LAST_VECTOR,
     MOVES,
-    NEAR,
     NODE_COLUMNS,
     NODES,
     NUMBERS,
     PROBES,
+    SAME,
     SLOT_COLUMNS,
     SLOTS,
     VALUES,
@@ -42,6 +44,10 @@ AIMS = (0.9, 0.3)
 """Gaps that trials leave at the root, as shares of the gap there is, in turn. In five-second runs on four classic
 problems one large share lowered the upper bound most, one small share raised the lower bound most; hence both."""
 
+SMALL_AIMS, SMALL_COARSE = (0.9,), 5e-3
+"""The same, and COARSE below, where all classes are small enough for hulls: with points settled at once, trials that
+turn back soon opened 0.4 to 0.8 of the beliefs on four problems."""
+
 PLANNED = 6
 """One trial in so many follows the plan of the lower bound, unless all classes are small enough for hulls: there the
 lower bound is ahead. Tag came to -6.000 in 11 s so, and to -6.016 in 60 s without."""
@@ -58,6 +64,10 @@ is of the order of MIX ln(1 / MIX), and states that the node rules out still hav
 STEEPEST = 750
 """Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
 
+UNIT = 2.0**-53
+"""What one operation on floats loses at most, as a share. A backup adds up the branches of an action and the states of
+a class, and what it adds up was made by as many operations before: four times that many is more than all of them."""
+
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
@@ -70,7 +80,8 @@ ROOM: dict[int, tuple[str, ...]] = {
     VECTORS: ("vector", "share"),
     NUMBERS: ("alpha",),
     FOLLOWERS: ("follower",),
-    ENTRIES: ("entry", "fall", "inverse", "cloud"),
+    ENTRIES: ("entry", "fall", "inverse"),
+    CLOUDS: ("cloud_node", "prices", "cloud"),
 }
 """Which arrays each place in Graph.used counts for."""
 
@@ -86,23 +97,34 @@ def make_settings(
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
+    added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
+    rounding = min(ROUNDING, 4 * added * UNIT)
+    span = span_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
+    small = largest <= HULL_STATES
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
         weight=weight,
         potential=share * weight,
         discount=discount,
         gap=gap,
-        outward=ROUNDING * size,
+        outward=rounding * size + SAME * span,
+        rounding=rounding,
         penalty=2 * worst + STEEPEST * weight,
-        coarse=COARSE * step,
+        span=span,
+        coarse=(SMALL_COARSE if small else COARSE) * step,
         fine=FINE * step,
         mix=MIX,
         work=WORK,
-        planned=PLANNED if largest > HULL_STATES else 0,
+        planned=0 if small else PLANNED,
         most_children=most,
         most_numbers=largest * (most + 1),
         symbols=problem.symbols,
     )
+
+
+def span_of(corner: Array, least: float, weight: float) -> float:
+    """How far apart two values can be: from `least`, which can be had everywhere, up to the best corner."""
+    return 2 * (float(corner.max()) - least) + STEEPEST * weight
 
 
 def _goes_on(problem: Compiled) -> float:
@@ -133,26 +155,27 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
-        chain=np.full((classes, MOVES + 1), -1),
+        chain=np.full((classes, CHANGES + 1), -1),
         corner=first.corner.copy(),
         action=first.action,
         table=np.full(1 << 12, -1),
-        used=np.zeros(12, dtype=np.int64),
+        used=np.zeros(13, dtype=np.int64),
         dense=np.zeros(largest),
         after=np.zeros(settings.most_numbers + problem.symbols),
         spread=np.zeros(largest),
         path=np.zeros(LONGEST_WALK, dtype=np.int64),
-        aims=np.array(AIMS),
+        aims=np.array(AIMS if settings.planned else SMALL_AIMS),
         price=np.empty((most, hull)),
         mixture=np.empty((most, hull), dtype=np.int64),
         level=np.empty((most, hull)),
         square=np.zeros((hull, hull)),
         line=np.zeros((2, hull)),
         support=np.zeros((3, hull), dtype=np.int64),
-        cloud=np.empty((1024, 1 + hull)),
-        near=np.zeros(NEAR, dtype=np.int64),
+        cloud=np.empty((1 + hull, 1024)),
+        cloud_node=np.empty(1024, dtype=np.int64),
+        prices=np.empty(1024),
     )
-    graph.chain[:, MOVES] = 0
+    graph.chain[:, MOVES:] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)
     graph.chain[:, LAST_VECTOR] = (policies - 1) * classes + np.arange(classes)
     number = np.arange(policies * classes)
@@ -176,7 +199,9 @@ def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
     """`graph` with at least twice the room wherever what is needed does not fit."""
     for counted, need in needs.items():
         if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
-            bigger: dict[str, Any] = {name: _doubled(getattr(graph, name), need) for name in ROOM[counted]}
+            bigger: dict[str, Any] = {
+                name: (_widened if name == "cloud" else _doubled)(getattr(graph, name), need) for name in ROOM[counted]
+            }
             graph = graph._replace(**bigger)
     return graph
 
@@ -189,4 +214,10 @@ def size_in_bytes(graph: Graph) -> int:
 def _doubled(array: Array, need: int) -> Array:
     bigger = np.empty((2 * len(array) + need, *array.shape[1:]), dtype=array.dtype)
     bigger[: len(array)] = array
+    return bigger
+
+
+def _widened(array: Array, need: int) -> Array:
+    bigger = np.empty((len(array), 2 * array.shape[1] + need), dtype=array.dtype)
+    bigger[:, : array.shape[1]] = array
     return bigger

@@ -4,9 +4,10 @@
 
 The sawtooth mixes one point with corners; in classes of few states the best mixture of many is much lower and costs
 little. Simplex, most negative price first, from the mixture found the last time. A node keeps that mixture and its
-prices, a plane that no point lay below: while no new point lies below it, nothing has to be done. Every basis on the
+prices, a plane that no point lay below: while none does, nothing has to be done. Every basis on the
 way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
-the highest price there is.
+the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
+one is, so in s it cannot lose more than the span between the bounds, over b(s).
 """
 
 from __future__ import annotations
@@ -17,36 +18,36 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
+    CHANGES,
+    CLOUDS,
     COUNT,
     ENTROPY,
-    FIRST_ENTRY,
     HOME,
-    HULL_MOVES,
     HULL_READ,
     HULL_STATES,
     INDEX,
-    LAST_ENTRY,
-    MOVES,
-    NEAR,
-    NEXT,
     OWN,
     REST,
     UPPER,
     WORK,
     Graph,
+    Settings,
     unfold,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled, dot
+from rhoplan.planning.certified.pointbased.machine import compiled
 
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
+
+ALIKE = 1e-15
+"""A point this share of the span below a hull is on it: prices are no more exact."""
 
 SMALLEST_PIVOT = 1e-13
 """Directions below this are taken for zero; what that leaves of the belief is paid for."""
 
 
 @compiled
-def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penalty: float, tolerance: float) -> None:
+def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tolerance: float) -> None:
     """Lower the upper bound of `node` to the hull of its class, if the class is small and has new points.
 
     A point that lies below the others by less than `tolerance` may be left out.
@@ -57,18 +58,17 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
     size = model.class_state[home + 1] - first
     if size > HULL_STATES or row[COUNT] < 2:
         return
-    last, moves, tolerance = graph.chain[home, LAST_ENTRY], graph.chain[home, MOVES], max(tolerance, 1e-13 * penalty)
-    if row[HULL_READ] > -2 and row[HULL_MOVES] == moves:
-        if row[HULL_READ] == last:
-            return
-        entry = graph.chain[home, FIRST_ENTRY] if row[HULL_READ] < 0 else graph.entry[row[HULL_READ], NEXT]
-        if below(graph, graph.price[node], entry, -tolerance) == 0:
-            row[HULL_READ] = last
-            return
+    changes, tolerance = graph.chain[home, CHANGES], max(tolerance, ALIKE * settings.span)
+    if row[HULL_READ] == changes:
+        return
+    if row[HULL_READ] > -2 and lies_below(graph, graph.price[node], home, first, size, tolerance):
+        row[HULL_READ] = changes
+        mixed(model, graph, node, settings.potential)
+        return
     basis, level = graph.mixture[node], graph.level[node]
     count = restart(graph, node, size)
-    row[HULL_READ], row[HULL_MOVES] = last, moves
-    improve(graph, node, first, count, tolerance)
+    row[HULL_READ] = changes
+    improve(graph, node, first, size, count, tolerance)
     total = 0.0
     unfold(graph, node, graph.dense, size)
     for i in range(count):
@@ -82,42 +82,63 @@ def lower_by_hull(model: Model, graph: Graph, node: int, potential: float, penal
             s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
             graph.dense[s] -= level[i] * graph.value[other[AT] + place]
     bound[REST] = 0.0
+    for place in range(row[COUNT]):
+        s = graph.where[row[INDEX] + place] if row[INDEX] >= 0 else place
+        price = min(settings.penalty, settings.span / max(graph.value[row[AT] + place], 1e-300))
+        bound[REST] += price * abs(graph.dense[s])
+        graph.dense[s] = 0.0
     for s in range(size):
-        bound[REST] += penalty * abs(graph.dense[s])
+        bound[REST] += settings.penalty * abs(graph.dense[s])
     total += bound[REST]
-    bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
+    bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
 
 
 @compiled
-def below(graph: Graph, prices: Array, entry: int, least: float) -> int:
-    """Note up to NEAR points that lie below the plane of `prices` by more than `least`, from `entry` on; how many.
-
-    Where there are more, the farthest below.
-    """
-    count, width = 0, len(prices)
-    while entry >= 0:
-        price = priced(graph, prices, entry, width)
-        graph.used[WORK] += width
-        if price < least:
-            place = count
-            if count < NEAR:
-                count += 1
-            else:
-                place = NEAR - 1
-            while place > 0 and priced(graph, prices, graph.near[place - 1], width) > price:
-                graph.near[place] = graph.near[place - 1]
-                place -= 1
-            graph.near[place] = entry
-            if count == NEAR:
-                least = priced(graph, prices, graph.near[NEAR - 1], width)
-        entry = graph.entry[entry, NEXT]
-    return count
+def lies_below(graph: Graph, prices: Array, home: int, first: int, size: int, tolerance: float) -> bool:
+    """Whether no point and no corner of a class lies below the plane of `prices` by more than `tolerance`."""
+    for s in range(size):
+        if graph.corner[first + s] - prices[s] < -tolerance:
+            return False
+    return lowest(graph, prices, home, size, -tolerance) < 0
 
 
 @compiled
-def priced(graph: Graph, prices: Array, entry: int, width: int) -> float:
-    """How far the point of `entry` lies above the plane of `prices`."""
-    return float(graph.cloud[entry, 0] - dot(prices, 0, graph.cloud[entry], 1, width))
+def lowest(graph: Graph, prices: Array, home: int, size: int, least: float) -> int:
+    """The place in the cloud of the point of class `home` farthest below the plane; -1 where none is below `least`.
+
+    Leaves in graph.prices how far all points lie above it (of other classes: numbers that say nothing)."""
+    count, above = graph.used[CLOUDS], graph.prices
+    for place in range(count):
+        above[place] = graph.cloud[0, place]
+    for s in range(size):
+        price = prices[s]
+        for place in range(count):
+            above[place] -= price * graph.cloud[1 + s, place]
+    graph.used[WORK] += count
+    chosen = -1
+    for place in range(count):
+        if above[place] < least and graph.node[graph.cloud_node[place], HOME] == home:
+            chosen, least = place, above[place]
+    return chosen
+
+
+@compiled
+def mixed(model: Model, graph: Graph, node: int, potential: float) -> float:
+    """The upper bound of `node`, brought up to date with the points of the mixture that it keeps."""
+    row, bound = graph.node[node], graph.bound[node]
+    graph.used[WORK] += row[COUNT] + 2
+    if row[COUNT] == 1:
+        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
+        bound[UPPER] = min(bound[UPPER], graph.corner[model.class_state[row[HOME]] + state])
+    elif row[HULL_READ] > -2:
+        total, base = bound[REST], model.class_state[row[HOME]]
+        for i in range(row[COUNT]):
+            if graph.level[node, i] > 0.0:
+                other = graph.mixture[node, i]
+                worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
+                total += graph.level[node, i] * worth
+        bound[UPPER] = min(bound[UPPER], total + potential * bound[ENTROPY])
+    return float(bound[UPPER])
 
 
 @compiled
@@ -200,7 +221,7 @@ def pivot(graph: Graph, place: int, count: int) -> None:
 
 
 @compiled
-def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -> None:
+def improve(graph: Graph, node: int, first: int, size: int, count: int, tolerance: float) -> None:
     """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node."""
     home = graph.node[node, HOME]
     states, level, direction = graph.support[0], graph.level[node], graph.line[0]
@@ -213,23 +234,14 @@ def improve(graph: Graph, node: int, first: int, count: int, tolerance: float) -
             cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
             total += cost * graph.square[i, j]
         prices[states[j]] = total
-    noted, width = 0, len(prices)
     for _ in range(8 * count + 8):
         entering, least = -1 - states[0], -tolerance
         for j in range(count):
             if graph.corner[first + states[j]] - prices[states[j]] < least:
                 entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
-        for look in range(2):
-            chosen = -1
-            for place in range(noted):
-                price = priced(graph, prices, graph.near[place], width)
-                if price < least:
-                    chosen, least = graph.near[place], price
-            if chosen >= 0 or look == 1:
-                break
-            noted = below(graph, prices, graph.chain[home, FIRST_ENTRY], least)
+        chosen = lowest(graph, prices, home, size, least)
         if chosen >= 0:
-            entering = graph.entry[chosen, 1]
+            entering, least = graph.cloud_node[chosen], graph.prices[chosen]
         if least >= -tolerance:
             return
         direct(graph, entering, count, len(prices))

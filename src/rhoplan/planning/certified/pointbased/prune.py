@@ -17,6 +17,8 @@ from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BEFORE,
     BEST,
+    CLOUD,
+    CLOUDS,
     ENTROPY,
     ENTRY,
     FIRST_ENTRY,
@@ -33,6 +35,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_READ,
     VECTORS,
     Graph,
+    Settings,
     raise_lower,
     share_of,
     unfold,
@@ -42,9 +45,7 @@ from rhoplan.planning.certified.pointbased.machine import compiled
 
 
 @compiled
-def prune(
-    model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, potential: float, penalty: float
-) -> int:
+def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, settings: Settings) -> int:
     """Drop what no longer helps; how many vectors are left. kept: vectors that stay. useful: room for the nodes."""
     nodes = graph.used[NODES]
     for node in range(nodes):
@@ -52,7 +53,7 @@ def prune(
     count = reach(model, graph, useful, nodes)
     for place in range(count):
         if graph.node[useful[nodes + place], SLOT] >= 0:
-            raise_lower(model, graph, useful[nodes + place], potential)
+            raise_lower(model, graph, useful[nodes + place], settings.potential)
     for vector in range(kept, graph.used[VECTORS]):
         graph.vector[vector, ALIVE] = 0
     for place in range(count):
@@ -64,7 +65,8 @@ def prune(
         if best >= 0 and graph.vector[best, ALIVE] == 0:
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
-    drop_points(model, graph, useful, tolerance, potential, penalty)
+    drop_points(model, graph, useful, tolerance, settings)
+    close_up(graph)
     return left
 
 
@@ -115,7 +117,7 @@ def relink_vectors(graph: Graph) -> int:
 
 
 @compiled
-def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, potential: float, penalty: float) -> None:
+def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, settings: Settings) -> None:
     """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply."""
     for home in range(len(graph.chain)):
         size = model.class_state[home + 1] - model.class_state[home]
@@ -125,10 +127,9 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, poten
             if graph.node[node, ENTRY] == entry:
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
-                    if size <= HULL_STATES:
-                        graph.cloud[entry, 0] = np.inf
+                    out_of_cloud(graph, node)
                 elif size <= HULL_STATES:
-                    drop_if_mixed(model, graph, node, entry, tolerance, potential, penalty)
+                    drop_if_mixed(model, graph, node, entry, tolerance, settings)
                 else:
                     unfold(graph, node, graph.dense, size)
                     if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
@@ -144,17 +145,39 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, poten
 
 
 @compiled
-def drop_if_mixed(
-    model: Model, graph: Graph, node: int, entry: int, tolerance: float, potential: float, penalty: float
-) -> None:
+def out_of_cloud(graph: Graph, node: int) -> None:
+    """The point of `node` counts for hulls no more."""
+    place = graph.node[node, CLOUD]
+    if place >= 0:
+        graph.cloud[0, place], graph.node[node, CLOUD] = np.inf, -1
+
+
+@compiled
+def close_up(graph: Graph) -> None:
+    """Leave no gaps in the cloud where points were dropped."""
+    count = 0
+    for place in range(graph.used[CLOUDS]):
+        node = graph.cloud_node[place]
+        if graph.node[node, CLOUD] == place:
+            graph.node[node, CLOUD], graph.cloud_node[count] = count, node
+            for s in range(graph.cloud.shape[0]):
+                graph.cloud[s, count] = graph.cloud[s, place]
+            count += 1
+    graph.used[CLOUDS] = count
+
+
+@compiled
+def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: float, settings: Settings) -> None:
     """Take the point of `node` out if a mixture of the others says nearly as much."""
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
-    graph.cloud[entry, 0] = np.inf
-    lower_by_hull(model, graph, node, potential, penalty, 0.0)
-    if bound[UPPER] - potential * bound[ENTROPY] > bound[OWN] + tolerance:
-        graph.node[node, ENTRY], graph.cloud[entry, 0] = entry, bound[OWN]
+    graph.cloud[0, graph.node[node, CLOUD]] = np.inf
+    lower_by_hull(model, graph, node, settings, 0.0)
+    if bound[UPPER] - settings.potential * bound[ENTROPY] > bound[OWN] + tolerance:
+        graph.node[node, ENTRY], graph.cloud[0, graph.node[node, CLOUD]] = entry, bound[OWN]
+    else:
+        out_of_cloud(graph, node)
     bound[UPPER] = min(upper, bound[UPPER])
 
 

@@ -20,12 +20,12 @@ from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BELOW,
+    CLOUD,
     COUNT,
     ENTROPY,
     ENTRY,
     FOLLOW,
     HOME,
-    HULL_READ,
     HULL_STATES,
     INDEX,
     LOWER,
@@ -34,7 +34,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ORIGIN,
     OWN,
     PAID,
-    REST,
     SLOT,
     UPPER,
     VECTOR_AT,
@@ -47,6 +46,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     fall_anew,
     raise_lower,
 )
+from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
 from rhoplan.planning.certified.pointbased.vectors import carry, link_vector, make_vector, pay
@@ -197,13 +197,30 @@ def settle_below(
             most = max(most, renew(model, graph, vector, settings, paid, begin, True))
         if most <= change:
             break
-    fall = 0.0
+    fall, largest = 0.0, 0.0
     for vector in range(first, last):
         fall = max(fall, renew(model, graph, vector, settings, paid, begin, False))
+        largest = max(largest, largest_followed(model, graph, vector))
+    for place in range(end - begin):
+        largest = max(largest, abs(paid[place]))
+    fall += settings.rounding * 2.0 * largest
     for place in range(begin, end):
         graph.alpha[place] -= fall / (1.0 - settings.discount)
     for vector in range(first, last):
         link_vector(graph, vector)
+
+
+@compiled
+def largest_followed(model: Model, graph: Graph, vector: int) -> float:
+    """The largest number, whatever its sign, of the vectors that `vector` goes on with."""
+    pair, largest = graph.vector[vector, VECTOR_PAIR], 0.0
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
+        if follower >= 0:
+            home, at = graph.vector[follower, VECTOR_HOME], graph.vector[follower, VECTOR_AT]
+            for s in range(model.class_state[home + 1] - model.class_state[home]):
+                largest = max(largest, abs(graph.alpha[at + s]))
+    return largest
 
 
 @compiled
@@ -256,7 +273,11 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
             total = graph.slot[slot, PAID] + settings.outward
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                 if graph.child[place] >= 0:
-                    total += settings.discount * graph.chance[place] * mixed(model, graph, graph.child[place], settings)
+                    total += (
+                        settings.discount
+                        * graph.chance[place]
+                        * mixed(model, graph, graph.child[place], settings.potential)
+                    )
             graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
         best = max(best, graph.slot[slot, ABOVE])
     fall = bound[UPPER] - best
@@ -266,28 +287,9 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
     if row[ENTRY] >= 0:
         bound[OWN] = best - settings.potential * bound[ENTROPY]
         if model.class_state[home + 1] - model.class_state[home] <= HULL_STATES:
-            graph.cloud[row[ENTRY], 0] = bound[OWN]
+            graph.cloud[0, row[CLOUD]] = bound[OWN]
     elif row[COUNT] == 1:
         bound[OWN] = best
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
         graph.corner[model.class_state[home] + state] = min(graph.corner[model.class_state[home] + state], best)
     return float(fall)
-
-
-@compiled
-def mixed(model: Model, graph: Graph, node: int, settings: Settings) -> float:
-    """The upper bound of `node`, brought up to date with the points of the mixture that it keeps."""
-    row, bound = graph.node[node], graph.bound[node]
-    graph.used[WORK] += row[COUNT] + 2
-    if row[COUNT] == 1:
-        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
-        bound[UPPER] = min(bound[UPPER], graph.corner[model.class_state[row[HOME]] + state])
-    elif row[HULL_READ] > -2:
-        total, base = bound[REST], model.class_state[row[HOME]]
-        for i in range(row[COUNT]):
-            if graph.level[node, i] > 0.0:
-                other = graph.mixture[node, i]
-                worth = graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other]
-                total += graph.level[node, i] * worth
-        bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
-    return float(bound[UPPER])

@@ -15,11 +15,20 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
+from rhoplan.planning.certified.pointbased.centred import (
+    best_somewhere,
+    first_moved,
+    graph_moved,
+    middle,
+    wants_centre,
+    without,
+)
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
+    COUNT,
     ENTRY,
     FOLLOWERS,
     HOME,
@@ -27,6 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     LOWER,
     NODES,
     NUMBERS,
+    SAME,
     SLOT,
     TRIALS,
     UPPER,
@@ -39,8 +49,26 @@ from rhoplan.planning.certified.pointbased.graph import (
     raise_lower,
     rehash,
 )
-from rhoplan.planning.certified.pointbased.growing import enlarged, make_graph, make_settings, size_in_bytes, with_room
+from rhoplan.planning.certified.pointbased.growing import (
+    enlarged,
+    make_graph,
+    make_settings,
+    size_in_bytes,
+    span_of,
+    with_room,
+)
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.points import (
+    back_up_all,
+    best_values,
+    come_to,
+    lower_points,
+    mix_anew,
+    open_corners,
+    set_places,
+    work_out,
+    write_rows,
+)
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import (
@@ -67,6 +95,16 @@ MOST_AT_ONCE = 400
 
 MOST_PLANNED = 200
 """Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
+
+MOST_MIXTURES = 10
+"""How often the mixtures of children are worked out anew, at most, while points are settled at once."""
+
+LEAST_GROWN, MORE_NODES = 20, 1.05
+"""Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
+as half the points, and so many more."""
+
+FAR = 4
+"""Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
@@ -129,14 +167,22 @@ class Search:
         self.begin = clock.now()
         weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
         self.deadline, self.memory = self.begin + seconds, memory
-        self.problem, self.model = problem, problem.model
+        self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
-        self.first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        self.taken_off = self.error = 0.0
+        if wants_centre(problem, middle(problem, first), discount, gap):
+            self.taken_off = middle(problem, first)
+            problem, self.error = without(problem, self.taken_off, discount)
+            first = first_moved(best_somewhere(first), -self.taken_off, self.error)
+            gap = max(gap - 8 * self.error, 0.0)
+        self.problem, self.model, self.first = problem, problem.model, first
         self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.growth = SMALL_GROWTH if problem.sizes.max() <= HULL_STATES else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
+        self.corners = self.nodes = 0
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
         find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
@@ -145,7 +191,8 @@ class Search:
     @property
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound on the value of the start."""
-        return float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+        lower, upper = float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
+        return lower + self.taken_off - self.error, upper + self.taken_off + self.error
 
     def run(self, progress: Progress | None = None) -> str:
         """Trials until something stops them; what did."""
@@ -187,7 +234,7 @@ class Search:
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
         slack = 0.1 * self.settings.coarse * (upper - lower)
         settings = self.settings
-        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings.potential, settings.penalty)
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings)
         self.next_prune = self.graph.used[BACKUPS] * self.growth + FIRST_PRUNE
         self.refresh()
 
@@ -198,10 +245,81 @@ class Search:
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
         points = nodes[row[:, SLOT] >= 0]
+        if settings.discount < 1 and self.problem.sizes.max() <= HULL_STATES:
+            self.value_points(change, len(nodes) <= MORE_NODES * self.nodes)
+            self.nodes = len(nodes)
         settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
         if settings.discount < 1:
             self.settle_plan(change, pace)
         self.refresh()
+        self.recentre()
+
+    def recentre(self) -> None:
+        """Take more off the values where they have come to lie far from 0, and know how far apart they can be now."""
+        if self.taken_off == 0:
+            return
+        settings, (lower, upper) = self.settings, self.bounds
+        by = 0.5 * (lower + upper) - self.taken_off
+        if abs(by) > FAR * (upper - lower) and wants_centre(self.problem, by, settings.discount, self.gap):
+            self.problem, error = without(self.problem, by, settings.discount)
+            self.model = self.problem.model
+            self.graph = graph_moved(self.graph, -by, error, settings.discount)
+            self.first = first_moved(self.first, -by, error)
+            self.taken_off, self.error = self.taken_off + by, self.error + error
+        table = self.graph.vector[: self.graph.used[VECTORS]]
+        least = np.inf
+        for home in np.flatnonzero(~self.problem.ended):
+            places = table[(table[:, ALIVE] == 1) & (table[:, VECTOR_HOME] == home), VECTOR_AT]
+            worst = self.graph.alpha[places[:, None] + np.arange(self.problem.sizes[home])].min(axis=1)
+            least = min(least, float(worst.max()))
+        self.settings = settings._replace(span=min(settings.span, span_of(self.graph.corner, least, settings.weight)))
+
+    def value_points(self, change: float, stuck: bool) -> None:
+        """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change.
+
+        stuck: whether trials find no more beliefs (they go in circles); then others are looked for here.
+        """
+        while self.corners < self.problem.slots:
+            self.corners = open_corners(self.model, self.graph, self.settings, self.corners)
+            if self.corners < self.problem.slots and not self.make_room():
+                return
+        settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
+        for _ in range(MOST_MIXTURES):
+            row = self.graph.node[: self.graph.used[NODES]]
+            members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
+            menu = np.diff(self.model.class_pair)[row[members, HOME]]
+            rows = int(menu.sum())
+            if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
+                return
+            mix_anew(self.model, self.graph, settings, members, slack)
+            place, corner = np.full(2 * len(self.graph.node) + 1, -1), np.full(self.problem.slots, -1)
+            values, first = np.empty(len(members)), np.cumsum(menu) - menu
+            set_places(self.model, self.graph, members, place, corner, values)
+            share, known, most = np.zeros((rows, len(members))), np.empty(rows), np.empty(rows)
+            pairs = np.empty(rows, dtype=np.int64)
+            write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
+            values, best = best_values(
+                values, first, share, known, most, discount=settings.discount, rounding=settings.rounding
+            )
+            values += SAME * settings.span / (1 - settings.discount)
+            fall = lower_points(self.model, self.graph, settings, members, values)
+            taken = pairs[best]
+            new = np.flatnonzero(taken < 0)
+            work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
+            grown = self.grow(len(members)) if stuck else 0
+            self.refresh()
+            if fall <= change and not len(new) and not grown:
+                return
+
+    def grow(self, points: int) -> int:
+        """Back up beliefs that matter most for the start; how many."""
+        if not self.make_room():
+            return 0
+        mass, matter = np.zeros((2, int(self.graph.used[NODES]))), np.zeros(int(self.graph.used[NODES]))
+        come_to(self.model, self.graph, self.settings, mass, matter)
+        most = np.argsort(-matter)[: points // 2 + LEAST_GROWN]
+        back_up_all(self.model, self.graph, self.settings, most[matter[most] > 0])
+        return int(np.count_nonzero(matter[most] > 0))
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
@@ -239,6 +357,7 @@ class Search:
         count, vectors = int(self.graph.used[NUMBERS]) - begin, int(self.graph.used[VECTORS]) - first
         paid = np.empty(count)
         pay_plan(model, self.graph, first, settings, paid)
+        paid += settings.outward  # what a last sweep loses is taken off once, in the end
         sweeps = math.log(1 / SETTLED) / (1 - settings.discount)
         if count <= MOST_AT_ONCE and count**3 / 3 < sweeps * vectors * len(model.chance) / self.problem.pairs:
             matrix, known = np.eye(count), paid.copy()
@@ -255,11 +374,15 @@ class Search:
         """What has been found so far."""
         lower, upper = self.bounds
         nodes = int(self.graph.used[NODES])
-        plan = plan_of(self.problem, self.graph, self.first, self.settings)
+        graph, first = self.graph, self.first
+        if self.taken_off != 0:
+            graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount)
+            first = first_moved(first, self.taken_off, self.error)
+        plan = plan_of(self.given, graph, first, self.settings)
         return GeneralSolution(
             lower,
             upper,
-            self.settings.gap,
+            self.gap,
             stopped_by,
             plan.first_action,
             clock.now() - self.begin,

@@ -19,6 +19,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BELOW,
     BEST,
     CHILDREN,
+    CLOUDS,
     ENTRIES,
     ENTROPY,
     FOLLOWERS,
@@ -84,6 +85,7 @@ def has_room(graph: Graph, settings: Settings) -> bool:
         and used[NUMBERS] + 2 * settings.most_numbers < len(graph.alpha)
         and used[FOLLOWERS] + settings.most_children + 2 < len(graph.follower)
         and used[ENTRIES] + settings.most_children + 2 < len(graph.entry)
+        and used[CLOUDS] + 2 < len(graph.cloud_node)
     )
     return fits
 
@@ -158,7 +160,7 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
             lower_upper(model, graph, child, settings.potential)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
-                lower_by_hull(model, graph, child, settings.potential, settings.penalty, slack)
+                lower_by_hull(model, graph, child, settings, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
@@ -199,9 +201,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
         settled = best
     bound = graph.bound[node]
     lower_upper(model, graph, node, settings.potential)
-    lower_by_hull(
-        model, graph, node, settings.potential, settings.penalty, SLACK * settings.coarse * graph.bound[ROOT, GAP]
-    )
+    lower_by_hull(model, graph, node, settings, SLACK * settings.coarse * graph.bound[ROOT, GAP])
     if graph.slot[first + best, ABOVE] < bound[UPPER]:
         fall = bound[UPPER] - graph.slot[first + best, ABOVE]
         bound[UPPER] = graph.slot[first + best, ABOVE]
@@ -211,13 +211,19 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
 
 
 @compiled
-def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings) -> None:
-    """Back the lower bound of `node` up by the better of `likely` and the action that was best so far."""
+def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings, every: bool) -> None:
+    """Back the lower bound of `node` up by the better of `likely` and the action that was best so far; by the best of
+    all, where `every` one is to be worked out."""
     home, first = graph.node[node, HOME], graph.node[node, SLOT]
     raise_lower(model, graph, node, settings.potential)
     pairs = model.class_pair[home + 1] - model.class_pair[home]
     best = likely - model.class_pair[home]
     look_down(model, graph, likely, first + best, settings)
+    if every:
+        for action in range(pairs):
+            if graph.slot_child[first + action] < 0:
+                expand(model, graph, node, model.class_pair[home] + action, settings)
+            look_down(model, graph, model.class_pair[home] + action, first + action, settings)
     other = best
     for action in range(pairs):
         if graph.slot[first + action, BELOW] > graph.slot[first + other, BELOW]:
@@ -292,7 +298,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             if not has_room(graph, settings):
                 return FULL
             pair = backup_above(model, graph, graph.path[step], settings)
-            backup_below(model, graph, graph.path[step], pair, settings)
+            backup_below(model, graph, graph.path[step], pair, settings, follows)
             graph.used[BACKUPS] += 1
         graph.used[TRIALS] += 1
     return PAUSED

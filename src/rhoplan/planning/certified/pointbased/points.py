@@ -1,0 +1,283 @@
+"""The points of the upper bound as a Markov decision problem, solved at once.
+
+Each child of a point is a mixture of points and corners. With the mixtures as they are, the best actions are those of a
+Markov decision problem whose states are points and corners: policy iteration finds its value x, each round one linear
+system. Nothing of this needs to be exact: if one sweep T (all actions, mixtures as they are) gives T x <= x + e, then
+x + e / (1 - g) lies above the optimum. For let d be the most by which the optimum lies above x; as it is convex, it is
+at most the mixture of points, plus d; so d <= e + g d.
+
+Sweeps come to the same, but need 1 / (1 - g) of them. An action that was not worked out counts for what the first
+bounds say; where that is the best, it is worked out. Corners of small classes take part, whether one can come to know
+the state for sure or not: near them nothing else holds the hull down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    CLOUD,
+    COUNT,
+    ENTROPY,
+    HOME,
+    HULL_READ,
+    HULL_STATES,
+    INDEX,
+    LOWER,
+    OWN,
+    PAID,
+    REST,
+    SLOT,
+    UPPER,
+    Graph,
+    Settings,
+    fall_anew,
+    find_node,
+    raise_lower,
+    weigh,
+)
+from rhoplan.planning.certified.pointbased.hull import lower_by_hull
+from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
+
+STEPS, KEPT, LEAST_MASS = 60, 0.97, 1e-9
+"""How many steps from the start beliefs are looked for, with at most this discount, and from which probability on."""
+
+SETTLED = 1e-15
+"""An action is better than another by more than this share of the largest value; less is rounding."""
+
+MOST_ROUNDS = 30
+"""Rounds of policy iteration; a handful is the rule, and after any number the values are made to hold."""
+
+
+@compiled
+def open_corners(model: Model, graph: Graph, settings: Settings, begin: int) -> int:
+    """Make and back up a node for each state of the small classes, from slot `begin` on; the slot that had no room."""
+    slot = begin
+    for home in range(len(graph.chain)):
+        size = model.class_state[home + 1] - model.class_state[home]
+        for s in range(size):
+            if model.class_state[home] + s != slot:
+                continue
+            if model.class_pair[home] < model.class_pair[home + 1] and size <= HULL_STATES:
+                if not has_room(graph, settings):
+                    return slot
+                for other in range(size):
+                    graph.spread[other] = 1.0 if other == s else 0.0
+                backup_above(model, graph, find_node(model, graph, home, graph.spread, settings.potential), settings)
+            slot += 1
+    return slot
+
+
+@compiled
+def slot_of(model: Model, graph: Graph, node: int) -> int:
+    """The slot of the state that `node` knows for sure."""
+    row = graph.node[node]
+    return int(model.class_state[row[HOME]] + (graph.where[row[INDEX]] if row[INDEX] >= 0 else 0))
+
+
+@compiled
+def set_places(model: Model, graph: Graph, members: Ids, place: Ids, corner: Ids, values: Array) -> None:
+    """Note where each member stands (place: per node, corner: per slot, both -1 before) and what it is worth so far."""
+    for i in range(len(members)):
+        node = members[i]
+        if graph.node[node, COUNT] == 1:
+            corner[slot_of(model, graph, node)] = i
+            values[i] = graph.corner[slot_of(model, graph, node)]
+        else:
+            place[node] = i
+            values[i] = graph.bound[node, OWN]
+
+
+@compiled
+def spread_child(
+    model: Model, graph: Graph, child: int, place: Ids, corner: Ids, much: float, potential: float, line: Array
+) -> float:
+    """Add `much` of the mixture that `child` is to line[member]; what is known of its worth (of V) comes back."""
+    row, bound = graph.node[child], graph.bound[child]
+    base = model.class_state[row[HOME]]
+    if row[COUNT] == 1:
+        slot = slot_of(model, graph, child)
+        if corner[slot] >= 0:
+            line[corner[slot]] += much
+            return 0.0
+        return float(much * min(graph.corner[slot], bound[UPPER]))
+    if place[child] >= 0:
+        line[place[child]] += much
+        return float(much * potential * bound[ENTROPY])
+    if row[HULL_READ] == -2:
+        return float(much * bound[UPPER])
+    known = bound[REST] + potential * bound[ENTROPY]
+    for i in range(row[COUNT]):
+        level, other = graph.level[child, i], graph.mixture[child, i]
+        if level > 0.0 and other >= 0:
+            if place[other] >= 0:
+                line[place[other]] += much * level
+            else:
+                known += level * graph.bound[other, OWN]
+        elif level > 0.0:
+            if corner[base - 1 - other] >= 0:
+                line[corner[base - 1 - other]] += much * level
+            else:
+                known += level * graph.corner[base - 1 - other]
+    return float(much * known)
+
+
+@compiled
+def mix_anew(model: Model, graph: Graph, settings: Settings, members: Ids, slack: float) -> None:
+    """Work out the best mixture of each child of the members, by all actions worked out."""
+    for i in range(len(members)):
+        node = members[i]
+        home = graph.node[node, HOME]
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+            first = graph.slot_child[slot]
+            if first >= 0 and graph.slot[slot, ABOVE] >= graph.bound[node, LOWER]:
+                for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                    if graph.child[branch] >= 0:
+                        lower_by_hull(model, graph, graph.child[branch], settings, slack)
+
+
+@compiled
+def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: Ids) -> None:
+    """Work the pairs out at the nodes beside them, while there is room."""
+    for i in range(len(nodes)):
+        if not has_room(graph, settings):
+            return
+        expand(model, graph, nodes[i], pairs[i], settings)
+
+
+@compiled
+def write_rows(
+    model: Model,
+    graph: Graph,
+    settings: Settings,
+    members: Ids,
+    place: Ids,
+    corner: Ids,
+    pairs: Ids,
+    share: Array,
+    known: Array,
+    most: Array,
+) -> None:
+    """Each action of each member as a row: worth min(known + share @ x, most) of W, if x is what members are worth.
+
+    pairs: the pair of each row, -1 - pair where it was not worked out.
+    """
+    row, potential = 0, settings.potential
+    for i in range(len(members)):
+        node = members[i]
+        home, less = graph.node[node, HOME], potential * graph.bound[node, ENTROPY]
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+            first = graph.slot_child[slot]
+            most[row] = weigh(graph, graph.action, model.pair_reward[pair], node)
+            if first < 0:
+                pairs[row], known[row] = -1 - pair, most[row]
+            else:
+                pairs[row], known[row] = pair, graph.slot[slot, PAID] - less
+                for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                    child = graph.child[branch]
+                    if child >= 0:
+                        much = settings.discount * graph.chance[branch]
+                        known[row] += spread_child(model, graph, child, place, corner, much, potential, share[row])
+            row += 1
+
+
+@compiled
+def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, values: Array) -> float:
+    """Let the members be worth no more than `values`; by how much one fell at most."""
+    fall = 0.0
+    for i in range(len(members)):
+        node = members[i]
+        row, bound = graph.node[node], graph.bound[node]
+        if row[COUNT] == 1:
+            slot = slot_of(model, graph, node)
+            fall = max(fall, graph.corner[slot] - values[i])
+            graph.corner[slot] = min(graph.corner[slot], values[i])
+            bound[UPPER] = min(bound[UPPER], values[i])
+            bound[OWN] = bound[UPPER]
+        elif values[i] < bound[OWN]:
+            fall = max(fall, bound[OWN] - values[i])
+            bound[OWN] = values[i]
+            bound[UPPER] = min(bound[UPPER], values[i] + settings.potential * bound[ENTROPY])
+            if model.class_state[row[HOME] + 1] - model.class_state[row[HOME]] <= HULL_STATES:
+                graph.cloud[0, row[CLOUD]] = bound[OWN]
+    for home in range(len(graph.chain)):
+        fall_anew(model, graph, home)
+    return fall
+
+
+@compiled
+def come_to(model: Model, graph: Graph, settings: Settings, mass: Array, matter: Array) -> None:
+    """matter[node] = how often one comes to a node not opened yet, by actions of the largest upper bound, in so many
+    STEPS, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
+    mass[0, ROOT] = 1.0
+    kept = min(settings.discount, KEPT)
+    for step in range(STEPS):
+        now, later = mass[step % 2], mass[(step + 1) % 2]
+        for node in range(len(matter)):
+            much, row = now[node], graph.node[node]
+            now[node] = 0.0
+            if much > 0.0 and row[SLOT] < 0:
+                matter[node] += much
+            if much < LEAST_MASS or row[SLOT] < 0:
+                continue
+            pair = model.class_pair[row[HOME]]
+            for other in range(pair + 1, model.class_pair[row[HOME] + 1]):
+                slot = row[SLOT] - model.class_pair[row[HOME]]
+                if graph.slot[slot + other, ABOVE] > graph.slot[slot + pair, ABOVE]:
+                    pair = other
+            first = graph.slot_child[row[SLOT] + pair - model.class_pair[row[HOME]]]
+            if first >= 0:
+                for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                    if graph.child[branch] >= 0:
+                        later[graph.child[branch]] += kept * graph.chance[branch] * much
+    for node in range(len(matter)):
+        if matter[node] > 0.0:
+            raise_lower(model, graph, node, settings.potential)
+            matter[node] *= graph.bound[node, UPPER] - graph.bound[node, LOWER]
+
+
+@compiled
+def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> None:
+    """Back up both bounds at these nodes, while there is room."""
+    for i in range(len(nodes)):
+        if not has_room(graph, settings):
+            return
+        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings, False)
+
+
+def best_values(
+    values: Array, first: Ids, share: Array, known: Array, most: Array, *, discount: float, rounding: float
+) -> tuple[Array, Ids]:
+    """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
+
+    first: first row of each member; share, known, most: the rows, as `write_rows` gives them. rounding: what sums lose,
+    as a share of what is added up.
+    """
+    owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(known))))
+    chosen, capped, unit = np.full(len(first), -1), np.zeros(len(first), dtype=bool), np.eye(len(first))
+    scale, number = float(np.abs(values).max(initial=1e-300)), np.arange(len(known))
+    for _ in range(MOST_ROUNDS):
+        free = known + share @ values
+        worth = np.minimum(free, most)
+        top = np.maximum.reduceat(worth, first)
+        best = np.full(len(first), len(known))
+        np.minimum.at(best, owner, np.where(worth >= top[owner], number, len(known)))
+        better = (chosen < 0) | (top > worth[chosen] + SETTLED * scale)
+        rows = np.where(better, best, chosen)
+        limits = free[rows] > most[rows]
+        if not better.any() and np.array_equal(limits, capped):
+            break
+        chosen, capped = rows, limits
+        matrix = unit - np.where(capped[:, None], 0.0, share[chosen])
+        paid = np.where(capped, most[chosen], known[chosen])
+        values = np.linalg.solve(matrix, paid)
+        values += np.linalg.solve(matrix, paid - matrix @ values)
+    worth = np.minimum(known + share @ values, most) + rounding * (np.abs(known) + share @ np.abs(values))
+    rise = float((np.maximum.reduceat(worth, first) - values).max())
+    return values + max(rise, 0.0) / (1 - discount), chosen

@@ -1,0 +1,106 @@
+"""Points settled at once: with a discount close to 1 the bounds meet, around what the plan earns in closed form."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the point-based solver is an extra")
+
+from rhoplan.planning.certified.pointbased.check import check_plan
+from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
+from rhoplan.planning.certified.pointbased.points import best_values
+from rhoplan.planning.certified.pointbased.solve import Search, solve_general
+
+DISCOUNT, WEAR, PRICE = 0.99999, 0.2, 2.0
+
+
+def machine(extra: float = 0.0) -> Compiled:
+    """A machine wears out unseen: work some times, then replace it. `extra` is paid at every step, whatever is done."""
+    transition = np.array([[[1 - WEAR, WEAR], [0, 1]], [[1, 0], [1, 0]]])
+    pays = np.array([[1.0, 0.0], [-PRICE, -PRICE]]) + extra
+    return flat(dense_joint(transition, np.ones((2, 2, 1))), pays, np.array([1.0, 0.0]))
+
+
+def earned(extra: float = 0.0) -> Fraction:
+    """What the best number of times between two replacements earns for ever, without rounding."""
+    g, works = Fraction(DISCOUNT), Fraction(1 - WEAR)
+    more = Fraction(extra) / (1 - g)
+    return more + max(
+        (sum((g * works) ** i for i in range(times)) - Fraction(PRICE) * g**times) / (1 - g ** (times + 1))
+        for times in range(1, 20)
+    )
+
+
+@pytest.mark.parametrize("extra", [0.0, 240.0])
+def test_bounds_meet_although_the_discount_is_close_to_one(extra: float) -> None:
+    found = solve_general(machine(extra), discount=DISCOUNT, gap=1e-4, seconds=600)
+    assert found.stopped_by == "gap"
+    assert found.upper - found.lower <= 1e-4
+    assert Fraction(found.lower) <= earned(extra) <= Fraction(found.upper)
+    assert check_plan(found.plan, np.random.default_rng(0)).holds
+
+
+def test_what_was_taken_off_the_values_is_put_back_everywhere() -> None:
+    plan = solve_general(machine(240.0), discount=DISCOUNT, gap=1e-4, seconds=600).plan
+    start = np.array([1.0, 0.0])
+    lower, vector = plan.lower(0, start)
+    assert lower == pytest.approx(float(earned(240.0)), abs=1e-4)
+    assert plan.upper(0, start) == pytest.approx(float(earned(240.0)), abs=1e-4)
+    assert vector >= 0
+    assert plan.first_action == "action-0"
+
+
+def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_further() -> None:
+    """Sweeps alone would need hundreds of thousands."""
+    search = Search(machine(), weight=0.0, discount=DISCOUNT, gap=1e-4, seconds=600, memory=1e9)
+
+    def stop(lower: float, upper: float, nodes: int) -> None:
+        raise KeyboardInterrupt
+
+    search.next_prune = np.inf
+    search.run(stop)
+    before = search.bounds[1]
+    search.settle()
+    assert Fraction(search.bounds[1]) >= earned()
+    assert search.bounds[1] - float(earned()) < 0.01 * (before - float(earned()))
+
+
+def test_values_of_rows_hold_under_one_more_sweep_and_are_those_of_sweeps() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        points, actions, discount = int(rng.integers(2, 12)), 3, float(rng.choice([0.5, 0.95]))
+        share = discount * rng.dirichlet(np.full(points, 0.3), points * actions)
+        known, first = rng.normal(size=points * actions), np.arange(points) * actions
+        most = np.where(rng.uniform(size=len(known)) < 0.2, rng.normal(size=len(known)), np.inf)
+        values, best = best_values(np.zeros(points), first, share, known, most, discount=discount, rounding=1e-15)
+        swept = np.zeros(points)
+        for _ in range(1000):
+            swept = np.maximum.reduceat(np.minimum(known + share @ swept, most), first)
+        again = np.minimum(known + share @ values, most)
+        assert (np.maximum.reduceat(again, first) <= values).all()
+        assert values == pytest.approx(swept, abs=1e-9)
+        assert again[best] == pytest.approx(values, abs=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_certificates_hold_where_values_are_centred(weight: float) -> None:
+    rng = np.random.default_rng(8)
+    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(2), (2, 3))
+    problem = flat(dense_joint(transition, likelihood), 1000.0 + rng.normal(size=(2, 3)), np.full(3, 1 / 3))
+    search = Search(problem, weight=weight, discount=0.9999, gap=1e-4, seconds=600, memory=1e9)
+    told: list[float] = []
+
+    def enough(lower: float, upper: float, nodes: int) -> None:
+        told.append(upper - lower)
+        if len(told) == 8:
+            raise KeyboardInterrupt
+
+    search.run(enough)
+    assert search.taken_off != 0
+    lower, upper = search.bounds
+    assert lower <= upper < 1.01e7
+    certificate = check_plan(search.solution("interrupted").plan, rng)
+    assert certificate.holds
