@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from rhoplan.advice.part import Part
     from rhoplan.model.problem import Problem
 
-MOST_STATES = 8
-"""States whose belief is shown; the others are summed."""
-
-
 def show_case(case: Case, seconds: float) -> None:
     """What to do next at once, then the rest as it is worked out; ctrl-C leaves out what is not there yet."""
     adviser, out = case.adviser(), console()
@@ -53,23 +49,15 @@ def working(what: str) -> Iterator[None]:
 
 def show_first(problem: Problem, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
-    from rhoplan.advice.variations import counts_losses
-    from rhoplan.advice.words import counted, likeliest, money, percent, percents
+    from rhoplan.advice.sentences import belief_rows, stop_words
+    from rhoplan.advice.words import counted, money, percents
 
     advice: First = part.content
     out, unit = console(), problem.unit
     out.print()
-    ranked = likeliest(advice.belief)
-    shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
-    if len(shown) < len(ranked):
-        shown.append((f"{len(ranked) - len(shown)} other states", sum(share for _, share in ranked[MOST_STATES:])))
-    for (state, share), chance in zip(shown, percents([share for _, share in shown]), strict=True):
+    for state, share, chance in belief_rows(advice.belief):
         out.print(f"  {state:<24} {bar(share, 30):<30} {chance}")
-    stop = advice.stop
-    worth = (
-        f"expected loss {money(-stop.value, unit)}" if counts_losses(problem) else f"worth {money(stop.value, unit)}"
-    )
-    out.print(f"  if you stop now: {stop.commit}, {worth}, wrong in {percent(stop.wrong)} of cases")
+    out.print(f"  if you stop now: {stop_words(problem, advice.stop)}")
     if advice.given:
         out.print(f"  so far: {counted(len(advice.given), 'test')} for {money(advice.spent, unit)}")
     verb = "DO NEXT" if advice.is_test else "COMMIT"
@@ -87,18 +75,15 @@ def show_first(problem: Problem, part: Part) -> None:
 
 def show_ahead(problem: Problem, part: Part) -> None:
     """What is still to come, and what kind of numbers that is."""
-    from rhoplan.advice.words import counted, money
+    from rhoplan.advice.sentences import ahead_words
+    from rhoplan.advice.words import money
 
     out, ahead = console(), part.content
     if ahead is None:
         out.print(f"still to come: {part.words}", soft_wrap=True)
         return
-    tests, cost = ahead.bad_case()
     kind = {"bounded": " by this plan", "estimated": ", estimated"}.get(part.kind, "")
-    out.print(
-        f"still to come{kind}: {number(ahead.tests, 1)} tests, about {money(ahead.cost, problem.unit)}; "
-        f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, problem.unit)}"
-    )
+    out.print(f"still to come{kind}: {ahead_words(problem, ahead)}")
     if part.sampled:
         se = part.sampled.se
         out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
