@@ -95,33 +95,49 @@ Key = tuple[frozenset[str], int]
 
 
 class _Walk:
-    """Finds the places, the fewest things that went another way first, and among those the most cases first."""
+    """Finds the places: all that results lead to; then what follows a test that went another way, as far as there is
+    room, the fewest such tests first, and among those the most cases first. Each comes with all its own results."""
 
     def __init__(self, adviser: Adviser, smallest: float, most: int, room: int) -> None:
-        self.problem, self.agent = adviser.problem, adviser.agent
+        self.problem, self.agent, self.smallest = adviser.problem, adviser.agent, smallest
         self.plans = {frozenset[str](): adviser.plans}
-        start = (frozenset[str](), adviser.plans.graph.root)
         self.numbers: dict[Key, int] = {}
         self.covers: int | None = None
-        waiting = [(0, -1.0, 0, start)]
+        waiting: list[tuple[int, float, int, Key]] = [(0, -1.0, 0, (frozenset(), adviser.plans.graph.root))]
         count = 0
         while waiting:
             astray, share, _, key = heapq.heappop(waiting)
-            if key in self.numbers or (not astray and -share < smallest):
+            if key in self.numbers:
                 continue
-            if astray and len(self.numbers) >= room:
-                self.covers = astray - 1
-                break
-            if len(self.numbers) >= most:
+            found = self.reached(key, -share, (room if astray else most) - len(self.numbers))
+            if found is None and not astray:
                 raise LimitError(
                     f"a plan to carry away may have {most:,} situations; that of '{self.problem.name}' has more "
                     "(--smallest leaves out what few cases come to)"
                 )
-            self.numbers[key] = len(self.numbers)
-            for target, chance, more in self.arrows(key):
-                if target is not None and target not in self.numbers:
+            if found is None:
+                self.covers = astray - 1
+                break
+            for one, part in found.items():
+                self.numbers[one] = len(self.numbers)
+                for target, _ in self.arrows(one)[1]:
                     count += 1
-                    heapq.heappush(waiting, (astray + more, share * chance, count, target))
+                    heapq.heappush(waiting, (astray + 1, -part, count, target))
+
+    def reached(self, start: Key, share: float, most: int) -> dict[Key, float] | None:
+        """New places that results lead to from `start`, itself included, and the share of cases that come to each by
+        the first way found; None where they are more than `most`."""
+        found, waiting = {start: share}, [start]
+        while waiting:
+            if len(found) > most:
+                return None
+            key = waiting.pop(0)
+            for target, chance in self.arrows(key)[0]:
+                part = found[key] * chance
+                if part >= self.smallest and target not in self.numbers and target not in found:
+                    found[target] = part
+                    waiting.append(target)
+        return found if len(found) <= most else None
 
     @property
     def keys(self) -> list[Key]:
@@ -133,8 +149,8 @@ class _Walk:
             self.plans[left] = Plans(without(self.problem, left))
         return self.plans[left]
 
-    def arrows(self, key: Key) -> list[tuple[Key | None, float, int]]:
-        """Where a place leads: each result with its chance; then, 1 more thing astray, an unknown one and no test.
+    def arrows(self, key: Key) -> tuple[list[tuple[Key, float]], list[tuple[Key, str]]]:
+        """Where a place leads: each result with its chance; and besides, each with the field of a `Place` that says so.
 
         A model that has an outcome called as unknown ones are has no other.
         """
@@ -142,15 +158,14 @@ class _Walk:
         plans = self.model(left)
         action = plans.policy(self.agent).action(node)
         if action.ends_episode:
-            return []
+            return [], []
         graph, here = plans.graph, plans.graph.situation(node)
-        found: list[tuple[Key | None, float, int]] = [
-            ((left, graph.node(one.situation)), one.probability, 0) for one in branch(graph.problem, here, action)
-        ]
-        lost, fewer = None, left | {action.name}
+        results = [((left, graph.node(one.situation)), one.probability) for one in branch(graph.problem, here, action)]
+        fewer = left | {action.name}
+        others: list[tuple[Key, str]] = [((fewer, self.model(fewer).graph.node(here)), "unavailable")]
         if UNKNOWN not in action.outcomes:
-            lost = left, graph.node(observe(graph.problem, here, action.name, UNKNOWN))
-        return [*found, (lost, 1.0, 1), ((fewer, self.model(fewer).graph.node(here)), 1.0, 1)]
+            others.append(((left, graph.node(observe(graph.problem, here, action.name, UNKNOWN))), "unknown"))
+        return results, others
 
     def place(self, key: Key) -> Place:
         """The finished record of a place."""
@@ -159,12 +174,18 @@ class _Walk:
         policy = plans.policy(self.agent)
         first = tell_first(policy, node, (), unavailable=tuple(sorted(left)), spent=0.0)
         ahead = outlook(plans, self.agent, node)
-        targets = [NOWHERE if to is None else self.numbers.get(to, NOWHERE) for to, _, _ in self.arrows(key)]
-        if not targets:
-            return Place(first, ahead, None, (), NOWHERE, NOWHERE)
-        *after, unknown, unavailable = targets
-        price = next(option.cost for option in first.options if option.test == first.do)
-        return Place(first, ahead, written(price), tuple(after), unknown, unavailable)
+        results, others = self.arrows(key)
+        after = tuple(self.numbers.get(target, NOWHERE) for target, _ in results)
+        besides = {field: self.numbers.get(target, NOWHERE) for target, field in others}
+        cost = next((option.cost for option in first.options if first.is_test and option.test == first.do), None)
+        return Place(
+            first=first,
+            ahead=ahead,
+            price=None if cost is None else written(cost),
+            after=after,
+            unknown=besides.get("unknown", NOWHERE),
+            unavailable=besides.get("unavailable", NOWHERE),
+        )
 
 
 def _spending(places: tuple[Place, ...], cap: int) -> tuple[tuple[Fraction, ...], dict[Fraction, tuple[int, ...]]]:
@@ -185,6 +206,4 @@ def _spending(places: tuple[Place, ...], cap: int) -> tuple[tuple[Fraction, ...]
     kept = sorted(amounts)[:MOST_AMOUNTS]
     numbers = {amount: number for number, amount in enumerate(kept)}
     prices = sorted({place.price for place in places if place.price is not None})
-    return tuple(kept), {
-        price: tuple(numbers.get(amount + price, NOWHERE) for amount in kept) for price in prices
-    }
+    return tuple(kept), {price: tuple(numbers.get(amount + price, NOWHERE) for amount in kept) for price in prices}

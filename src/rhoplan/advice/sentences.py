@@ -48,6 +48,4 @@ def ahead_words(problem: Problem, ahead: Ahead) -> str:
 def closing_words(problem: Problem, stop: Stop) -> str:
     """What it means that a case was closed so."""
     worth = worth_words(problem, stop.value)
-    return (
-        f"Chance that another commit would have been better: {percent(stop.wrong)}. {worth[:1].upper()}{worth[1:]}."
-    )
+    return f"Chance that another commit would have been better: {percent(stop.wrong)}. {worth[:1].upper()}{worth[1:]}."

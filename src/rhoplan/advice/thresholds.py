@@ -1,8 +1,8 @@
 """Test and treatment thresholds: the chances of the state looked for between which testing is worth it.
 
-The classic rule of a two-state model. Below the test threshold nobody tests and one commit is right, above the treatment
-threshold nobody tests and another is, in between one tests. They are read from the bands of belief (see `bands`), for
-the tests that are left in the case.
+The classic rule of a two-state model. Below the test threshold nobody tests and one commit is right, above the
+treatment threshold nobody tests and another is, in between one tests. They are read from the bands of belief (see
+`bands`), for the tests that are left in the case.
 """
 
 from __future__ import annotations

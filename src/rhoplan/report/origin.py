@@ -9,7 +9,7 @@ from rhoplan.model.problem import Problem
 from rhoplan.version import __version__
 
 DISCLAIMER = (
-    "This is what a model says, and it is as good as the model's numbers. It helps whoever is responsible for the "
+    "This is what a model says, and it is no better than its numbers. It helps whoever is responsible for the "
     "decision to make it; it does not make it for them."
 )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.part import Part
     from rhoplan.model.problem import Problem
 
+
 def show_case(case: Case, seconds: float) -> None:
     """What to do next at once, then the rest as it is worked out; ctrl-C leaves out what is not there yet."""
     adviser, out = case.adviser(), console()

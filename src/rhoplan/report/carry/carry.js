@@ -48,8 +48,8 @@ function words({ place, choice }) {
 function choose(choice) {
   const place = here();
   if (target(place, choice) < 0) {
-    const test = text(place, "do");
-    tell(`This leaves the plan: the file does not hold what comes after ${test} ${choice === "n" ? "that is not available" : "without a known result"}. rhoplan advise and rhoplan serve go on from there.`);
+    const why = choice === "n" ? " that is not available" : choice === "d" ? " without a known result" : ": too few cases come there";
+    tell(`This leaves the plan: the file does not hold what comes after ${text(place, "do")}${why}. rhoplan advise and rhoplan serve go on from there.`);
     return;
   }
   steps.push({ place, choice });
