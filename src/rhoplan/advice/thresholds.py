@@ -14,6 +14,7 @@ from rhoplan.advice.bands import Band, bands
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import chance
 from rhoplan.agents.agent import Agent
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem, Visible
 
 
@@ -74,7 +75,7 @@ def thresholds(problem: Problem, agent: Agent, *, done: Visible = None, seconds:
     A stretch narrower than `bands` can tell apart may be missed.
     """
     here = problem if done is None else replace(problem, start=done)
-    return merged(problem, bands(here, agent, seconds=seconds), fresh=here.start == problem.start)
+    return merged(problem, bands(here, agent, seconds=seconds), fresh=here.start == Done())
 
 
 def merged(problem: Problem, found: tuple[Band, ...], *, fresh: bool = True) -> Thresholds | None:

@@ -14,17 +14,18 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import schema
 from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.carrying import add_carrying
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, refused, success
-from rhoplan.app.serve.replying import API, HTML, LINES, OBJECT, PRINTABLE, Replies, replies, response, while_there
+from rhoplan.app.serve.replying import API, LINES, OBJECT, Replies, replies, response, while_there
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
@@ -38,7 +39,7 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
+SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
 
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
@@ -200,6 +201,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_models(app, desk)
     _add_planning(app, desk)
     _add_cases(app, desk)
+    add_carrying(app, desk.answer)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
     return app
 
@@ -287,23 +289,6 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     async def show_model(name: ModelName) -> Response:
         """One model: its numbers, and its text where it can be written as a model file."""
         return response(await desk.ask("model", find_source(name, desk.library, "name"), {}))
-
-    @app.get(f"{API}/report/{{name}}", responses=HTML, response_class=Response, tags=["models"])
-    async def report(
-        client: Request,
-        name: ModelName,
-        weight: Annotated[float | None, Query(ge=0, allow_inf_nan=False)] = None,
-        horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
-        near: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
-    ) -> Response:
-        """The printable report on a model, as a page."""
-        asked = {"problem": name, "weight": weight, "horizon": horizon, "near": near}
-        body = schema.AdviserRequest.model_validate(asked)
-        found = await desk.answer("report", body, client)
-        if found.status_code != 200:
-            return found
-        headers = {"content-security-policy": PRINTABLE}
-        return Response(json.loads(bytes(found.body))["html"], media_type="text/html", headers=headers)
 
     @app.delete(f"{API}/models/{{name}}", responses=OBJECT, tags=["models"])
     async def forget_model(name: ModelName) -> Response:

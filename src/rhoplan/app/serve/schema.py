@@ -23,7 +23,22 @@ Problem = Annotated[
 ]
 Given = Annotated[
     list[tuple[Name, Name]],
-    Field(max_length=200, description="What was seen, pairs of test and outcome in order."),
+    Field(
+        max_length=200,
+        description="What was seen, pairs of test and outcome in order; the outcome is ? where the test was run and "
+        "paid for, but nobody knows its result.",
+    ),
+]
+Known = Annotated[
+    list[tuple[Name, Name]],
+    Field(max_length=200, description="Results known before the start: not paid for, not counted against a cap."),
+]
+Prior = Annotated[
+    dict[Name, Annotated[float, Field(ge=0, le=1)]],
+    Field(
+        max_length=1000,
+        description="This case's own chances at the start; states that are not named share the rest as in the model.",
+    ),
 ]
 Unavailable = Annotated[list[Name], Field(max_length=200, description="Tests that cannot be had from now on.")]
 
@@ -110,11 +125,18 @@ class Situate(Request):
     given: Given = []
 
 
-class Advise(AdviserRequest):
-    """Advice on a case of an observe-then-commit problem."""
+class CaseRequest(AdviserRequest):
+    """A case as it stands."""
 
     given: Given = []  # noqa: RUF012
     unavailable: Unavailable = []  # noqa: RUF012
+    known: Known = []  # noqa: RUF012
+
+
+class Advise(CaseRequest):
+    """Advice on a case of an observe-then-commit problem."""
+
+    prior: Prior | None = None
 
 
 class AdviseParts(Advise):
@@ -177,10 +199,12 @@ class Compare(AdviserRequest):
     high: float | None = Field(None, gt=0, description="Weight up to which the frontier is drawn.")
 
 
-class WhatIf(Advise):
+class WhatIf(CaseRequest):
     """Advice with other numbers than the model's, and where the first action flips."""
 
-    prior: dict[str, float] | list[float] | None = None
+    prior: dict[str, float] | list[float] | None = Field(
+        None, description="Chances at the start of the case, once what is `known` is known."
+    )
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None
     first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
@@ -218,6 +242,16 @@ class Journal(AdviserRequest):
     """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
 
     entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []  # noqa: RUF012
+    prior: Prior | None = None
+    known: Known = []  # noqa: RUF012
+
+
+class Printed(AdviserRequest):
+    """A page to print or to carry away. date: as it is printed; card: one page of A4, not the interactive file."""
+
+    author: Annotated[str, Field(max_length=200)] = ""
+    date: Annotated[str, Field(max_length=40)] = ""
+    card: bool = False
 
 
 class Replay(BaseModel):

@@ -14,31 +14,29 @@ from typing import Any
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
-from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.journal import STARTS, Case, digest
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
-from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import learn_tasks
+from rhoplan.app.serve import carry_tasks, case_tasks, learn_tasks
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
-from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
+from rhoplan.errors import AgentError, ProblemError, RhoplanError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.io.model_file import write_model
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan.report.content import make_report
-from rhoplan.report.page.page import page
 from rhoplan.scoring.evaluate import evaluate
 
 SHARE_OF_LIMIT = 0.7
@@ -58,11 +56,31 @@ class Asked:
 
     @property
     def key(self) -> str:
-        return self.source.key
+        return self._begun[0]
 
     @cached_property
-    def problem(self) -> Problem:
+    def model(self) -> Problem:
         return self.named("problem", self.source)
+
+    @property
+    def problem(self) -> Problem:
+        """The model, as it stands at the start of the case."""
+        return self._begun[1]
+
+    @cached_property
+    def _begun(self) -> tuple[str, Problem]:
+        return self.begun(self.model, self.source.key, self.start)
+
+    @property
+    def start(self) -> Record:
+        """What is the case's own at its start; the prior of a what-if is one of its other numbers."""
+        names = STARTS if "values" not in self.request else ("known",)
+        return {name: self.request[name] for name in names if self.request.get(name)}
+
+    def begun(self, model: Problem, key: str, start: Record) -> tuple[str, Problem]:
+        """`model`, at hand under `key`, at the start of a case, and the key of that."""
+        name = f"{key}|start {sorted(start.items())!r}"
+        return (name, self.shelf.get(name, lambda: started(model, **start))) if start else (key, model)
 
     @cached_property
     def agent(self) -> Agent:
@@ -130,9 +148,11 @@ class Asked:
         found = adviser.advice(seconds=self.seconds / 2)
         return records.advice_record(problem, adviser.agent, found)
 
-    def case(self, problem: Problem, key: str, agent: Agent) -> Case:
+    def case(self, model: Problem, key: str, agent: Agent, start: Record) -> Case:
         """A case without entries, planned on the graphs at hand."""
-        return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left), memory=self.request["memory"])
+        name, problem = self.begun(model, key, start)
+        memory = self.request["memory"]
+        return Case(model, agent, **start, graph_of=lambda left: self.graph(problem, name, left), memory=memory)
 
 
 def part_of_advice(asked: Asked) -> Record:
@@ -224,41 +244,6 @@ def situation(asked: Asked) -> Record:
     }
 
 
-def journal(asked: Asked) -> Record:
-    """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
-    problem, agent = asked.problem, asked.agent
-    case = asked.case(problem, asked.key, agent)
-    for place, entry in enumerate(asked.request["entries"]):
-        who = entry.pop("agent")
-        try:
-            case.ask(agent_of(who, problem) if who else agent)
-            case.take({name: value for name, value in entry.items() if value is not None})
-        except AgentError as error:  # the agent as a whole, or one of its settings
-            raise error.within("entries", place, *([] if error.field == ("agent",) else ["agent"])) from None
-        except EvidenceError as error:
-            raise error.within("entries", place) from None
-    case.ask(agent)
-    return case.as_dict()
-
-
-def replayed(asked: Asked) -> Record:
-    """`rhoplan replay --json`, and the last case, to go on with."""
-
-    def start(record: Record) -> Case:
-        kept = Source(record["problem"], record["model"])
-        problem = asked.shelf.problem(kept)
-        return asked.case(problem, kept.key, agent_of(record["agent"], problem))
-
-    try:
-        cases, difference, last = replay_text(asked.request["text"], "the text", case_of=start)
-    except (ProblemError, AgentError) as error:
-        raise RhoplanError(str(error), field=("text",)) from None
-    if last is None:
-        raise RhoplanError("the text must hold a case; it is empty", field=("text",))
-    price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
-    return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
-
-
 def evaluation(asked: Asked) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
     problem = asked.problem
@@ -336,13 +321,6 @@ def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
     return key, asked.shelf.get(key, lambda: moved), agent
 
 
-def printable(asked: Asked) -> Record:
-    """The printable report as a page, made within the time limit."""
-    parts = asked.seconds
-    report = make_report(asked.problem, asked.agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2))
-    return {"html": page(report)}
-
-
 TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
@@ -351,14 +329,15 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "situation": situation,
     "advise": lambda asked: asked.advice(asked.problem, asked.key, asked.agent),
     "part": part_of_advice,
-    "journal": journal,
-    "replay": replayed,
+    "journal": case_tasks.journal,
+    "replay": case_tasks.replayed,
     "evaluate": evaluation,
     "solve": solution,
     "pathway": pathway,
     "compare": comparison,
     "what-if": what_if,
-    "report": printable,
+    "report": carry_tasks.printable,
+    "carry": carry_tasks.carried,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
     "learn": lambda asked: learn_tasks.learned(asked.source, asked.request, asked.tell),

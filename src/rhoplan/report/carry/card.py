@@ -1,4 +1,4 @@
-"""The plan as a card: one page of A4 in large type, for the wall or the pocket; no nats, small print at its foot only."""
+"""The plan as a card: one page of A4 in large type, for the wall or the pocket; no nats, small print at its foot."""
 
 from __future__ import annotations
 

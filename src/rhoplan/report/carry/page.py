@@ -19,19 +19,14 @@ from rhoplan.report.page.parts import safe
 
 def carried_page(carried: Carried, origin: Origin) -> str:
     """The whole file."""
-    folder = files("rhoplan.report.carry")
-    style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("carry.css", "carry.js"))
-    policy = (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    style, script = _texts()
     title = safe(origin.title)
     facts = "".join(f"<dt>{safe(name)}</dt><dd>{safe(value)}</dd>" for name, value in origin.facts)
     info = carried.problem.details.get("info")
     made_up = " The numbers of this model are made up." if isinstance(info, dict) and info.get("illustrative") else ""
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='color-scheme' "
         "content='light dark'><link rel='icon' href='data:,'>"
         f"<title>{title}</title><style>{style}</style></head><body>"
@@ -44,6 +39,22 @@ def carried_page(carried: Carried, origin: Origin) -> str:
         f"<script type='application/json' id='plan'>{as_script(plan_data(carried))}</script>"
         f"<script>{script}</script></body></html>\n"
     )
+
+
+def policy() -> str:
+    """What the file may do: run its own script, use its own style, show pictures that it holds."""
+    style, script = map(_digest, _texts())
+    return (
+        f"default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _texts() -> tuple[str, str]:
+    """The style and the script."""
+    folder = files("rhoplan.report.carry")
+    style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("carry.css", "carry.js"))
+    return style, script
 
 
 def as_script(data: Any) -> str:
