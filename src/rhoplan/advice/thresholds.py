@@ -63,7 +63,7 @@ class Thresholds:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain objects, lists, text and numbers, ready for JSON."""
-        told = {"about": self.about, "test": self.test, "treat": self.treat, "words": self.words}
+        told = {"about": self.about, "fresh": self.fresh, "test": self.test, "treat": self.treat, "words": self.words}
         stretches = [{**asdict(one), "tests": list(one.tests), "where": where, "do": do}
                      for one, (where, do) in zip(self.stretches, self.rows, strict=True)]  # fmt: skip
         return {**told, "stretches": stretches}

@@ -202,8 +202,9 @@ class Compare(AdviserRequest):
 class WhatIf(CaseRequest):
     """Advice with other numbers than the model's, and where the first action flips."""
 
+    own_prior: Prior | None = None
     prior: dict[str, float] | list[float] | None = Field(
-        None, description="Chances at the start of the case, once what is `known` is known."
+        None, description="Other chances at the start of the case, once what is `known` is known."
     )
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None

@@ -14,9 +14,10 @@ from typing import Any
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
-from rhoplan.advice.journal import STARTS, Case, digest
+from rhoplan.advice.journal import Case, agent_of, digest, start_of
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
+from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
@@ -24,13 +25,13 @@ from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import carry_tasks, case_tasks, learn_tasks
+from rhoplan.app.serve import carry_tasks, learn_tasks
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
-from rhoplan.errors import AgentError, ProblemError, RhoplanError
+from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.io.model_file import write_model
 from rhoplan.model.observe_then_commit import Done
@@ -56,7 +57,7 @@ class Asked:
 
     @property
     def key(self) -> str:
-        return self._begun[0]
+        return self.begun(self.model, self.source.key, self.start)[0]
 
     @cached_property
     def model(self) -> Problem:
@@ -65,17 +66,13 @@ class Asked:
     @property
     def problem(self) -> Problem:
         """The model, as it stands at the start of the case."""
-        return self._begun[1]
-
-    @cached_property
-    def _begun(self) -> tuple[str, Problem]:
-        return self.begun(self.model, self.source.key, self.start)
+        return self.begun(self.model, self.source.key, self.start)[1]
 
     @property
     def start(self) -> Record:
         """What is the case's own at its start; the prior of a what-if is one of its other numbers."""
-        names = STARTS if "values" not in self.request else ("known",)
-        return {name: self.request[name] for name in names if self.request.get(name)}
+        said = {"prior": self.get("own_prior" if "values" in self.request else "prior"), "known": self.get("known")}
+        return {name: value for name, value in said.items() if value}
 
     def begun(self, model: Problem, key: str, start: Record) -> tuple[str, Problem]:
         """`model`, at hand under `key`, at the start of a case, and the key of that."""
@@ -244,6 +241,41 @@ def situation(asked: Asked) -> Record:
     }
 
 
+def journal(asked: Asked) -> Record:
+    """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
+    problem, agent = asked.problem, asked.agent
+    case = asked.case(asked.model, asked.source.key, agent, asked.start)
+    for place, entry in enumerate(asked.request["entries"]):
+        who = entry.pop("agent")
+        try:
+            case.ask(agent_of(who, problem) if who else agent)
+            case.take({name: value for name, value in entry.items() if value is not None})
+        except AgentError as error:  # the agent as a whole, or one of its settings
+            raise error.within("entries", place, *([] if error.field == ("agent",) else ["agent"])) from None
+        except EvidenceError as error:
+            raise error.within("entries", place) from None
+    case.ask(agent)
+    return case.as_dict()
+
+
+def replayed(asked: Asked) -> Record:
+    """`rhoplan replay --json`, and the last case, to go on with."""
+
+    def start(record: Record) -> Case:
+        kept = Source(record["problem"], record["model"])
+        problem = asked.shelf.problem(kept)
+        return asked.case(problem, kept.key, agent_of(record["agent"], problem), start_of(record))
+
+    try:
+        cases, difference, last = replay_text(asked.request["text"], "the text", case_of=start)
+    except (ProblemError, AgentError) as error:
+        raise RhoplanError(str(error), field=("text",)) from None
+    if last is None:
+        raise RhoplanError("the text must hold a case; it is empty", field=("text",))
+    price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
+    return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
+
+
 def evaluation(asked: Asked) -> Any:
     """`rhoplan evaluate --json`: one record, or a list of them for several agents."""
     problem = asked.problem
@@ -329,8 +361,8 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "situation": situation,
     "advise": lambda asked: asked.advice(asked.problem, asked.key, asked.agent),
     "part": part_of_advice,
-    "journal": case_tasks.journal,
-    "replay": case_tasks.replayed,
+    "journal": journal,
+    "replay": replayed,
     "evaluate": evaluation,
     "solve": solution,
     "pathway": pathway,
