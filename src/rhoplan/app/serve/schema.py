@@ -33,13 +33,8 @@ Known = Annotated[
     list[tuple[Name, Name]],
     Field(max_length=200, description="Results known before the start: not paid for, not counted against a cap."),
 ]
-Prior = Annotated[
-    dict[Name, Annotated[float, Field(ge=0, le=1)]],
-    Field(
-        max_length=1000,
-        description="This case's own chances at the start; states that are not named share the rest as in the model.",
-    ),
-]
+Prior = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(max_length=1000)]
+OWN_PRIOR = "This case's own chances at the start; states that are not named share the rest as in the model."
 Unavailable = Annotated[list[Name], Field(max_length=200, description="Tests that cannot be had from now on.")]
 
 MOST_STATES = 10_000
@@ -136,7 +131,7 @@ class CaseRequest(AdviserRequest):
 class Advise(CaseRequest):
     """Advice on a case of an observe-then-commit problem."""
 
-    prior: Prior | None = None
+    prior: Prior | None = Field(None, description=OWN_PRIOR)
 
 
 class AdviseParts(Advise):
@@ -202,7 +197,7 @@ class Compare(AdviserRequest):
 class WhatIf(CaseRequest):
     """Advice with other numbers than the model's, and where the first action flips."""
 
-    own_prior: Prior | None = None
+    own_prior: Prior | None = Field(None, description=OWN_PRIOR)
     prior: dict[str, float] | list[float] | None = Field(
         None, description="Other chances at the start of the case, once what is `known` is known."
     )
@@ -243,7 +238,7 @@ class Journal(AdviserRequest):
     """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
 
     entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []  # noqa: RUF012
-    prior: Prior | None = None
+    prior: Prior | None = Field(None, description=OWN_PRIOR)
     known: Known = []  # noqa: RUF012
 
 
