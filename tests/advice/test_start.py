@@ -261,3 +261,12 @@ def test_what_is_known_is_what_would_be_believed_after_paying() -> None:
             language="json",
         )  # fmt: skip
         assert started(problem, None, [("a", "x")]).prior == pytest.approx(observe_all(problem, [("a", "x")]).belief)
+
+
+def test_branch_and_bound_goes_on_after_a_result_nobody_knows() -> None:
+    problem = two()
+    known = started(problem, {"ill": 0.3}, [("smear", "positive")])
+    for one, given in ((problem, [("smear", "?")]), (known, []), (known, [("assay", "?")])):
+        exact = advise(one, make_adviser(problem), given)
+        found = advise(one, make_adviser(problem, planner="many"), given)
+        assert (found.do, found.belief, found.spent) == (exact.do, exact.belief, exact.spent)
