@@ -5,6 +5,7 @@ const plan = JSON.parse(document.getElementById("plan").textContent);
 const at = Object.fromEntries(plan.fields.map((name, i) => [name, i]));
 const main = document.getElementById("main");
 const said = document.getElementById("said");
+const spoken = document.getElementById("spoken"); // what a screen reader says
 const field = (place, name) => plan.places[place][at[name]];
 const text = (place, name) => plan.strings[field(place, name)];
 
@@ -152,6 +153,7 @@ function show() {
       button({ class: "small", "data-undo": i, "aria-label": `Undo step ${i + 1}`, onclick: () => undo(i) }, i === steps.length - 1 ? key("u") : null, " undo")))) : el("p", { class: "quiet" }, "Nothing yet."),
       el("p", { class: "spent" }, `spent ${sum < 0 ? `more than ${plan.amounts.at(-1)}` : plan.amounts[sum]}`),
       steps.length && !closed() ? button({ class: "small", "data-over": true, onclick: startOver }, key("r"), " start over") : null));
+  spoken.textContent = closed() ? `Case closed with ${text(place, "commit")}` : `${test ? "Do next" : "Commit"}: ${text(place, "do")}`;
   if (inside) main.querySelector(".next").focus({ preventScroll: true });
   if (steps.length) window.scrollTo(0, 0);
   try { history.replaceState(null, "", `#${steps.map(({ choice }) => choice).join(".")}`); } catch { /* then a reload starts over */ }
