@@ -6,6 +6,7 @@ import json
 import random
 import re
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from rhoplan.advice.carried import NOWHERE, carry
 from rhoplan.advice.first import Stop
+from rhoplan.advice.journal import digest
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sentences import ahead_words, belief_rows, closing_words, stop_words
 from rhoplan.advice.words import money, percents
@@ -26,7 +28,9 @@ from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import make
 from rhoplan.report.carry.card import card_page, make_card
 from rhoplan.report.carry.page import carried_page
+from rhoplan.report.content import make_report
 from rhoplan.report.origin import DISCLAIMER, origin_of
+from rhoplan.report.page.page import page
 
 ODD = "</script><script>alert('&quot;\")</script>"
 
@@ -248,3 +252,15 @@ def test_the_card_tells_thresholds_and_no_nats() -> None:
     card = card_page(make_card(problem, make_adviser(problem, weight=25.0)), origin_of(problem))
     assert "nat" not in re.sub(r"<style>.*?</style>", "", card).replace("alternat", "")
     assert "Chance of disease before any test" in card
+
+
+def test_a_report_tells_author_date_digest_disclaimer_and_command() -> None:
+    problem = parse_model(ODD_MODEL.replace("unit: EUR", "unit: EUR\ninfo: {author: the file's}"))
+    report = make_report(problem, make_adviser(problem), seconds=0.5, budget=0.05)
+    command = "rhoplan report odd.yaml --author 'A. Nurse'"
+    text = page(report, origin_of(problem, author="A. Nurse", date="2026-11-16", command=command))
+    told = (digest(problem), DISCLAIMER, "A. Nurse", "2026-11-16", escape(command))
+    assert all(one in text for one in told)
+    assert "the file&#x27;s" in page(report), "the author that the file names, where nobody else is"
+    assert "<img" not in text
+    assert "<a href='https://example.org/?a=1&amp;b=2'>" in text

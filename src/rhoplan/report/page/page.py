@@ -66,7 +66,7 @@ def page(report: Report, origin: Origin | None = None) -> str:
         "<h2>Assumptions and warnings</h2>",
         _assumptions(report),
         "<h2>About this report</h2>",
-        table(["", ""], [[safe(fact), f"<code>{safe(value)}</code>"] for fact, value in made.facts], numbers=9),
+        table(["what", "is"], [[safe(fact), f"<code>{safe(value)}</code>"] for fact, value in made.facts], numbers=9),
         at_the_end,
     ]
     style = files("rhoplan.report.page").joinpath("report.css").read_text(encoding="utf-8")
