@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rhoplan.advice.carried import NOWHERE, carry
+from rhoplan.advice.carried import NOWHERE, Carried, carry
 from rhoplan.advice.first import Stop
 from rhoplan.advice.journal import digest
 from rhoplan.advice.outlay import Ahead
@@ -74,9 +74,14 @@ class Embedded(HTMLParser):
 
 
 @cache
-def carried_file(name: str) -> str:
+def plan_of(name: str) -> Carried:
     problem = make(name)
-    return carried_page(carry(problem, make_adviser(problem)), origin_of(problem))
+    return carry(problem, make_adviser(problem))
+
+
+@cache
+def carried_file(name: str) -> str:
+    return carried_page(plan_of(name), origin_of(plan_of(name).problem))
 
 
 class Walker:
@@ -187,8 +192,7 @@ def test_the_file_is_small_and_asks_for_nothing() -> None:
 
 
 def test_every_place_of_a_whole_plan_leads_somewhere() -> None:
-    problem = make("four-diseases")
-    found = carry(problem, make_adviser(problem))
+    found = plan_of("four-diseases")
     assert found.covers is None
     for place in found.places:
         if place.first.is_test:
@@ -209,7 +213,7 @@ def test_what_does_not_fit_leads_nowhere_and_the_file_says_how_far_it_goes() -> 
 
 
 def test_a_plan_that_is_made_anew_at_every_step_is_refused() -> None:
-    problem = make("four-diseases")
+    problem = make("screening-cascade")
     with pytest.raises(LimitError, match="planned anew at every step"):
         carry(problem, make_adviser(problem, planner="many"))
 
