@@ -35,6 +35,8 @@ LEFT_OUT = {
     "given": "nothing seen yet",
     "entries": "nothing done yet",
     "unavailable": "all can be had",
+    "known": "nothing is known",
+    "own_prior": "the model's",
     "world": "the agent's model",
     "cap": "the problem's own",
     "high": "the largest reward",

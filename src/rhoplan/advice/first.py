@@ -18,6 +18,7 @@ from rhoplan.advice.words import money
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy, action_values, in_order, preferred
 from rhoplan.belief.situation import Situation, branch, named_beliefs
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
 
 Evidence = Sequence[tuple[str, str]]
@@ -62,9 +63,10 @@ class First:
     runner_up, margin, about_as_good, beside: the next best, how far behind it is, whether the two are about as good,
     and that in words (see `margin`). commits: what stopping now with each commit means, the best first. behind: how
     much less than the advice each action is worth. chances: of each test on offer, how likely its outcomes are.
-    planned: what of the planning is not as asked for, in words. bounds: on what every action is worth, and
-    value_bounds on the best plan, where bounds are what is known; proven: whether they prove that nothing is better.
-    second: a second opinion where the case is to end, of a learned model that carries one.
+    waiting: tests that may run only after others, and which of these were not run. planned: what of the planning is
+    not as asked for, in words. bounds: on what every action is worth, and value_bounds on the best plan, where bounds
+    are what is known; proven: whether they prove that nothing is better. second: a second opinion where the case is to
+    end, of a learned model that carries one.
     """
 
     given: tuple[tuple[str, str], ...]
@@ -85,6 +87,7 @@ class First:
     commits: tuple[Stop, ...]
     behind: dict[str, float]
     chances: dict[str, dict[str, float]]
+    waiting: dict[str, tuple[str, ...]]
     planned: str = ""
     bounds: dict[str, Bounds] | None = None
     value_bounds: Bounds | None = None
@@ -134,12 +137,21 @@ def tell_first(
             for action in model.menu(situation.visible)
             if not action.ends_episode
         },
+        waiting=_waiting(model, situation),
         planned=planned,
         bounds=None if found is None else found.actions,
         value_bounds=None if found is None else (found.lower, found.upper),
         proven=None if found is None else found.proven == chosen.name,
         second=second_opinion(model, given, chosen.name) if chosen.kind == "commit" else None,
     )
+
+
+def _waiting(problem: Problem, situation: Situation) -> dict[str, tuple[str, ...]]:
+    done = situation.visible
+    assert isinstance(done, Done)
+    tests = [test for test in problem.flat.tests if test.repeatable or test.name not in done.run]
+    left = {test.name: tuple(name for name in test.after if name not in done.run) for test in tests}
+    return {name: others for name, others in left.items() if others}
 
 
 def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:

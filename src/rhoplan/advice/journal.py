@@ -1,8 +1,8 @@
 """A case as it goes on: results entered, taken back, tests that cannot be had, and the line of the log that keeps it.
 
-A line of the log is one case: the model and its digest, the agent's settings, and per entry the advice with its parts,
-what the person did, and why where they did something else. The terminal, the page and the API all write it here, and
-`replay` computes the advice again.
+A line of the log is one case: the model and its digest, the agent's settings, the case's own prior and what was known
+at its start, and per entry the advice with its parts, what the person did, and why where they did something else. The
+terminal, the page and the API all write it here, and `replay` computes the advice again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.case import Advice, Adviser, First, check_fixed, follow, without
+from rhoplan.advice.case import Advice, Adviser, Evidence, First, check_fixed, follow, without
 from rhoplan.advice.margin import Lead
+from rhoplan.advice.start import Prior, started
 from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import Agent, make_agent
 from rhoplan.agents.fitting import MEMORY
-from rhoplan.agents.settings import KEPT
+from rhoplan.agents.settings import KEPT, is_number
 from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
@@ -32,6 +33,9 @@ from rhoplan.version import __version__
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
 """What an entry may say: a result, a test that cannot be had, or the commit that ends the case."""
 
+STARTS = ("prior", "known")
+"""What a record says of the start where it is not the model's."""
+
 BESIDE = tuple(field.name for field in fields(Lead))
 """What the log keeps of what stands beside the advice; logs of earlier versions lack it."""
 
@@ -41,15 +45,25 @@ GraphOf = Callable[[tuple[str, ...]], Graph]
 class Case:
     """One case of `problem`, advised by `agent`. entries: what was done, in order, each with the advice it followed.
 
-    graph_of: the graph to plan on when these tests cannot be had; one of the case's own by default. memory: bytes
-    that planning may take.
+    prior, known: what is this case's own at the start (see `start`); model: without it, problem: with it. graph_of: the
+    graph to plan on when these tests cannot be had; one of the case's own by default. memory: bytes that planning may
+    take.
     """
 
     def __init__(
-        self, problem: Problem, agent: Agent, *, graph_of: GraphOf | None = None, memory: float = MEMORY
+        self,
+        model: Problem,
+        agent: Agent,
+        *,
+        prior: Prior | None = None,
+        known: Evidence = (),
+        graph_of: GraphOf | None = None,
+        memory: float = MEMORY,
     ) -> None:
-        problem.flat  # noqa: B018  (says so where the problem is not flat)
-        self.problem, self.memory = problem, memory
+        model.flat  # noqa: B018  (says so where the problem is not flat)
+        self.model, self.memory = model, memory
+        self.prior, self.known = dict(prior or {}), [(test, outcome) for test, outcome in known]
+        self.problem = problem = started(model, prior, known)
         self.entries: list[dict[str, Any]] = []
         self._graph_of = graph_of or (lambda left: Graph(without(problem, left)))
         self._graphs: dict[tuple[str, ...], Graph] = {}
@@ -131,11 +145,28 @@ class Case:
             raise EvidenceError("there is nothing yet to give a reason for")
         self.entries[-1]["why"] = why
 
-    def undo(self) -> None:
+    def undo(self, step: int | None = None) -> None:
+        """Take back an entry, the last one by default; those after it are entered again.
+
+        step: counted from 1. Where one of the others is not allowed then, all stays as it was.
+        """
         if not self.entries:
             raise EvidenceError("there is nothing to take back")
-        self.entries.pop()
+        place = len(self.entries) if step is None else step
+        if not 1 <= place <= len(self.entries):
+            raise EvidenceError(f"there are steps 1 to {len(self.entries)} to take back; it is {place}")
+        kept, agent = self.entries, self.agent
+        self.entries = kept[: place - 1]
         self._adviser = None
+        for number, entry in enumerate(kept[place:], place + 1):
+            try:
+                self.ask(agent_of(entry["agent"], self.problem))
+                self.take(entry)
+            except EvidenceError as error:
+                self.entries = kept
+                self.ask(agent)
+                raise EvidenceError(f"step {place} cannot be taken back while step {number} stands: {error}") from None
+        self.ask(agent)
 
     def what_if(self, test: str, outcome: str) -> str:
         """What would follow from a result, in a sentence."""
@@ -158,10 +189,12 @@ class Case:
         mine = settings_of(self.agent)
         return {
             "version": __version__,
-            "problem": self.problem.spec,
-            "model": write_model(self.problem),
-            "digest": digest(self.problem),
+            "problem": self.model.spec,
+            "model": write_model(self.model),
+            "digest": digest(self.model),
             "agent": mine,
+            **({"prior": self.prior} if self.prior else {}),
+            **({"known": [list(pair) for pair in self.known]} if self.known else {}),
             "entries": [
                 {key: value for key, value in entry.items() if key != "agent" or value != mine}
                 for entry in self.entries
@@ -223,10 +256,15 @@ def load_case(path: Path, problem: Problem, agent: Agent | None = None) -> Case:
     [record] = records
     if record["digest"] != digest(problem):
         raise ProblemError(f"the case in '{path}' is of another model than '{problem.spec}'")
-    case = Case(problem, agent or agent_of(record["agent"], problem))
+    case = Case(problem, agent or agent_of(record["agent"], problem), **start_of(record))
     case.entries = [{"agent": record["agent"], **entry} for entry in record["entries"]]
-    follow(problem, case.given)
+    follow(case.problem, case.given)
     return case
+
+
+def start_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The prior and what was known, as a kept case has them."""
+    return {name: record[name] for name in STARTS if name in record}
 
 
 def read_log(path: Path) -> str:
@@ -259,10 +297,19 @@ def _is_case(record: Any) -> bool:
     return (
         isinstance(record, dict)
         and _is_agent(record.get("agent"))
+        and _is_start(record)
         and all(isinstance(record.get(name), str) for name in ("model", "digest", "problem"))
         and isinstance(record.get("entries"), list)
         and all(map(_is_entry, record["entries"]))
     )
+
+
+def _is_start(record: dict[str, Any]) -> bool:
+    """Whether what is the case's own at the start, if anything, has the shape that it has."""
+    prior, known = record.get("prior", {}), record.get("known", [])
+    pairs = isinstance(known, list) and all(isinstance(one, list) and len(one) == 2 for one in known)
+    named = pairs and all(isinstance(word, str) for one in known for word in one)
+    return named and isinstance(prior, dict) and all(map(is_number, prior.values()))
 
 
 def _is_agent(agent: Any) -> bool:

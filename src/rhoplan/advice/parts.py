@@ -14,6 +14,7 @@ from rhoplan.advice.compare import MOST_NODES, compare, frontier, has_frontier
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.thresholds import thresholds
 from rhoplan.errors import LimitError
 from rhoplan.scoring.followed import Plans
 
@@ -79,10 +80,21 @@ def _sensitivity(adviser: Adviser, seconds: float) -> Any:
     )  # fmt: skip
 
 
+def _thresholds(adviser: Adviser, seconds: float) -> Any:
+    """For the tests that are left; refused where there is no one chance that decides, or no plan for every chance."""
+    if adviser.agent.planner.is_bounded:
+        raise LimitError("a plan would have to be searched for anew for every chance")
+    found = thresholds(adviser.model, adviser.agent, done=adviser.situation.visible, seconds=min(5.0, seconds / 2))
+    if found is None:
+        raise LimitError("thresholds are about the chance of one of two states without subtypes")
+    return found
+
+
 MORE: dict[str, Callable[[Adviser, float], Any]] = {
     "pathway": _pathway,
     "comparison": _comparison,
     "sensitivity": _sensitivity,
+    "thresholds": _thresholds,
 }
 """What can be asked for besides, and who works it out."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, read_cases, read_log, told
+from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, read_cases, read_log, start_of, told
 from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
@@ -52,7 +52,7 @@ def replay_text(text: str, where: str, *, case_of: CaseOf) -> tuple[int, Differe
 def start_case(record: dict[str, Any], problem: Problem | None = None) -> Case:
     """A case of the record's model, or of `problem`, without entries."""
     loaded = parse_model(record["model"], file=record["problem"]) if problem is None else problem
-    return Case(loaded, agent_of(record["agent"], loaded))
+    return Case(loaded, agent_of(record["agent"], loaded), **start_of(record))
 
 
 def check_case(record: dict[str, Any], place: str, case_of: CaseOf) -> Difference | None:
@@ -64,6 +64,8 @@ def check_case(record: dict[str, Any], place: str, case_of: CaseOf) -> Differenc
         case = case_of(record)
     except ModelFileError as error:
         raise ModelFileError(f"the model kept with the case is not sound: {error}", file=place) from None
+    except EvidenceError as error:
+        return {"step": 0, "what": f"the case cannot start so: {error}", "then": start_of(record), "now": None}
     for step, entry in enumerate(record["entries"], 1):
         case.ask(agent_of(entry.get("agent", record["agent"]), case.problem))
         now = told(case.adviser().first)

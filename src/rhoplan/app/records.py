@@ -136,6 +136,8 @@ def part_record(problem: Problem, agent: Agent, part: Part) -> dict[str, Any]:
                 told = part.content.as_dict()
             case "comparison":
                 told = comparison_record(problem, agent, *part.content)
+            case "thresholds":
+                told = part.content.as_dict()
             case "sensitivity":
                 told = {"flips": [flip.as_dict() for flip in part.content]}
     return {"part": part.name, "kind": part.kind, "words": part.words, "content": told}

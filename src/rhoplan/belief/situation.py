@@ -19,6 +19,10 @@ from rhoplan.model.problem import END, Action, Array, Problem, Visible
 MOST_NAMED = 20
 """Tests or outcomes that an error names."""
 
+UNKNOWN = "?"
+"""The outcome of a test that was run and paid for, but whose result nobody knows; a model's own outcome of that name
+comes first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Situation:
@@ -109,6 +113,8 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         raise EvidenceError(
             f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence", field=("test",)
         )
+    if outcome == UNKNOWN and outcome not in action.outcomes:
+        return _unread(situation, action)
     if outcome not in action.outcomes:
         raise EvidenceError(
             f"test '{test}' has no outcome '{outcome}'; it has {_some(action.outcomes)}", field=("outcome",)
@@ -117,6 +123,15 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         if candidate.outcome == outcome:
             return candidate.situation
     raise impossible(problem, situation.beliefs[action.factor], action, outcome)
+
+
+def _unread(situation: Situation, action: Action) -> Situation:
+    """The situation after `action` was taken and its outcome lost: believed is what was believed before."""
+    if not action.preserves_hidden_state or any(visible != action.leads_to[0] for visible in action.leads_to):
+        raise EvidenceError(
+            f"the result of '{action.name}' must be known: what comes next depends on it", field=("outcome",)
+        )
+    return Situation(action.leads_to[0], situation.beliefs, situation.logs)
 
 
 def _some(names: Sequence[str]) -> str:

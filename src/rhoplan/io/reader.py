@@ -17,6 +17,7 @@ from rhoplan.belief.information import per_nat
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.learned import read_learned
+from rhoplan.io.links import is_link, is_picture
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
@@ -36,6 +37,10 @@ MODEL_FIELDS = (
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
 """What a note may say: what it is in one line, where its numbers come from, anything else, whether they are made up."""
+
+MODEL_INFO = (*INFO_FIELDS, "author")
+TEST_INFO = (*INFO_FIELDS, "link", "picture")
+"""Also: who answers for a model; where to read on about a test, and what it looks like."""
 
 
 class ModelReader(Fields):
@@ -277,20 +282,29 @@ class ModelReader(Fields):
         if "losses" in tree.items:
             found["losses"] = True
         if "info" in tree.items:
-            found["info"] = self.info(tree.items["info"])
+            found["info"] = self.info(tree.items["info"], MODEL_INFO)
         if "learned" in tree.items:
             found["learned"] = read_learned(self, tree.items["learned"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}
         if notes:
-            found["test_info"] = {name: self.info(note) for name, note in notes.items()}
+            found["test_info"] = {name: self.info(note, TEST_INFO) for name, note in notes.items()}
         return found
 
-    def info(self, tree: Tree) -> dict[str, str | bool]:
-        """Notes for people: text, and whether the numbers are made up to illustrate."""
-        self.check_fields(tree, INFO_FIELDS)
+    def info(self, tree: Tree, known: tuple[str, ...] = INFO_FIELDS) -> dict[str, str | bool]:
+        """Notes for people: text, and whether the numbers are made up to illustrate; links lead nowhere unsafe."""
+        self.check_fields(tree, known)
         if not tree.items:
-            raise self.fault(f"{tree.label} must have a field of {listed(INFO_FIELDS)}; it is empty", tree)
-        return {
+            raise self.fault(f"{tree.label} must have a field of {listed(known)}; it is empty", tree)
+        found: dict[str, str | bool] = {
             name: self.truth(value) if name == "illustrative" else self.paragraph(value)
             for name, value in tree.items.items()
         }
+        for name, fits in (("link", is_link), ("picture", is_picture)):
+            if name in found and not fits(str(found[name])):
+                own = ", or data:image/..." if name == "picture" else ""
+                raise self.fault(
+                    f"{tree.items[name].label} must be an https:// address or a path beside the file{own}; it is "
+                    f"'{shown(str(found[name]))}'",
+                    tree.items[name],
+                )
+        return found

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.information import entropy, gain
-from rhoplan.belief.situation import observe_all
+from rhoplan.belief.situation import UNKNOWN, observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, Test, written
@@ -118,7 +118,7 @@ class Layout:
         self.layers = plan.valued
         menu = problem.flat
         places = {test.name: place for place, test in enumerate(menu.tests)}
-        self._given = [(places[test], menu.tests[places[test]].outcomes.index(outcome)) for test, outcome in given]
+        self._given = [(places[test], _place(menu.tests[places[test]], outcome)) for test, outcome in given]
         self._outcomes = [len(test.outcomes) for test in menu.tests]
         self._groups = [test.group for test in menu.tests]
         self._priced = list(menu.first_prices)
@@ -216,7 +216,7 @@ class Layout:
         with np.errstate(divide="ignore"):
             logs = np.log(np.stack([problem.prior for problem in problems]))
             for test, outcome in self._given:
-                logs = logs + np.log(likelihood[:, test, outcome])
+                logs = logs if outcome is None else logs + np.log(likelihood[:, test, outcome])
         # Long evidence has a chance below any float; only its size beside that of the first version seen counts.
         top = logs.max(axis=-1)
         if self._usual is None and np.isfinite(top[0]):
@@ -331,6 +331,11 @@ class Layout:
             found[made] = True
             before, tests, results = fresh[place, 1:].T
             levels.append((made, before, tests, results))
+
+
+def _place(test: Test, outcome: str) -> int | None:
+    """The place of `outcome` among those of `test`; None where it is not known."""
+    return None if outcome == UNKNOWN and outcome not in test.outcomes else test.outcomes.index(outcome)
 
 
 def _belief_numbers(problem: Problem) -> tuple[object, ...]:

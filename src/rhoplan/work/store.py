@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from rhoplan.errors import RhoplanError
 from rhoplan.files import write_text
 
-
 DIGEST = "sha256"
 """The field of a kept result that the others are checked by."""
 

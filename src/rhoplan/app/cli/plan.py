@@ -32,6 +32,7 @@ from rhoplan.app.cli.common import (
     with_agents,
     with_decider,
 )
+from rhoplan.app.cli.origin import author_option, origin
 from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
@@ -262,9 +263,10 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
     help="Share of cases below which a branch of the pathway is folded into one line, such as 0.01 or 1%.  "
     "[default: 0.1%, and what is beyond 200 lines]",
 )
+@author_option
 @with_adviser
 def report_command(
-    problem: Problem, agents: list[Agent], out: Path, budget: float | None, smallest: float | None
+    problem: Problem, agents: list[Agent], out: Path, budget: float | None, smallest: float | None, author: str
 ) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.report.content import make_report
@@ -276,7 +278,7 @@ def report_command(
     with progress() as tell:
         report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:
-        written = write_report(report, out)
+        written = write_report(report, out, origin(problem, author))
     except OSError as error:
         raise click.UsageError(f"cannot write '{out}': {error.strerror or error}") from None
     console().print(f"First: {report.advice.do} ({report.advice.beside}). Written: {', '.join(map(str, written))}")

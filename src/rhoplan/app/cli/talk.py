@@ -19,7 +19,8 @@ from rhoplan.app.cli.common import (
     problem_argument,
     with_adviser,
 )
-from rhoplan.app.cli.telling import show_case, show_options
+from rhoplan.app.cli.telling import own_prior, show_case, show_options, show_start, show_thresholds
+from rhoplan.belief.situation import UNKNOWN
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ HELP = """\
 a number or an outcome's name   the result of the recommended test
 TEST=OUTCOME                    the result of another test
 skip TEST, or na TEST           that test is not available (without TEST: the recommended one)
-undo                            take back the last entry
+unknown TEST, or dk TEST        that test was run and paid for, but nobody knows its result (also TEST=?)
+undo, or undo 2                 take back the last entry, or step 2; those after it are entered again
 what if TEST=OUTCOME            what would follow, without entering it
 why                             the table of all tests
 stop, or a commit's name        end the case with the best commit, or with that one
@@ -49,11 +51,15 @@ quit                            leave; the case is kept where --case says
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
 @click.option("--given", multiple=True, help="Evidence to begin with, in order: test=outcome,test=outcome.")
+@click.option("--prior", callback=own_prior, metavar="STATE=SHARE",
+              help="This case's own chances, such as PE=30%; states that are not named share the rest.")  # fmt: skip
+@click.option("--known", multiple=True,
+              help="Results known before the start, which are not paid for: test=outcome,test=outcome.")  # fmt: skip
 @option("--limit", type=click.FloatRange(min=0, min_open=True), default=20.0,
         help="Seconds for each thing that is told after what to do next.")  # fmt: skip
 @option("--memory", type=click.FloatRange(min=0.05), default=1.0,
         help="Gigabytes that planning may take; what does not fit is planned in another way, and says so.")  # fmt: skip
-@click.option("--also", multiple=True, type=click.Choice(("pathway", "comparison", "sensitivity")),
+@click.option("--also", multiple=True, type=click.Choice(("pathway", "comparison", "sensitivity", "thresholds")),
               help="With --json: further parts. May be repeated.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the advice as one JSON object, each part with its kind.")
 @with_adviser
@@ -63,6 +69,8 @@ def advise_command(
     case_file: Path | None,
     log: Path | None,
     given: tuple[str, ...],
+    prior: dict[str, float] | None,
+    known: tuple[str, ...],
     limit: float,
     memory: float,
     also: tuple[str, ...],
@@ -76,13 +84,15 @@ def advise_command(
     from rhoplan.advice.journal import Case, load_case
     from rhoplan.app.cli.plan import parse_evidence
 
-    adviser = one_agent(agents)
+    adviser, start = one_agent(agents), [pair for text in known for pair in parse_evidence(text)]
     if case_file and case_file.exists():
+        if prior or start:
+            raise click.UsageError(f"the case in '{case_file}' has started; --prior and --known are for new ones")
         case = load_case(case_file, problem, adviser if _typed("agent", *DECIDING) else None)
         if _typed("near"):
             case.ask(case.agent.changed(near=adviser.near))
     else:
-        case = Case(problem, adviser)
+        case = Case(problem, adviser, prior=prior, known=start)
     case.memory = 1e9 * memory
     for test, outcome in [pair for text in given for pair in parse_evidence(text)]:
         case.enter(test, outcome)
@@ -94,6 +104,7 @@ def advise_command(
         for doubt in doubts(problem):
             click.echo(f"caution: {doubt.text}", err=True)
         out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
+        show_start(case)
         show_case(case, limit)
         _converse(case, case_file, limit)
     if case.ended:
@@ -194,7 +205,15 @@ def respond(case: Case, line: str) -> str:
     if first in ("quit", "exit"):
         return "quit"
     if first == "undo":
-        case.undo()
+        if rest and not (rest.isascii() and rest.isdigit()):
+            return f"undo takes the number of a step; it is '{rest}'"
+        case.undo(int(rest) if rest else None)
+        return ""
+    if first in ("unknown", "dk") or line.lower() in ("don't know", "dont know"):
+        named, advice = rest if first in ("unknown", "dk") else "", case.adviser().first
+        if not named and not advice.is_test:
+            return "unknown needs the name of a test: none is advised"
+        case.enter(named or advice.do, UNKNOWN, why)
         return ""
     if first in ("skip", "na") or line.lower() == "not available":
         case.skip(rest if first in ("skip", "na") and rest else case.adviser().first.do, why)
@@ -211,6 +230,7 @@ def respond(case: Case, line: str) -> str:
         return f"kept in {rest}"
     if first == "why":
         show_options(case.problem, case.adviser().first)
+        show_thresholds(case.adviser())
         return " "
     if line.lower().startswith("what if "):
         return case.what_if(*_pair(case, line[8:]))

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rhoplan.app.cli.common import bar, console, number, show_rows, signed
+import click
+
+from rhoplan.app.cli.common import bar, console, number, share, show_rows, signed
 
 if TYPE_CHECKING:
+    from rhoplan.advice.case import Adviser
     from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
     from rhoplan.advice.part import Part
     from rhoplan.model.problem import Problem
-
-MOST_STATES = 8
-"""States whose belief is shown; the others are summed."""
 
 
 def show_case(case: Case, seconds: float) -> None:
@@ -35,6 +35,8 @@ def show_case(case: Case, seconds: float) -> None:
     except KeyboardInterrupt:
         out.print("the rest was not worked out: stopped")
         return
+    if not case.entries:
+        show_thresholds(adviser, seconds)
     if plain.content is None:
         out.print(f"by cost alone: {plain.words}", soft_wrap=True)
     elif plain.content != first.content.do:
@@ -53,27 +55,23 @@ def working(what: str) -> Iterator[None]:
 
 def show_first(problem: Problem, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
-    from rhoplan.advice.variations import counts_losses
-    from rhoplan.advice.words import counted, likeliest, money, percent, percents
+    from rhoplan.advice.notes import Note, notes_of
+    from rhoplan.advice.sentences import belief_rows, stop_words
+    from rhoplan.advice.words import counted, money, percents
 
     advice: First = part.content
     out, unit = console(), problem.unit
     out.print()
-    ranked = likeliest(advice.belief)
-    shown = ranked if len(ranked) <= MOST_STATES + 1 else ranked[:MOST_STATES]
-    if len(shown) < len(ranked):
-        shown.append((f"{len(ranked) - len(shown)} other states", sum(share for _, share in ranked[MOST_STATES:])))
-    for (state, share), chance in zip(shown, percents([share for _, share in shown]), strict=True):
-        out.print(f"  {state:<24} {bar(share, 30):<30} {chance}")
-    stop = advice.stop
-    worth = (
-        f"expected loss {money(-stop.value, unit)}" if counts_losses(problem) else f"worth {money(stop.value, unit)}"
-    )
-    out.print(f"  if you stop now: {stop.commit}, {worth}, wrong in {percent(stop.wrong)} of cases")
+    for state, part_of, chance in belief_rows(advice.belief):
+        out.print(f"  {state:<24} {bar(part_of, 30):<30} {chance}")
+    out.print(f"  if you stop now: {stop_words(problem, advice.stop)}")
     if advice.given:
         out.print(f"  so far: {counted(len(advice.given), 'test')} for {money(advice.spent, unit)}")
     verb = "DO NEXT" if advice.is_test else "COMMIT"
     out.print(f"\n{verb}: {advice.do}", style="bold")
+    if advice.is_test:
+        for line in notes_of(problem).get(advice.do, Note()).lines:
+            out.print(line, soft_wrap=True)
     out.print(f"because {advice.reason}")
     out.print(advice.beside)
     if advice.second is not None and advice.second.disagrees:
@@ -83,29 +81,60 @@ def show_first(problem: Problem, part: Part) -> None:
     chances = percents([result.probability for result in advice.results])
     for place, (result, chance) in enumerate(zip(advice.results, chances, strict=True), 1):
         out.print(f"  {place}  {result.outcome:<22} {chance:>8}  then {result.then}")
+    for test, others in advice.waiting.items():
+        gone = [name for name in others if name in advice.unavailable]
+        why = f", and {', '.join(gone)} is not available" if gone else ""
+        out.print(f"  {test} waits for {', '.join(others)}{why}")
     if not advice.is_test:
         out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
 
 
 def show_ahead(problem: Problem, part: Part) -> None:
     """What is still to come, and what kind of numbers that is."""
-    from rhoplan.advice.words import counted, money
+    from rhoplan.advice.sentences import ahead_words
+    from rhoplan.advice.words import money
 
     out, ahead = console(), part.content
     if ahead is None:
         out.print(f"still to come: {part.words}", soft_wrap=True)
         return
-    tests, cost = ahead.bad_case()
     kind = {"bounded": " by this plan", "estimated": ", estimated"}.get(part.kind, "")
-    out.print(
-        f"still to come{kind}: {number(ahead.tests, 1)} tests, about {money(ahead.cost, problem.unit)}; "
-        f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, problem.unit)}"
-    )
+    out.print(f"still to come{kind}: {ahead_words(problem, ahead)}")
     if part.sampled:
         se = part.sampled.se
         out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
     if ahead.cut_off:
         out.print(ahead.cut_off, soft_wrap=True)
+
+
+def own_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
+    """Chances of states from `STATE=SHARE,STATE=SHARE`; None where nobody gives any."""
+    if value is None:
+        return None
+    found: dict[str, float] = {}
+    for item in filter(None, (part.strip() for part in value.split(","))):
+        state, equals, chance = (part.strip() for part in item.rpartition("="))
+        if not equals or not state or state in found:
+            raise click.BadParameter(f"a prior must read STATE=SHARE, each state once; it reads '{value}'")
+        found[state] = share(ctx, param, chance)
+    return found
+
+
+def show_start(case: Case) -> None:
+    """What is this case's own at the start."""
+    from rhoplan.advice.start import start_words
+
+    for line in start_words(case.model, case.prior, case.known):
+        console().print(line, soft_wrap=True)
+
+
+def show_thresholds(adviser: Adviser, seconds: float = 20.0) -> None:
+    """Below which chance nobody tests, and above which; nothing where the model has no such thresholds."""
+    from rhoplan.advice.parts import part
+
+    found = part(adviser, "thresholds", seconds=seconds)
+    if found.content is not None:
+        console().print(found.content.words, soft_wrap=True)
 
 
 def show_options(problem: Problem, advice: First) -> None:

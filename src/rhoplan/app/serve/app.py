@@ -14,18 +14,19 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.carrying import add_carrying
 from rhoplan.app.serve.examples import example
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, refused, success
-from rhoplan.app.serve.replying import API, HTML, LINES, PRINTABLE, Replies, response, typed, while_there
+from rhoplan.app.serve.replying import API, LINES, Replies, response, typed, while_there
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
@@ -39,7 +40,7 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "replay")
+SLOW = ("check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
 
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
@@ -217,6 +218,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_models(app, desk)
     _add_planning(app, desk)
     _add_cases(app, desk)
+    add_carrying(app, desk.answer)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
     return app
 
@@ -304,23 +306,6 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
     async def show_model(name: ModelName) -> Response:
         """One model: its numbers, and its text where it can be written as a model file."""
         return response(await desk.ask("model", find_source(name, desk.library, "name"), {}))
-
-    @app.get(f"{API}/report/{{name}}", responses=HTML, response_class=Response, tags=["models"])
-    async def report(
-        client: Request,
-        name: ModelName,
-        weight: Annotated[float | None, Query(ge=0, allow_inf_nan=False)] = None,
-        horizon: Annotated[int | None, Query(ge=1, le=10_000)] = None,
-        near: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
-    ) -> Response:
-        """The printable report on a model, as a page."""
-        asked = {"problem": name, "weight": weight, "horizon": horizon, "near": near}
-        body = schema.AdviserRequest.model_validate(asked)
-        found = await desk.answer("report", body, client)
-        if found.status_code != 200:
-            return found
-        headers = {"content-security-policy": PRINTABLE}
-        return Response(json.loads(bytes(found.body))["html"], media_type="text/html", headers=headers)
 
     @app.delete(f"{API}/models/{{name}}", responses=typed(replies.Removed), tags=["models"])
     async def forget_model(name: ModelName) -> Response:

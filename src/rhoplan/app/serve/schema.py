@@ -23,8 +23,18 @@ Problem = Annotated[
 ]
 Given = Annotated[
     list[tuple[Name, Name]],
-    Field(max_length=200, description="What was seen, pairs of test and outcome in order."),
+    Field(
+        max_length=200,
+        description="What was seen, pairs of test and outcome in order; the outcome is ? where the test was run and "
+        "paid for, but nobody knows its result.",
+    ),
 ]
+Known = Annotated[
+    list[tuple[Name, Name]],
+    Field(max_length=200, description="Results known before the start: not paid for, not counted against a cap."),
+]
+Prior = Annotated[dict[Name, Annotated[float, Field(ge=0, le=1)]], Field(max_length=1000)]
+OWN_PRIOR = "This case's own chances at the start; states that are not named share the rest as in the model."
 Unavailable = Annotated[list[Name], Field(max_length=200, description="Tests that cannot be had from now on.")]
 
 MOST_STATES = 10_000
@@ -110,11 +120,18 @@ class Situate(Request):
     given: Given = []
 
 
-class Advise(AdviserRequest):
-    """Advice on a case of an observe-then-commit problem."""
+class CaseRequest(AdviserRequest):
+    """A case as it stands."""
 
     given: Given = []  # noqa: RUF012
     unavailable: Unavailable = []  # noqa: RUF012
+    known: Known = []  # noqa: RUF012
+
+
+class Advise(CaseRequest):
+    """Advice on a case of an observe-then-commit problem."""
+
+    prior: Prior | None = Field(None, description=OWN_PRIOR)
 
 
 class OneCase(BaseModel):
@@ -193,10 +210,13 @@ class Compare(AdviserRequest):
     high: float | None = Field(None, gt=0, description="Weight up to which the frontier is drawn.")
 
 
-class WhatIf(Advise):
+class WhatIf(CaseRequest):
     """Advice with other numbers than the model's, and where the first action flips."""
 
-    prior: dict[str, float] | list[float] | None = None
+    own_prior: Prior | None = Field(None, description=OWN_PRIOR)
+    prior: dict[str, float] | list[float] | None = Field(
+        None, description="Other chances at the start of the case, once what is `known` is known."
+    )
     costs: dict[str, Annotated[float, Field(ge=0)]] | None = None
     rewards: dict[str, dict[str, float]] | None = None
     first_prices: dict[str, Annotated[float, Field(ge=0)]] | None = None
@@ -234,6 +254,16 @@ class Journal(AdviserRequest):
     """A case as it went: the reply is its line of the case log, as `rhoplan advise --log` writes it."""
 
     entries: Annotated[list[Entry], Field(max_length=200, description="What was done, in order.")] = []  # noqa: RUF012
+    prior: Prior | None = Field(None, description=OWN_PRIOR)
+    known: Known = []  # noqa: RUF012
+
+
+class Printed(AdviserRequest):
+    """A page to print or to carry away. date: as it is printed; card: one page of A4, not the interactive file."""
+
+    author: Annotated[str, Field(max_length=200)] = ""
+    date: Annotated[str, Field(max_length=40)] = ""
+    card: bool = False
 
 
 class Replay(BaseModel):

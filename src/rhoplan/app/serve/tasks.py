@@ -14,17 +14,18 @@ from typing import Any
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
-from rhoplan.advice.journal import Case, agent_of, digest
+from rhoplan.advice.journal import Case, agent_of, digest, start_of
 from rhoplan.advice.overrides import overridden
 from rhoplan.advice.parts import part
 from rhoplan.advice.pathway import pathway as draw
 from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import learn_tasks, plan_tasks
+from rhoplan.app.serve import carry_tasks, learn_tasks, plan_tasks
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
@@ -33,8 +34,6 @@ from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.io.model_file import write_model
 from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan.report.content import make_report
-from rhoplan.report.page.page import page
 
 SHARE_OF_LIMIT = 0.7
 """Part of the time limit after which work that can stop with what it has does stop."""
@@ -53,11 +52,27 @@ class Asked:
 
     @property
     def key(self) -> str:
-        return self.source.key
+        return self.begun(self.model, self.source.key, self.start)[0]
 
     @cached_property
-    def problem(self) -> Problem:
+    def model(self) -> Problem:
         return self.named("problem", self.source)
+
+    @property
+    def problem(self) -> Problem:
+        """The model, as it stands at the start of the case."""
+        return self.begun(self.model, self.source.key, self.start)[1]
+
+    @property
+    def start(self) -> Record:
+        """What is the case's own at its start; the prior of a what-if is one of its other numbers."""
+        said = {"prior": self.get("own_prior" if "values" in self.request else "prior"), "known": self.get("known")}
+        return {name: value for name, value in said.items() if value}
+
+    def begun(self, model: Problem, key: str, start: Record) -> tuple[str, Problem]:
+        """`model`, at hand under `key`, at the start of a case, and the key of that."""
+        name = f"{key}|start {sorted(start.items())!r}"
+        return (name, self.shelf.get(name, lambda: started(model, **start))) if start else (key, model)
 
     @cached_property
     def agent(self) -> Agent:
@@ -125,9 +140,11 @@ class Asked:
         found = adviser.advice(seconds=self.seconds / 2)
         return records.advice_record(problem, adviser.agent, found)
 
-    def case(self, problem: Problem, key: str, agent: Agent) -> Case:
+    def case(self, model: Problem, key: str, agent: Agent, start: Record) -> Case:
         """A case without entries, planned on the graphs at hand."""
-        return Case(problem, agent, graph_of=lambda left: self.graph(problem, key, left), memory=self.request["memory"])
+        name, problem = self.begun(model, key, start)
+        memory = self.request["memory"]
+        return Case(model, agent, **start, graph_of=lambda left: self.graph(problem, name, left), memory=memory)
 
 
 def part_of_advice(asked: Asked) -> Record:
@@ -200,7 +217,7 @@ def check(asked: Asked) -> Record:
 def journal(asked: Asked) -> Record:
     """The line of the case log that `rhoplan advise --log` writes for a case with these entries."""
     problem, agent = asked.problem, asked.agent
-    case = asked.case(problem, asked.key, agent)
+    case = asked.case(asked.model, asked.source.key, agent, asked.start)
     for place, entry in enumerate(asked.request["entries"]):
         who = entry.pop("agent")
         try:
@@ -220,7 +237,7 @@ def replayed(asked: Asked) -> Record:
     def start(record: Record) -> Case:
         kept = Source(record["problem"], record["model"])
         problem = asked.shelf.problem(kept)
-        return asked.case(problem, kept.key, agent_of(record["agent"], problem))
+        return asked.case(problem, kept.key, agent_of(record["agent"], problem), start_of(record))
 
     try:
         cases, difference, last = replay_text(asked.request["text"], "the text", case_of=start)
@@ -284,13 +301,6 @@ def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
     return key, asked.shelf.get(key, lambda: moved), agent
 
 
-def printable(asked: Asked) -> Record:
-    """The printable report as a page, made within the time limit."""
-    parts = asked.seconds
-    report = make_report(asked.problem, asked.agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2))
-    return {"html": page(report)}
-
-
 TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
@@ -307,7 +317,8 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "pathway": pathway,
     "compare": comparison,
     "what-if": what_if,
-    "report": printable,
+    "report": carry_tasks.printable,
+    "carry": carry_tasks.carried,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
     "learn": lambda asked: learn_tasks.learned(asked.source, asked.request, asked.tell),

@@ -18,6 +18,7 @@ from rhoplan.model.problem import Problem
 from rhoplan.model.subtypes import Grouped
 from rhoplan.report.content import Report
 from rhoplan.report.drawing import Drawing
+from rhoplan.report.origin import DISCLAIMER, Origin, origin_of
 from rhoplan.report.page.bill import bill_box
 from rhoplan.report.page.parts import MANY, mark, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
@@ -31,14 +32,15 @@ FIRST = ("reversed test", "beaten decision", "cut off", "cost-only better", "dom
 """Warnings that stand at the top of the report."""
 
 
-def page(report: Report) -> str:
-    """The whole page."""
+def page(report: Report, origin: Origin | None = None) -> str:
+    """The whole page. origin: who made it, when and how; without it, the page tells of the model alone."""
     name = safe(report.problem.name)
     steps, at_the_end = pathway_section(report)
-    title = _capital(report.problem.name.replace("-", " ").replace("_", " ").strip() or report.problem.name)
+    made = origin or origin_of(report.problem)
+    whose = "".join(f" {safe(one)}." for one in (made.author, made.date) if one)
     body = [
-        f"<header><h1>{safe(title)}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
-        f"rhoplan {safe(__version__)}.</p></header>",
+        f"<header><h1>{safe(made.title)}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
+        f"rhoplan {safe(__version__)}.{whose}</p><p class='note'>{safe(DISCLAIMER)}</p></header>",
         *_bill(report),
         _question(report),
         _first(report),
@@ -63,6 +65,8 @@ def page(report: Report) -> str:
         sensitivity(report),
         "<h2>Assumptions and warnings</h2>",
         _assumptions(report),
+        "<h2>About this report</h2>",
+        table(["what", "is"], [[safe(fact), f"<code>{safe(value)}</code>"] for fact, value in made.facts], numbers=9),
         at_the_end,
     ]
     style = files("rhoplan.report.page").joinpath("report.css").read_text(encoding="utf-8")
@@ -93,9 +97,9 @@ def _weight(report: Report) -> list[str]:
     return ["<h2>What the weight does</h2>", told]
 
 
-def write_report(report: Report, out: Path) -> tuple[Path, ...]:
+def write_report(report: Report, out: Path, origin: Origin | None = None) -> tuple[Path, ...]:
     """Write the page to `out` and the pathway beside it as .svg, .mmd and .txt; the paths written."""
-    texts = {out: page(report), out.with_suffix(".svg"): Drawing(report.pathway).svg()}
+    texts = {out: page(report, origin), out.with_suffix(".svg"): Drawing(report.pathway).svg()}
     texts |= {out.with_suffix(".mmd"): as_mermaid(report.pathway), out.with_suffix(".txt"): as_text(report.pathway)}
     for path, text in texts.items():
         write_text(path, text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rhoplan.advice.compare import Row, alike
 from rhoplan.advice.sensitivity import Edge, Flip
+from rhoplan.advice.thresholds import merged
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.report.page.parts import NONE, mark, safe, table
@@ -39,6 +40,10 @@ KINDS = {
 def stopping(report: Report) -> str:
     """When to stop: the bands of a two-state model, and how sure the plan of any model is when it stops."""
     bands = f"<div class='keep'>{_band_figure(report)}{_band_table(report)}</div>" if report.bands else ""
+    limits = merged(report.problem, report.bands)
+    bands = (
+        f"<p class='lead thresholds'>{safe(limits.words[:1].upper() + limits.words[1:])}.</p>{bands}" if limits else ""
+    )
     rows = [
         [safe(one.commit), in_thousand(one.share), *map(chance, (one.lowest, one.mean, one.highest))]
         for one in report.stops

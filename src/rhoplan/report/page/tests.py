@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rhoplan.advice.notes import note_in
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import chance, money, stated
 from rhoplan.model.observe_then_commit import Test
@@ -32,6 +33,12 @@ def _notes(problem: Problem) -> str:
         told = [safe(kept[key]) for key in ("about", "note") if kept.get(key)]
         told += [f"source: {safe(kept['source'])}"] if kept.get("source") else []
         told += ["illustrative"] if kept.get("illustrative") else []
+        found = note_in(kept)
+        told += [f"<a href='{safe(found.link)}'>{safe(found.link)}</a>"] if found.link else []
+        if found.picture.startswith("data:"):
+            told.append(f"<img class='shown' src='{safe(found.picture)}' alt='{safe(test)}'>")
+        elif found.picture:
+            told.append(f"picture: <a href='{safe(found.picture)}'>{safe(found.picture)}</a>")
         lines.append(f"<b>{safe(test)}</b>: {'; '.join(told)}.")
     return f"<p>{' '.join(lines)}</p>" if lines else ""
 

@@ -1,13 +1,14 @@
 // The Case screen: what to do next and why, what was seen, what stopping means, what is still to come.
 
 import { Refusal, amount, beliefBars, beside, counted, decimals, el, few, fixed, kindOf, latest, number, parts, percent, percents, plus, stopAll, stopped, thousand, working } from "./dom.js";
-import { ending, entryOf, given, question, stake, state, unavailable } from "./state.js";
+import { ending, entryOf, question, stake, state, unavailable } from "./state.js";
 import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
+import { UNKNOWN, caseOf, drawThresholds, noteBox, startBox, waitingRows } from "./start.js";
 
 // What to do first, and the parts that follow it.
 const advise = latest(async (signal, names) => {
-  const coming = parts(question({ given: given(), unavailable: unavailable(), parts: names }), { signal });
+  const coming = parts(question({ ...caseOf(), parts: names }), { signal });
   const { value: first } = await coming.next();
   if (first.kind === "missing") throw new Refusal({ message: first.words });
   return { first, coming };
@@ -15,7 +16,7 @@ const advise = latest(async (signal, names) => {
 
 export async function showCase() {
   const waits = !ending() && !(state.teach && !state.prediction);
-  const found = await advise(waits ? ["first", "ahead", "cost-only"] : ["first"]);
+  const found = await advise(waits ? ["first", "ahead", "cost-only", ...(state.model.states.length === 2 ? ["thresholds"] : [])] : ["first"]);
   if (!found) return null;
   const advice = found.first.content;
   const last = state.entries.at(-1);
@@ -24,22 +25,24 @@ export async function showCase() {
   const act = actions(advice);
   const ahead = el("section", { class: "box ahead-box" });
   const plain = el("div", { class: "cost-only" });
+  const limits = el("section", { class: "box thresholds", hidden: true });
   const log = logBox({ title: "Case log", empty: "Nothing seen yet.", total: `spent ${amount(advice.spent, state.model.reward_unit)}` });
   const content = el("div", { class: "case" },
     el("div", { class: "column now" }, ending() ? closedBox(advice) : hidden ? predictBox(advice) : nextBox(advice, act, found.first, plain),
       hidden ? null : optionsBox(advice, act)),
-    el("div", { class: "column belief-column" }, beliefBox(advice), hidden || ending() ? null : stopBox(advice, act)),
+    el("div", { class: "column belief-column" }, beliefBox(advice), hidden || ending() ? null : stopBox(advice, act), limits, startBox()),
     el("div", { class: "column log-column" }, log, waits ? ahead : null));
   const spoken = ending() ? `Case closed with ${ending().commit}` : hidden ? "What would you do next?" : `Do next: ${advice.is_test ? "" : "stop with "}${advice.do}; ${advice.beside}`;
   if (waits) drawAhead(ahead, advice, null);
-  return { content, spoken, keys: keys(advice, act, hidden), start: waits ? () => fillIn(found.coming, advice, ahead, plain) : null };
+  return { content, spoken, keys: keys(advice, act, hidden), start: waits ? () => fillIn(found.coming, advice, ahead, plain, limits) : null };
 }
 
 // The parts that follow the first, each drawn when it comes.
-async function fillIn(coming, advice, ahead, plain) {
+async function fillIn(coming, advice, ahead, plain, limits) {
   try {
     for await (const part of coming) {
       if (part.part === "ahead") drawAhead(ahead, advice, part);
+      else if (part.part === "thresholds") { if (part.content) drawThresholds(limits, part); }
       else if (part.content && part.content.do !== advice.do) plain.replaceChildren(otherwise(part));
     }
   } catch (error) {
@@ -59,6 +62,7 @@ function actions(advice) {
       const cost = advice.options.find((row) => row.test === test)?.cost ?? 0;
       enter(entryOf({ test, outcome }, advice, { advised: advice.do, cost, before: advice.belief }));
     },
+    unknown(test) { this.result(test, UNKNOWN); },
     missing: (test) => enter(entryOf({ unavailable: test }, advice, { advised: advice.do })),
     commit: (name) => enter(entryOf({ commit: name }, advice, { advised: advice.do })),
   };
@@ -73,6 +77,7 @@ function keys(advice, act, hidden) {
   else {
     bind(advice.results, (row) => act.result(advice.do, row.outcome));
     found.n = () => act.missing(advice.do);
+    found.d = () => act.unknown(advice.do);
   }
   return found;
 }
@@ -98,7 +103,7 @@ function nextBox(advice, act, part, plain) {
     el("div", { class: "headline" },
       el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`),
       el("span", { class: "cost" }, advice.is_test ? `costs ${amount(chosen.cost, unit)}` : "no further cost")),
-    el("p", { class: "reason" }, `because ${advice.reason}.`), beside(advice)];
+    advice.is_test ? noteBox(advice.do) : null, el("p", { class: "reason" }, `because ${advice.reason}.`), beside(advice)];
   if (advice.is_test) {
     const chances = percents(advice.results.map((row) => row.probability));
     body.push(el("p", { class: "label", id: "results-label" }, "What was the result?"),
@@ -107,6 +112,8 @@ function nextBox(advice, act, part, plain) {
           type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.result(advice.do, row.outcome),
         }, i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, row.outcome),
         el("small", {}, `${chances[i]}, then ${row.then}`))),
+        el("button", { type: "button", class: "choice plain", "data-unknown": "", title: "It was run and paid for, but the result is not known", onclick: () => act.unknown(advice.do) },
+          el("kbd", {}, "d"), el("span", {}, "don't know")),
         el("button", { type: "button", class: "choice plain", "data-missing": "", onclick: () => act.missing(advice.do) },
           el("kbd", {}, "n"), el("span", {}, "not available"))));
   } else {
@@ -208,7 +215,7 @@ function optionsBox(advice, act) {
   const names = ["test", "cost", "decides", "informs", "× weight", "net", ...(bounded ? ["at most"] : [])];
   return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"), rows.length > MANY ? finder(rows, "test") : null,
     el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, rows.map(({ node }) => node)))),
+    el("tbody", {}, rows.map(({ node }) => node)), el("tbody", {}, waitingRows(advice, names.length)))),
     el("p", { class: "quiet" }, `net = −cost + decides + × weight, in ${unit}, beyond stopping now. Decides: worth to the decision. Informs: expected information in nats.`,
       bounded ? " Net is that of the plan found; no plan that begins so has more than what stands under at most." : "",
       ending() || !advice.options.some((option) => option.test !== advice.do) ? "" : el("span", { class: "noprint" }, " Open a test to enter its result instead."), left));
@@ -220,6 +227,7 @@ function otherTest(option, act) {
     el("div", { class: "results" }, option.outcomes.map((row, i) =>
       el("button", { type: "button", class: "small choice", onclick: () => act.result(option.test, row.outcome) },
         el("span", {}, row.outcome), el("small", {}, chances[i]))),
+    el("button", { type: "button", class: "small choice plain", onclick: () => act.unknown(option.test) }, "don't know"),
     el("button", { type: "button", class: "small choice plain", onclick: () => act.missing(option.test) }, "not available")));
 }
 

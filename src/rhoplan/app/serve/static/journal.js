@@ -3,6 +3,7 @@
 import { ask, download, el, number, percent } from "./dom.js";
 import { did, overrides, question, remember, state } from "./state.js";
 import { openModel, reset, run, tell, undo } from "./app.js";
+import { UNKNOWN, startOf, undoStep } from "./start.js";
 
 export function logBox({ title, empty, total }) {
   const { entries, model } = state;
@@ -19,15 +20,16 @@ export function logBox({ title, empty, total }) {
 function row(entry, i) {
   const what = entry.commit !== undefined ? [el("b", {}, entry.commit), " to end it"]
     : entry.unavailable !== undefined ? [el("b", {}, entry.unavailable), " not available"]
-      : [el("b", {}, entry.test), entry.outcome === "done" ? "" : `: ${entry.outcome}`];
+      : [el("b", {}, entry.test), entry.outcome === "done" ? "" : entry.outcome === UNKNOWN ? ": result not known" : `: ${entry.outcome}`];
   const other = overrides(entry);
-  return el("li", {}, el("div", { class: "row" }, el("span", {}, what), entry.cost ? el("span", { class: "number" }, number(-entry.cost)) : null),
+  return el("li", {}, el("div", { class: "row" }, el("span", {}, what), entry.cost ? el("span", { class: "number" }, number(-entry.cost)) : null,
+    state.model.flat && i < state.entries.length - 1 ? el("button", { type: "button", class: "small undo-step noprint", "data-undo": i, "aria-label": `Undo step ${i + 1}`, onclick: () => undoStep(i) }, "undo") : null),
     moved(entry), other ? el("div", { class: "quiet" }, `instead of ${entry.advised}`) : null,
     other || entry.why ? whyField(entry, i) : null);
 }
 
 export function moved({ before, after, outcome }) {
-  if (!before || !after || outcome === undefined) return null;
+  if (!before || !after || outcome === undefined || outcome === UNKNOWN) return null;
   const states = Object.keys(before);
   const name = states.length === 2 ? (state.model.record.positive ?? states[1])
     : states.reduce((best, one) => (Math.abs(after[one] - before[one]) > Math.abs(after[best] - before[best]) ? one : best));
@@ -56,10 +58,12 @@ export const toReason = () => [...document.querySelectorAll(".why")].at(-1)?.foc
 
 const SAID = ["test", "outcome", "unavailable", "commit", "why", "agent"];
 
+// What an entry says to the server.
+export const toSay = (entry) => Object.fromEntries(SAID.map((name) => [name, entry[name]]));
+
 // The server writes the line, so that page and terminal keep the same.
 export async function saveCase() {
-  const entries = state.entries.map((entry) => Object.fromEntries(SAID.map((name) => [name, entry[name]])));
-  const line = await ask("journal", question({ entries }), { raw: true });
+  const line = await ask("journal", question({ entries: state.entries.map(toSay), ...startOf() }), { raw: true });
   download(`${state.model.problem.replace(/[^\w.-]+/g, "-")}-case.json`, `${line}\n`, "application/json");
 }
 
@@ -91,11 +95,11 @@ function freeName(spec) {
   return name;
 }
 
-export function fromRecord({ entries, agent, price }) {
+export function fromRecord({ entries, agent, price, prior = null, known = [] }) {
   const kept = entries.map((entry, i) => ({
     ...Object.fromEntries(SAID.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]])),
     agent: entry.agent ?? agent, advised: entry.advised.do, before: entry.advised.belief, after: entries[i + 1]?.advised.belief,
     cost: entry.advised.options.find((option) => option.test === entry.test)?.cost ?? 0 }));
   const { horizon, discount, utility, target, near } = agent;
-  return { entries: kept, agent: { weight: price, horizon, discount, utility, target, near } };
+  return { start: { prior, known }, entries: kept, agent: { weight: price, horizon, discount, utility, target, near } };
 }

@@ -1,10 +1,11 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
 import { amount, beside, counted, el, few, kindOf, latest, number, onePart, percent, percents, thousand } from "./dom.js";
-import { given, question, state, unavailable } from "./state.js";
+import { question, state } from "./state.js";
+import { caseOf } from "./start.js";
 import { redraw } from "./app.js";
 
-const draw = latest((signal) => onePart(question(state.whole ? {} : { given: given(), unavailable: unavailable() }), "pathway", { signal }));
+const draw = latest((signal) => onePart(question(state.whole ? {} : caseOf()), "pathway", { signal }));
 const OPEN_SHARE = 0.04;
 const OPEN_DEPTH = 4;
 

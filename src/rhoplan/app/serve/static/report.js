@@ -1,11 +1,12 @@
 // What can be printed: the report on the model, and a sheet on this case.
 
 import { amount, ask, beliefBars, beside, counted, el, latest, number, percent } from "./dom.js";
-import { did, ending, given, overrides, question, state, unavailable, weight } from "./state.js";
+import { did, ending, overrides, question, state, weight } from "./state.js";
 import { run } from "./app.js";
 import { moved, saveCase } from "./journal.js";
+import { UNKNOWN, caseOf } from "./start.js";
 
-const advise = latest((signal) => ask("advise", question({ given: given(), unavailable: unavailable() }), { signal }));
+const advise = latest((signal) => ask("advise", question(caseOf()), { signal }));
 
 export async function showReport() {
   const advice = await advise();
@@ -13,16 +14,21 @@ export async function showReport() {
   const { model, agent } = state;
   const unit = model.reward_unit;
   const end = ending();
-  const address = `/api/v1/report/${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}${agent.near === undefined ? "" : `&near=${agent.near}`}`;
+  const asked = `${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}${agent.near === undefined ? "" : `&near=${agent.near}`}`;
+  const address = `/api/v1/report/${asked}`;
   const report = el("section", { class: "box noprint" }, el("h2", {}, "The model"),
     el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, "Open the printable report on this model"),
-      ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."));
+      ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."),
+    el("p", {}, el("a", { href: `/api/v1/carry/${asked}`, download: "" }, "Save the whole plan as one file"), ": it opens on a telephone, without a server or a network, and goes through a case step by step."),
+    el("p", {}, el("a", { href: `/api/v1/carry/${asked}&card=true`, target: "_blank", rel: "noopener" }, "Open the card"), ": one page of A4 in large type."));
   const sheet = el("section", { class: "box sheet" },
     el("div", { class: "row wrap spread" }, el("h2", {}, "This case"),
       el("span", { class: "row noprint" },
         el("button", { type: "button", class: "small", disabled: !state.entries.length, onclick: () => run(saveCase, "Saving …") }, "Save"),
         el("button", { type: "button", class: "small strong", onclick: () => window.print() }, "Print"))),
     el("p", { class: "title" }, model.title, el("span", { class: "quiet" }, ` ${new Date().toLocaleString()}`)),
+    state.start.prior ? el("p", {}, `Prior of this case, not the model's: ${Object.entries(state.start.prior).map(([name, share]) => `${name} ${percent(share)}`).join(", ")}.`) : null,
+    state.start.known.length ? el("p", {}, `Known at the start, not paid for: ${state.start.known.map((pair) => pair.join(": ")).join(", ")}.`) : null,
     el("h3", {}, "What was done"), state.entries.length ? steps(unit) : el("p", {}, "Nothing yet."),
     el("p", {}, `Spent ${amount(advice.spent, unit)}.`),
     el("h3", {}, "Belief"), beliefBars(advice.belief),
@@ -36,7 +42,7 @@ export async function showReport() {
 }
 
 function steps(unit) {
-  const result = (entry) => entry.outcome ?? (entry.commit === undefined ? "not available" : "ends the case");
+  const result = (entry) => (entry.outcome === UNKNOWN ? "not known" : entry.outcome) ?? (entry.commit === undefined ? "not available" : "ends the case");
   const advice = (entry) => (overrides(entry) ? entry.advised : entry.unavailable === undefined ? "followed" : "–");
   const columns = [["result", result], [`cost, ${unit}`, (entry) => (entry.cost ? number(entry.cost) : "–")], ["belief", (entry) => moved(entry) ?? "–"],
     ["advice", advice], ["reason", (entry) => entry.why || "–"]];

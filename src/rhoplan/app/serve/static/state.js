@@ -3,6 +3,7 @@
 export const state = {
   catalogue: null,
   model: null,
+  start: { prior: null, known: [] }, // what is the case's own at the start: see start.js
   entries: [],      // what was done, in order: see `entryOf`
   agent: {},        // who advises: weight, horizon, discount and utility where they are not the model's own
   teach: false,
@@ -40,22 +41,22 @@ export const isCase = () => state.model.flat && !state.model.grid;
 const kept = () => `case of ${state.model.problem}`;
 
 export function remember() {
-  const { entries, agent, model } = state;
+  const { entries, agent, model, start } = state;
   try {
-    sessionStorage.setItem(kept(), JSON.stringify({ entries, agent, digest: model.digest }));
+    sessionStorage.setItem(kept(), JSON.stringify({ entries, agent, start, digest: model.digest }));
   } catch { /* a browser without storage forgets the case */ }
 }
 
 export function recall() {
-  Object.assign(state, { entries: [], agent: {}, prediction: null, whole: false });
+  Object.assign(state, { start: { prior: null, known: [] }, entries: [], agent: {}, prediction: null, whole: false });
   try {
     const found = JSON.parse(sessionStorage.getItem(kept()));
-    if (found && found.digest === state.model.digest) Object.assign(state, { entries: found.entries, agent: found.agent });
+    if (found && found.digest === state.model.digest) Object.assign(state, { entries: found.entries, agent: found.agent, start: found.start ?? state.start });
   } catch { /* nothing was kept, or not by this page */ }
 }
 
 export function freshCase() {
-  Object.assign(state, { entries: [], prediction: null });
+  Object.assign(state, { start: { prior: null, known: [] }, entries: [], prediction: null });
   remember();
 }
 

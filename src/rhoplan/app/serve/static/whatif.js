@@ -1,7 +1,8 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
 import { amount, ask, beliefBars, beside, counted, el, later, latest, number, percent } from "./dom.js";
-import { given, question, stake, state, unavailable, weight, weightLimit } from "./state.js";
+import { question, stake, state, weight, weightLimit } from "./state.js";
+import { caseOf } from "./start.js";
 
 let owner = null;
 let changes = {}; // values by the id of their parameter, the last one set at the end
@@ -18,7 +19,13 @@ const mine = () => `${state.model.problem} ${state.model.digest}`;
 // How many numbers of the open model stand changed in this view; all other views show the model's own.
 export const changedNumbers = () => (owner === mine() ? Object.keys(changes).length : 0);
 
-const body = (more) => question({ given: given(), unavailable: unavailable(), base_weight: weight(), values: changes, most: SHOWN, ...more });
+// A what-if has other chances of its own, so the case's are told apart.
+function whatIfOf() {
+  const { prior, ...more } = caseOf();
+  return prior ? { ...more, own_prior: prior } : more;
+}
+
+const body = (more) => question({ ...whatIfOf(), base_weight: weight(), values: changes, most: SHOWN, ...more });
 
 const quick = latest((signal) => ask("what-if", body({ flips: false }), { signal }));
 // One kind of number after another, so that the first answers are there early.

@@ -1,0 +1,47 @@
+"""What can be carried away, made inside a worker: the report, the interactive plan and the card, with their origin."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from rhoplan.advice.carried import carry
+from rhoplan.report.carry.card import card_page, make_card
+from rhoplan.report.carry.page import carried_page
+from rhoplan.report.content import make_report
+from rhoplan.report.origin import Origin, origin_of
+from rhoplan.report.page.page import page
+
+if TYPE_CHECKING:
+    from rhoplan.app.serve.tasks import Asked
+
+SETTINGS = ("weight", "horizon", "near", "author")
+"""What a request for a page may set, and what the command line calls it."""
+
+
+def printable(asked: Asked) -> dict[str, Any]:
+    """The printable report as a page, made within the time limit."""
+    parts = asked.seconds
+    report = make_report(asked.problem, asked.agent, seconds=min(5.0, parts / 8), budget=min(20.0, parts / 2))
+    return {"html": page(report, _origin(asked, "report"))}
+
+
+def carried(asked: Asked) -> dict[str, Any]:
+    """The interactive plan, or the card."""
+    if asked.get("card"):
+        return {"html": card_page(make_card(asked.problem, asked.agent), _origin(asked, "carry", "--card"))}
+    return {"html": carried_page(carry(asked.problem, asked.agent), _origin(asked, "carry"))}
+
+
+def _origin(asked: Asked, command: str, *flags: str) -> Origin:
+    """Where the page comes from; the command for models that have a name at the command line too."""
+    given = [(name, asked.get(name)) for name in SETTINGS if asked.get(name) not in (None, "")]
+    words = [
+        "rhoplan",
+        command,
+        asked.source.name,
+        *flags,
+        *(w for name, value in given for w in (f"--{name}", str(value))),
+    ]
+    told = shlex.join(words) if asked.source.text is None else ""
+    return origin_of(asked.problem, author=asked.get("author") or "", date=asked.get("date") or "", command=told)
