@@ -39,11 +39,23 @@ def open_model(page: Any, name: str) -> None:
     page.wait_for_selector(f"main[data-view^='{name} '] [data-do]")
 
 
-def test_the_address_that_the_command_prints_shows_advice(browser: Any) -> None:
+def test_the_address_that_the_command_prints_shows_the_gallery(browser: Any) -> None:
     with server() as fresh:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(fresh)
-        page.wait_for_selector("[data-do]", timeout=PATIENCE)
+        page.click("[data-card=screening-cascade]")
+        page.wait_for_selector("[data-do]")
+        page.go_back()
+        page.wait_for_selector("[data-card=screening-cascade]")
+        page.close()
+
+
+def test_the_one_model_that_the_command_names_is_opened(browser: Any) -> None:
+    with server("printer") as fresh:
+        page = browser.new_page()
+        page.goto(fresh)
+        page.wait_for_selector("main[data-view='printer Case'] [data-do]", timeout=PATIENCE)
         page.close()
 
 

@@ -24,7 +24,7 @@ from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import learn_tasks
+from rhoplan.app.serve import form_tasks, learn_tasks
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
@@ -346,6 +346,7 @@ def printable(asked: Asked) -> Record:
 TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
+    "card": lambda asked: form_tasks.card(asked.source),
     "check": check,
     "decide": decision,
     "situation": situation,
