@@ -28,6 +28,7 @@ from rhoplan.io.fields import listed
 from rhoplan.io.foreign import read_data
 from rhoplan.io.model_file import LANGUAGES
 from rhoplan.io.reader import MODEL_FIELDS, TEST_FIELDS, ModelReader
+from rhoplan.io.stakes import read_commits
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import LARGEST_FILE, Tree, parse_tree, shown
 from rhoplan.learn.table import Column, Table
@@ -126,7 +127,7 @@ class PlanReader(ModelReader):
             target=target,
             states=states,
             tests=tests,
-            commits=self.commits(tree, diagnoses.grouped, taken=[test.name for test in tests]),
+            commits=read_commits(self, tree, diagnoses.grouped, positive, taken=[test.name for test in tests]),
             prior=self.prior(tree, diagnoses, positive) if {"prior", "prevalence"} & items.keys() else None,
             first_prices=self.first_prices(tree, used={test.group for test in tests}),
             most_tests=most_tests,

@@ -177,9 +177,7 @@ class Desk:
             self._size -= len(old) + len(body)
 
 
-def create_app(
-    settings: Settings | None = None, opened: Sequence[Source] = (), files: Files | None = None
-) -> FastAPI:
+def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), files: Files | None = None) -> FastAPI:
     """The server with these limits; `opened` are the models it was started with, `files` those it may save to."""
     desk = Desk(settings or Settings(), opened, files or Files())
 
