@@ -1,4 +1,4 @@
-"""Model files that quote numbers as people do: predictive values, groups, natural frequencies, thresholds, utilities."""
+"""Model files that quote numbers as people do: predictive values, groups, frequencies, thresholds, utilities."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_each_number_may_have_its_source() -> None:
     [
         (HEAD + WELLS.replace("high: 20%", "high: 30%") + LOSSES, ("tests", "wells", "shares"), "they sum to 1.1"),
         (HEAD + WELLS.replace("high: 60%", "top: 60%") + LOSSES, ("tests", "wells", "chances", "top"), "group 'top'"),
-        (HEAD + WELLS + "    outcomes: [a, b, c]\n" + LOSSES, ("tests", "wells", "outcomes"), "does not go with shares"),
+        (HEAD + WELLS + "    outcomes: [a, b, c]\n" + LOSSES, ("tests", "wells", "outcomes"), "not go with shares"),
         (HEAD + "prevalence: as in strip\n" + WELLS + LOSSES, ("prevalence",), "given by shares"),
         (HEAD + "prevalence: 11 of 10\n" + LOSSES, ("prevalence",), "a part of a whole"),
         (one("ppv: 0, npv: 1, share_positive: 0.1"), ("tests", "t", "ppv"), "t.ppv must"),

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import schema
 from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.forms import add_forms
 from rhoplan.app.serve.gallery import add_gallery
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
@@ -29,7 +30,7 @@ from rhoplan.app.serve.refusals import Reply, refusal, refused, success
 from rhoplan.app.serve.replying import API, HTML, LINES, OBJECT, PRINTABLE, Replies, replies, response, while_there
 from rhoplan.app.serve.saving import Files
 from rhoplan.app.serve.settings import Settings
-from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
+from rhoplan.app.serve.sources import NO_MODEL, Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -84,9 +85,6 @@ LIMITS = {
     "learn_seconds": "learn_seconds", "memory_bytes": "memory",
 }  # fmt: skip
 """What the page is told of the settings, and what they are called there."""
-
-NO_MODEL = Source("tiger")
-"""Stands for the problem in jobs that are about none."""
 
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
 
@@ -204,6 +202,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), 
     _add_page(app)
     _add_models(app, desk)
     add_gallery(app, desk)
+    add_forms(app, desk)
     _add_planning(app, desk)
     _add_cases(app, desk)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from rhoplan.app.serve.replying import API
+from rhoplan.app.serve.refusals import success
+from rhoplan.app.serve.replying import API, response
 from rhoplan.app.serve.sources import Source
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
 
@@ -44,13 +46,14 @@ def add_gallery(app: FastAPI, desk: Desk) -> None:
             found.append(Card(name=source.name, file=desk.files.file_of(source.name), **told))
         return found
 
-    @app.get(f"{API}/gallery", tags=["models"], response_model=Gallery, operation_id="gallery")
-    async def gallery() -> Gallery:
+    @app.get(f"{API}/gallery", tags=["models"], responses={200: {"model": Gallery}}, operation_id="gallery")
+    async def gallery() -> Response:
         """A card for each model: one's own, the worked ones, and the problems of the paper."""
         own = [source for row in desk.library.listed() if (source := desk.library.find(row["name"], use=False))]
-        return Gallery(
+        found = Gallery(
             own=await cards(own),
             worked=await cards([Source(name) for name in WORKED_MODELS]),
             paper=await cards([Source(name) for name in PROBLEMS]),
             folder=desk.files.folder_name,
         )
+        return response(success(found.model_dump()))

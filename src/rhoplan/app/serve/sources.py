@@ -39,6 +39,10 @@ class Source:
         return "text:" + hashlib.sha256(content).hexdigest()
 
 
+NO_MODEL = Source("tiger")
+"""Stands for the problem in jobs that are about none."""
+
+
 class UnknownModel(ProblemError):
     """A name that no model has."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from rhoplan.advice.case import Adviser, without
@@ -343,10 +343,15 @@ def printable(asked: Asked) -> Record:
     return {"html": page(report)}
 
 
+def _beside(task: Callable[[Source, Record], Record], asked: Asked) -> Record:
+    """What a task makes of a request without a problem at hand."""
+    return task(asked.source, asked.request)
+
+
 TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
-    "card": lambda asked: form_tasks.card(asked.source),
+    **{name: partial(_beside, task) for name, task in form_tasks.TASKS.items()},
     "check": check,
     "decide": decision,
     "situation": situation,
