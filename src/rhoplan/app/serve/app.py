@@ -273,7 +273,8 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         if status != 200:
             return response((status, body))
         limits = {name: getattr(desk.settings, own) for name, own in LIMITS.items()}
-        more = {"report": True, "uploaded": desk.library.listed(), "first": desk.first, "limits": limits}
+        own = [{**row, "file": desk.files.file_of(row["name"])} for row in desk.library.listed()]
+        more = {"report": True, "uploaded": own, "first": desk.first, "folder": desk.files.folder_name, "limits": limits}
         return response(success({**json.loads(body), **more, "version": __version__}))
 
     @app.post(f"{API}/models", responses=OBJECT, tags=["models"])
