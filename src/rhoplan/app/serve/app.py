@@ -274,7 +274,13 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
             return response((status, body))
         limits = {name: getattr(desk.settings, own) for name, own in LIMITS.items()}
         own = [{**row, "file": desk.files.file_of(row["name"])} for row in desk.library.listed()]
-        more = {"report": True, "uploaded": own, "first": desk.first, "folder": desk.files.folder_name, "limits": limits}
+        more = {
+            "report": True,
+            "uploaded": own,
+            "first": desk.first,
+            "folder": desk.files.folder_name,
+            "limits": limits,
+        }
         return response(success({**json.loads(body), **more, "version": __version__}))
 
     @app.post(f"{API}/models", responses=OBJECT, tags=["models"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from rhoplan.advice.doubts import doubts
 from rhoplan.advice.variations import counts_losses
+from rhoplan.advice.words import chance, in_thousand
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import build
 from rhoplan.errors import ProblemError, RhoplanError, dotted
@@ -66,30 +67,43 @@ def meaning(problem: Problem) -> Record:
     return {
         "states": states,
         "prior": problem.prior.tolist(),
-        "tests": [_test(test, place) for test in menu.tests if not test.parts],
+        "tests": [_test(problem, test, place) for test in menu.tests if not test.parts],
         "decisions": [{"name": one.name, "amounts": (sign * one.reward + 0.0).tolist()} for one in menu.commits],
         "threshold": None if place is None else threshold(problem, place),
     }
 
 
-def threshold(problem: Problem, place: int) -> float | None:
-    """The chance of the state at `place`, of two, at which two decisions are worth the same; None where one always is
-    at least as good, or there are others."""
-    rewards = [one.reward for one in problem.flat.commits]
-    if len(rewards) != 2 or len(rewards[0]) != 2:
+def threshold(problem: Problem, place: int) -> Record | None:
+    """Which of two decisions is the better one from which chance of the state at `place`, of two, on.
+
+    None where one of them always is, or there are others.
+    """
+    menu = problem.flat
+    if len(menu.commits) != 2 or len(problem.states) != 2:
         return None
-    gain = rewards[1] - rewards[0]
+    gain = menu.commits[1].reward - menu.commits[0].reward
     ill, well = float(gain[place]), float(gain[1 - place])
-    return well / (well - ill) if ill * well < 0 else None
+    return {"act": menu.commits[int(ill > 0)].name, "at": well / (well - ill)} if ill * well < 0 else None
 
 
-def _test(test: Test, place: int | None) -> Record:
+def _frequencies(problem: Problem, test: Test, place: int) -> str:
+    """What a test finds in a thousand cases, in words."""
+    prior, found = problem.prior, problem.prior * test.likelihood[:, 1]
+    state, result = problem.states[place], test.outcomes[1]
+    true, others = float(found[place]), float(found[1 - place])
+    told = f"of 1,000 cases {in_thousand(float(prior[place]))} are {state}"
+    told += f", {in_thousand(true)} of them {result}, and {in_thousand(others)} of the others"
+    return f"{told}; {state} after {result}: {chance(true / (true + others))}" if true + others > 0 else told
+
+
+def _test(problem: Problem, test: Test, place: int | None) -> Record:
     told: Record = {"name": test.name, "outcomes": list(test.outcomes), "likelihood": test.likelihood.tolist()}
     told |= dict.fromkeys(("sensitivity", "specificity", "lr_positive", "lr_negative"))
-    if place is None or test.likelihood.shape[1] != 2:
+    told["words"] = ""
+    if place is None or test.likelihood.shape != (2, 2):
         return told
     sensitivity, specificity = float(test.likelihood[place, 1]), float(test.likelihood[1 - place, 0])
-    told |= {"sensitivity": sensitivity, "specificity": specificity}
+    told |= {"sensitivity": sensitivity, "specificity": specificity, "words": _frequencies(problem, test, place)}
     with np.errstate(divide="ignore", invalid="ignore"):
         told["lr_positive"] = float(np.float64(sensitivity) / test.likelihood[1 - place, 1])
         told["lr_negative"] = float(np.float64(test.likelihood[place, 0]) / specificity)

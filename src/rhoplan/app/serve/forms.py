@@ -14,6 +14,7 @@ from rhoplan.app.serve.refusals import success
 from rhoplan.app.serve.replying import API, Replies, response
 from rhoplan.app.serve.schema import Fault, Name
 from rhoplan.app.serve.sources import NO_MODEL, Source, check_name
+from rhoplan.errors import ProblemError
 from rhoplan.io.form import Form
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ class ReadTest(BaseModel):
     specificity: float | None
     lr_positive: float | None
     lr_negative: float | None
+    words: str = Field(description="What it finds in a thousand cases.")
+
+
+class Turn(BaseModel):
+    """The decision that is the better one of two from a chance of the state looked for on."""
+
+    act: str
+    at: float
 
 
 class ReadDecision(BaseModel):
@@ -85,9 +94,7 @@ class Read(BaseModel):
     prior: list[float]
     tests: list[ReadTest]
     decisions: list[ReadDecision]
-    threshold: float | None = Field(
-        description="The chance of the state looked for at which two decisions change places."
-    )
+    threshold: Turn | None = Field(description="Where two decisions change places.")
 
 
 class Checked(BaseModel):
@@ -196,6 +203,12 @@ def add_forms(app: FastAPI, desk: Desk) -> None:
         """
         if desk.files.file_of(body.name) is None:
             check_name(body.name)
+            if any(row["opened"] and row["name"] == body.name for row in desk.library.listed()):
+                raise ProblemError(
+                    f"'{body.name}' was opened from a file that is not saved to (only YAML is, by a server that this "
+                    "machine alone can reach): choose another name, or download it",
+                    field=("name",),
+                )
         source = Source(body.name, body.text)
         status, found = await desk.ask("check", source, {})
         if status != 200:

@@ -61,13 +61,13 @@ async function showForm(asText) {
     said.className = `said ${sound ? "good" : gap ? "" : "bad"}`;
     const threshold = read?.threshold;
     said.replaceChildren(sound ? "✓ Complete." : gap ? `Still to do: ${error.message}.` : `${error.message}.`,
-      ...(threshold ? [` Without a test, ${read.decisions[1].name} pays from a chance of ${percent(threshold)} on.`] : []),
+      ...(threshold ? [` Without a test, ${threshold.act} pays from a chance of ${percent(threshold.at)} on.`] : []),
       ...cautions.map(({ text }) => el("div", { class: "doubt" }, `Caution: ${text}`)));
     if (gap || sound) unmark(root);
     else mark(root, error);
     if (!read) return;
     replace(root);
-    for (const line of root.querySelectorAll("[data-reads]")) line.textContent = reads(read.tests.find(({ name }) => name === form.tests[line.dataset.reads]?.name));
+    for (const line of root.querySelectorAll("[data-reads]")) line.textContent = reads(form.tests[line.dataset.reads], read.tests);
     for (const input of root.querySelectorAll("input[data-field]")) stand(input, read);
   };
   const stand = (input, read) => {

@@ -96,9 +96,10 @@ function rows(form, test, at, { changed, redraw }) {
 }
 
 // What the server read in the numbers of a test.
-export function reads(read) {
-  if (!read) return "";
-  const rates = read.sensitivity === null ? [] : [`sensitivity ${percent(read.sensitivity)}, specificity ${percent(read.specificity)}`,
-    `LR+ ${number(read.lr_positive)}, LR− ${number(read.lr_negative)}`];
-  return [...rates, read.words].filter(Boolean).join("; ");
+export function reads(test, found) {
+  const read = found.find(({ name }) => name === test?.name);
+  if (!read || read.sensitivity === null) return "";
+  const rates = test.way === "rates" ? "" : `Sensitivity ${percent(read.sensitivity)}, specificity ${percent(read.specificity)}. `;
+  const ratios = test.way === "ratios" ? "" : `LR+ ${number(read.lr_positive)}, LR− ${number(read.lr_negative)}. `;
+  return `${rates}${ratios}${read.words ? `${read.words[0].toUpperCase()}${read.words.slice(1)}.` : ""}`;
 }
