@@ -1,4 +1,4 @@
-"""The addresses behind gallery and form: cards, a form as text and back, conversions, saving to files that were given."""
+"""The addresses behind gallery and form: cards, a form as text and back, conversions, saving to files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_worked_model_as_a_form_and_back_is_the_same_model(name: str) -> None:
 
 def quoted_in_every_way() -> Form:
     score = FormTest(
-        "score", "1", "groups", outcomes=["low", "high"], shares=["60%", "40%"], rows=[[], ["5%", "3 of 10"]]
+        "score", "1", "groups", outcomes=["low", "high"], shares=["60%", "40%"], rows=[["", ""], ["5%", "3 of 10"]]
     )
     tests = [
         STRIP,
@@ -167,7 +167,7 @@ def test_a_form_is_checked_read_and_written(api: Any) -> None:
         ({"prevalence": "120%"}, "prevalence"),
         ({"tests": [{**asdict(STRIP), "name": ""}]}, "form.tests.0"),
         ({"tests": [asdict(STRIP)] * 2}, "form.tests.1"),
-        ({"tests": [{**asdict(STRIP), "numbers": {"sensitivity": "much", "specificity": "1"}}]}, "tests.strip.sensitivity"),
+        ({"tests": [{**asdict(STRIP), "numbers": {"sensitivity": "x", "specificity": "1"}}]}, "tests.strip.sensitivity"),
         ({"tests": [{**asdict(STRIP), "more": "after: [nothing"}]}, "tests.strip.more"),
         ({"decisions": [{"name": "a", "amounts": ["0", "-1"]}, {"name": "b", "amounts": ["0", "1"]}]}, "losses.a.ill"),
     ],
@@ -227,7 +227,7 @@ def test_a_new_model_goes_into_the_folder_and_never_over_a_file(api: Any, folder
 @pytest.mark.parametrize("name", ["../out", "a/b", "chest-pain", "x.yaml", "..", "/etc/x", "other"])
 def test_no_other_path_can_be_written(api: Any, folder: Path, name: str) -> None:
     before = sorted(folder.parent.rglob("*"))
-    post(api, "save", {"name": name, "text": TEXT}, 422) if name != "other" else None
+    post(api, "save", {"name": name, "text": TEXT}, 422)
     assert sorted(folder.parent.rglob("*")) == before
 
 
