@@ -120,8 +120,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def api(folder: Path) -> Iterator[Any]:
-    with server("--workers", "1", str(folder)) as address:
-        yield httpx.Client(base_url=f"{address}/api/v1/", timeout=PATIENCE)
+    with (
+        server("--workers", "1", str(folder)) as address,
+        httpx.Client(base_url=f"{address}/api/v1/", timeout=PATIENCE) as client,
+    ):
+        yield client
 
 
 def post(api: Any, path: str, body: Any, status: int = 200) -> Any:
@@ -167,7 +170,7 @@ def test_a_form_is_checked_read_and_written(api: Any) -> None:
         ({"prevalence": "120%"}, "prevalence"),
         ({"tests": [{**asdict(STRIP), "name": ""}]}, "form.tests.0"),
         ({"tests": [asdict(STRIP)] * 2}, "form.tests.1"),
-        ({"tests": [{**asdict(STRIP), "numbers": {"sensitivity": "x", "specificity": "1"}}]}, "tests.strip.sensitivity"),
+        ({"tests": [{**asdict(STRIP), "numbers": dict.fromkeys(STRIP.numbers, "x")}]}, "tests.strip.sensitivity"),
         ({"tests": [{**asdict(STRIP), "more": "after: [nothing"}]}, "tests.strip.more"),
         ({"decisions": [{"name": "a", "amounts": ["0", "-1"]}, {"name": "b", "amounts": ["0", "1"]}]}, "losses.a.ill"),
     ],

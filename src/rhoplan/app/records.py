@@ -173,7 +173,7 @@ def parameter_records(
 
     own: model and agent before anything was changed; they say which parameters there are, and the value `own` of each.
     """
-    from rhoplan.advice.variations import parameters
+    from rhoplan.advice.variations import likelihood_of, parameters
     from rhoplan.advice.words import parameter_name
 
     now = {parameter.id: parameter.value for parameter in parameters(problem, agent)}
@@ -183,7 +183,8 @@ def parameter_records(
         counts[one.kind] = counts.get(one.kind, 0) + 1
         if counts[one.kind] <= most:
             record = {"id": one.id, "parameter": parameter_name(one.kind, one.names), "kind": one.kind}
-            values = {"value": now.get(one.id, one.value), "own": one.value}
+            value = likelihood_of(problem, *one.names) if one.kind == "likelihood" else now.get(one.id, one.value)
+            values = {"value": value, "own": one.value}
             records.append({**record, "names": list(one.names), "quantity": one.quantity, **values})
     return records, counts
 
