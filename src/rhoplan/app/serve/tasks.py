@@ -160,7 +160,7 @@ def model(asked: Asked) -> Record:
         "price": problem.price,
         "cap": problem.cap,
         "states": list(problem.diagnoses),
-        **{name: problem.details.get(name) for name in ("grid", "places")},
+        **{name: problem.details.get(name) for name in ("grid", "places", "field")},
         "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],

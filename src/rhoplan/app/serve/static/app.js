@@ -13,6 +13,8 @@ import { showReport } from "./report.js";
 import { showLearn } from "./learn.js";
 import { showGallery } from "./gallery.js";
 import { showNew } from "./form.js";
+import { listenPrefs, showNats } from "./prefs.js";
+import { startTour } from "./tour.js";
 
 const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
 const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
@@ -55,7 +57,7 @@ export async function redraw() {
   frame();
   const name = `${state.model?.problem ?? ""} ${state.tab}`;
   if (place.dataset.view !== name) {
-    place.replaceChildren(el("section", { class: "box waiting" }, working(cancel)));
+    place.replaceChildren(skeleton());
     place.dataset.view = name;
   }
   try {
@@ -75,6 +77,9 @@ export async function redraw() {
     return error;
   }
 }
+
+// What stands where a view is still to come: its shape, and a way to stop.
+const skeleton = () => el("section", { class: "box waiting" }, el("div", { class: "skeleton", "aria-hidden": "true" }, [1, 2, 3, 4].map(() => el("i"))), working(cancel));
 
 // Stop what the view waits for; what is there stays.
 function cancel() {
@@ -254,6 +259,7 @@ function frame() {
   const changed = state.model ? changedNumbers() : 0;
   at("differs").hidden = !changed || state.tab === "What-if";
   at("differs").textContent = `What-if has ${changed === 1 ? "a number that is" : `${changed} numbers that are`} not the model's; this view shows the model's own.`;
+  showNats();
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
   const without = !state.model || state.tab === "Learn"; // unit and note are about the model, and such a view is not
   at("unit").hidden = without;
@@ -278,6 +284,7 @@ function drawSettings() {
 
 function setAgent(change) {
   state.agent = { ...state.agent, ...change };
+  showNats();
   remember();
   drawSettings();
   redrawSoon();
@@ -347,6 +354,8 @@ function listen() {
 
 async function start() {
   listen();
+  listenPrefs({ redraw, tour: startTour });
+  at("main").replaceChildren(skeleton());
   try {
     await fillPicker();
   } catch (error) {

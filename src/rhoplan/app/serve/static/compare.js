@@ -42,7 +42,7 @@ function frontierBox(frontier) {
   const { points } = frontier;
   const worth = stake();
   const head = el("h2", {}, `Total ${worth} and success over the price of information`);
-  if (!points.length) return el("section", { class: "box" }, head, el("p", {}, "No step was found in time."));
+  if (!points.length) return el("section", { class: "box nats" }, head, el("p", {}, "No step was found in time."));
   const best = points[frontier.best];
   const said = points.length > 1 ? `The total ${worth} is ${worth === "loss" ? "lowest" : "highest"} for a price of ${range(best)} ${unit} per nat.`
     : `The plan is the same for every price of information from ${range(best)} ${unit} per nat.`;
@@ -50,7 +50,7 @@ function frontierBox(frontier) {
     el("thead", {}, el("tr", {}, [`price (${unit} per nat)`, worth, "success", "tests"].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, points.map((point) => el("tr", { class: point === best ? "chosen" : null }, el("th", { scope: "row" }, range(point)),
       el("td", {}, fixed(point.stake, 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
-  return el("section", { class: "box" }, head,
+  return el("section", { class: "box nats" }, head,
     el("p", {}, `Look-ahead ${frontier.horizon}. ${said}`, points.length > 1 ? " Each point is a step: between steps the plan stays as it is." : "",
       points.some((point) => point.cut_off) ? ` In some steps ${points.find((point) => point.cut_off).cut_off}.` : "",
       frontier.complete ? "" : " Not all steps up to the largest price were found in time."),

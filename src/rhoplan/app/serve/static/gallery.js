@@ -3,6 +3,7 @@
 import { ask, counted, el, latest } from "./dom.js";
 import { state } from "./state.js";
 import { openHome, openModel, run } from "./app.js";
+import { decline, seen, startTour } from "./tour.js";
 
 const fetchCards = latest((signal) => ask("gallery", undefined, { signal }));
 
@@ -18,11 +19,17 @@ export async function showGallery() {
       el("div", { class: "row wrap" },
         el("button", { type: "button", class: "small strong", id: "new-model", onclick: () => openHome("New") }, "New model"),
         el("button", { type: "button", class: "small", id: "new-table", onclick: () => openHome("Learn") }, "From a table of cases"),
-        el("label", { class: "small button" }, "Open a file …", fileField()))),
+        el("label", { class: "small button" }, "Open a file …", fileField())), seen() ? null : offer()),
     shelf("Your models", own, folder ? `Files of the folder ‘${folder}’; new models are saved there.` : null, "None yet. What you make here or open from a file stands in this place."),
     shelf("Worked models", worked, "Ready to be tried, and to be changed. Their numbers are illustrative."),
     shelf("Problems of the paper", paper, "For researchers: the problems that the method was measured on."));
   return { content };
+}
+
+function offer() {
+  const line = el("p", { class: "offer", id: "tour-offer" }, "New here? ", el("button", { type: "button", class: "small", id: "take-tour", onclick: startTour }, "Take the tour: five steps"), " ",
+    el("button", { type: "button", class: "small", onclick: () => { decline(); line.remove(); } }, "No, thanks"));
+  return line;
 }
 
 function shelf(title, cards, note, empty) {

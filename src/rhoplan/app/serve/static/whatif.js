@@ -1,6 +1,7 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
 import { amount, ask, beliefBars, beside, counted, el, later, latest, number, percent } from "./dom.js";
+import { word } from "./prefs.js";
 import { given, question, stake, state, unavailable, weight, weightLimit } from "./state.js";
 
 let owner = null;
@@ -78,7 +79,7 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
-      advice.is_test && !advice.ahead ? advice.words.ahead : advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
+      advice.is_test && !advice.ahead ? advice.words.ahead : advice.is_test ? `Still to come: ${counted(advice.ahead.tests, word("test"))}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
     beside(advice));
 }
 
@@ -157,8 +158,8 @@ function drawSliders(place, { parameters, counts }, update) {
   };
   place.replaceChildren(...[el("div", { class: "row" }, el("h2", {}, "What if"),
     el("button", { type: "button", class: "small", onclick: back }, "back to the model")),
-  group("Prior: how likely before anything is seen", "prior"), group(`Price of information, ${unit} per nat`, "weight"), group("How good tests are", "likelihood"),
-  group(`Costs of tests, ${unit}`, "cost", "first-price"), group(`${stake() === "loss" ? "Losses" : "Rewards"}, ${unit}`, "loss", "reward")].filter(Boolean));
+  group("Prior: how likely before anything is seen", "prior"), group(`Price of information, ${unit} per nat`, "weight"), group(`How good ${word("tests")} are`, "likelihood"),
+  group(`Costs of ${word("tests")}, ${unit}`, "cost", "first-price"), group(`${stake() === "loss" ? "Losses" : "Rewards"}, ${unit}`, "loss", "reward")].filter(Boolean));
 }
 
 // Values that the server gave: moving one probability moves the others. Who types is left alone.
