@@ -39,7 +39,7 @@ async function show(place) {
   unmark();
   const target = document.querySelector(of);
   target?.classList.add("toured");
-  target?.scrollIntoView({ block: "nearest" });
+  target?.scrollIntoView({ block: target.clientHeight > innerHeight / 2 ? "start" : "nearest" });
   const button = (name, work, strong) => el("button", { type: "button", class: `small ${strong ? "strong" : ""}`, id: `tour-${name.toLowerCase()}`, onclick: work }, name);
   const last = place === STEPS.length - 1;
   box.replaceChildren(el("h2", { id: "tour-title" }, `${place + 1} of ${STEPS.length}: ${title}`), el("p", { id: "tour-text" }, text),

@@ -149,7 +149,7 @@ function drawSliders(place, { parameters, counts }, update) {
   const group = (title, ...kinds) => {
     const rows = parameters.filter((one) => kinds.includes(one.kind));
     const all = kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
-    return all && el("details", { class: "group", open: all <= FOLDED }, el("summary", {}, title), rows.map((one) => slider(one, update)),
+    return all && el("details", { class: kinds.includes("weight") ? "group nats" : "group", open: all <= FOLDED }, el("summary", {}, title), rows.map((one) => slider(one, update)),
       all > rows.length ? el("p", { class: "quiet" }, `${all - rows.length} more can be changed in the Model view.`) : null);
   };
   const back = () => {
