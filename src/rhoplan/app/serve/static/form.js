@@ -9,13 +9,14 @@ import { blankTest, reads, testCard } from "./formtests.js";
 
 const check = latest((signal, body) => ask("form/check", body, { signal }));
 
-// What is being made: `owner` is the model it began with, `text` what the server wrote last, `form` what is in the fields.
+// What is being made: `owner` is the model it began with, `form` what is in the fields, `text` that as a file. What it was
+// at first stays as it was written, comments and all, until something is changed.
 let draft = null;
 
 const NEW = "a new model";
 const owner = () => (state.model ? `${state.model.problem} ${state.model.digest}` : NEW);
 const mine = () => (draft?.owner === owner() ? draft : null);
-const begin = (form, text) => (draft = { owner: owner(), form, text, name: null });
+const begin = (form, text) => (draft = { owner: owner(), form, text, first: text, was: JSON.stringify(form) });
 
 // Text that was changed in the form, for the text view; and the other way round.
 export const draftText = () => mine()?.text ?? null;
@@ -52,7 +53,7 @@ async function showForm(asText) {
     const found = await check({ form, name: nameFor(form) });
     if (!found || !root.isConnected) return null;
     last = found;
-    draft.text = found.text ?? draft.text;
+    if (found.text !== null) draft.text = JSON.stringify(form) === draft.was ? draft.first : found.text;
     show(found);
     return found;
   };
