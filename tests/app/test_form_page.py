@@ -150,7 +150,7 @@ def test_several_states_groups_and_other_ways(home: Any) -> None:
     assert home.get_by_label("How frequent is ill before any test?, slider").input_value() == "22"
     home.get_by_label("Given by").select_option("losses")
     home.click("#add-state")
-    home.get_by_label("State 3").fill("worn")
+    home.get_by_label("State 3", exact=True).fill("worn")
     expect(home.locator("#form-said")).to_contain_text("fill in", timeout=PATIENCE)
 
 

@@ -49,8 +49,8 @@ async function showForm(asText) {
   const { form } = draft;
   let last = null; // what the server said
 
-  const examine = async () => {
-    const found = await check({ form, name: nameFor(form) });
+  const examine = async (asking = check) => {
+    const found = await asking({ form, name: nameFor(form) });
     if (!found || !root.isConnected) return null;
     last = found;
     if (found.text !== null) draft.text = JSON.stringify(form) === draft.was ? draft.first : found.text;
@@ -90,7 +90,7 @@ async function showForm(asText) {
   // Goes on where the form is sound; otherwise to the field that is not.
   const finish = async (work) => {
     try {
-      const found = await examine();
+      const found = await examine((body) => ask("form/check", body)); // which no later check gives up
       if (!found) return;
       if (!found.sound) {
         mark(root, found.error)?.focus();
