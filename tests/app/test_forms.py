@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[s
 httpx = pytest.importorskip("httpx")
 
 from rhoplan.app.cli.serve import open_models  # noqa: E402
+from rhoplan.io.comments import with_comments  # noqa: E402
 from rhoplan.io.form import Form, FormDecision, FormTest, first_gap  # noqa: E402
 from rhoplan.io.form_text import form_text, read_form  # noqa: E402
 from rhoplan.io.model_file import parse_model, write_model  # noqa: E402
@@ -50,6 +51,32 @@ def test_a_worked_model_as_a_form_and_back_is_the_same_model(name: str) -> None:
     assert write_model(parse_model(written, file=name)) == write_model(parse_model(text, file=name))
     assert read_form(written) == form
     assert first_gap(form) is None
+
+
+@pytest.mark.parametrize("name", WORKED_MODELS)
+def test_a_number_changed_in_the_form_changes_its_line_and_keeps_comments(name: str) -> None:
+    text = WORKED_MODELS[name].read_text(encoding="utf-8")
+    form = read_form(text)
+    dear = replace(form, tests=[replace(form.tests[0], cost="77"), *form.tests[1:]])
+    found = with_comments(text, form_text(dear))
+    assert read_form(found) == dear
+    fresh = [line for line in found.splitlines() if line not in text.splitlines()]
+    assert "77" in " ".join(fresh)
+    assert len(fresh) <= 2  # a list that was folded may stand on one line now
+    assert all(line in found for line in text.splitlines() if "#" in line)
+
+
+def test_what_cannot_be_laid_out_as_before_is_written_anew() -> None:
+    text = form_text(SCREEN)
+    assert with_comments("[1, 2]", text) == text
+    assert with_comments("a: &x 1\nb: *x\n\tc: 3", text) == text
+    turned = replace(SCREEN, tests=SCREEN.tests[::-1])
+    assert [one.name for one in read_form(with_comments(text, form_text(turned))).tests] == ["assay", "strip"]
+    grown = replace(SCREEN, prevalence="2%", tests=[*SCREEN.tests, replace(STRIP, name="third")])
+    commented = text.replace("tests:", "tests:  # of 2026")
+    found = with_comments(commented, form_text(grown))
+    assert read_form(found) == grown
+    assert "# of 2026" in found
 
 
 def quoted_in_every_way() -> Form:
@@ -99,8 +126,6 @@ def test_every_way_of_quoting_survives_form_text_form() -> None:
     ],
 )
 def test_what_is_not_filled_in_is_named(change: dict[str, Any], field: tuple[str | int, ...]) -> None:
-    from dataclasses import replace
-
     gap = first_gap(replace(SCREEN, **change))
     assert gap is not None
     assert gap.field == field
@@ -170,7 +195,7 @@ def test_a_form_is_checked_read_and_written(api: Any) -> None:
         ({"prevalence": "120%"}, "prevalence"),
         ({"tests": [{**asdict(STRIP), "name": ""}]}, "form.tests.0"),
         ({"tests": [asdict(STRIP)] * 2}, "form.tests.1"),
-        ({"tests": [{**asdict(STRIP), "numbers": dict.fromkeys(STRIP.numbers, "x")}]}, "tests.strip.sensitivity"),
+        ({"tests": [{**asdict(STRIP), "numbers": {**STRIP.numbers, "sensitivity": "x"}}]}, "tests.strip.sensitivity"),
         ({"tests": [{**asdict(STRIP), "more": "after: [nothing"}]}, "tests.strip.more"),
         ({"decisions": [{"name": "a", "amounts": ["0", "-1"]}, {"name": "b", "amounts": ["0", "1"]}]}, "losses.a.ill"),
     ],

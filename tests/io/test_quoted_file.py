@@ -91,6 +91,11 @@ def test_utilities_are_losses_in_the_unit_of_the_model() -> None:
     assert leave.reward == pytest.approx([0, -700])
 
 
+def test_the_field_of_work_comes_back() -> None:
+    problem = parse_model(HEAD + LOSSES + "field: service\n")
+    assert parse_model(write_model(problem)).details["field"] == "service"
+
+
 def test_each_number_may_have_its_source() -> None:
     info = "info: {source: {sensitivity: Smith 2019, cost: price list}}"
     test = f"tests: {{strip: {{cost: 1, sensitivity: 90%, specificity: 90%, {info}}}}}\n"

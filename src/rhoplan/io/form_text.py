@@ -1,7 +1,7 @@
 """A form from the text of a model file, and back: numbers stay as they were typed, nothing is reckoned.
 
 `form_text` is the only writer: what it writes is read like any other file, so form and text cannot differ in what
-they mean. Comments of the text are not kept.
+they mean. `comments` brings it into the layout of the text it was made from.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from rhoplan.advice.words import chance, in_thousand
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import build
 from rhoplan.errors import ProblemError, RhoplanError, dotted
+from rhoplan.io.comments import with_comments
 from rhoplan.io.convert import convert
 from rhoplan.io.form import Form, first_gap
 from rhoplan.io.form_text import form_text, read_form
@@ -47,7 +48,7 @@ def examine(source: Source, request: Record) -> Record:
     form = Form.of(request["form"])
     told: Record = {"text": None, "sound": False, "error": None, "read": None, "cautions": []}
     try:
-        told["text"] = form_text(form)
+        told["text"] = with_comments(request["text"], form_text(form)) if request["text"] else form_text(form)
         gap = first_gap(form)
         if gap is not None:
             raise gap

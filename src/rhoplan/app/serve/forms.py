@@ -50,6 +50,7 @@ class Check(Closed):
 
     form: Form
     name: ModelTitle = Field("model", description="What the model is called where the form has no title.")
+    text: str = Field("", description="The YAML it was made from, if any: its comments and layout stay.")
 
 
 class Caution(BaseModel):
@@ -185,7 +186,7 @@ def add_forms(app: FastAPI, desk: Desk) -> None:
     @app.post(f"{API}/form/check", responses=replied(Checked), tags=["models"], operation_id="check_form")
     async def check_form(body: Check) -> Response:
         """A form as text, whether it is a sound model, what its numbers come to, or the first thing that is wrong."""
-        return response(await desk.ask("form-check", NO_MODEL, {"form": asdict(body.form), "name": body.name}))
+        return response(await desk.ask("form-check", NO_MODEL, {**body.model_dump(), "form": asdict(body.form)}))
 
     @app.post(f"{API}/convert", responses=replied(Converted), tags=["models"], operation_id="convert")
     async def convert(body: Quoted) -> Response:

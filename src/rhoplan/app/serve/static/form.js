@@ -16,13 +16,13 @@ let draft = null;
 const NEW = "a new model";
 const owner = () => (state.model ? `${state.model.problem} ${state.model.digest}` : NEW);
 const mine = () => (draft?.owner === owner() ? draft : null);
-const begin = (form, text) => (draft = { owner: owner(), form, text, first: text, was: JSON.stringify(form) });
+const begin = (form, text, layout = "") => (draft = { owner: owner(), form, text, layout, first: text, was: JSON.stringify(form) });
 
 // Text that was changed in the form, for the text view; and the other way round.
 export const draftText = () => mine()?.text ?? null;
 export async function fromText(text, language) {
   const { form } = await ask("form/read", { text, language });
-  begin(form, text);
+  begin(form, text, language === "yaml" ? text : "");
 }
 
 export async function showNew() {
@@ -47,12 +47,10 @@ async function showForm(asText) {
   const root = el("form", { class: "model-form", "aria-label": "The model as a form", novalidate: true, onsubmit: (event) => event.preventDefault() });
   const said = el("div", { class: "said", role: "status", "aria-live": "polite", id: "form-said" });
   const { form } = draft;
-  let last = null; // what the server said
 
   const examine = async (asking = check) => {
-    const found = await asking({ form, name: nameFor(form) });
+    const found = await asking({ form, name: nameFor(form), text: draft.layout });
     if (!found || !root.isConnected) return null;
-    last = found;
     if (found.text !== null) draft.text = JSON.stringify(form) === draft.was ? draft.first : found.text;
     show(found);
     return found;
@@ -105,13 +103,7 @@ async function showForm(asText) {
   };
   const save = async (text) => {
     const name = fileOf(state.model?.problem) ? state.model.problem : nameFor(form);
-    const { file, backup } = await ask("save", { name, text });
-    await done(name);
-    tell(`Saved to ${file}${backup ? `; the old text is in ${backup}` : ""}.`);
-  };
-  const done = async (name) => {
-    draft = null;
-    await openModel(name, { tab: "Case" });
+    await saveText(name, text);
   };
   const buttons = () => {
     const file = fileOf(state.model?.problem);
@@ -127,7 +119,19 @@ async function showForm(asText) {
   return { content: [head, root], start: () => { if (!state.model && !form.name) root.querySelector("input")?.focus({ preventScroll: true }); } };
 }
 
-const fileOf = (name) => state.catalogue.uploaded.find((one) => one.name === name)?.file ?? null;
+// Uses the model called `name` from now on; what was being made is done.
+async function done(name) {
+  draft = null;
+  await openModel(name, { tab: "Case" });
+}
+
+export async function saveText(name, text) {
+  const { file, backup } = await ask("save", { name, text });
+  await done(name);
+  tell(`Saved to ${file}${backup ? `; the old text is in ${backup}` : ""}.`);
+}
+
+export const fileOf = (name) => state.catalogue.uploaded.find((one) => one.name === name)?.file ?? null;
 
 // What the server keeps it under: its title, or the name it has; names that are taken get something before or after.
 function nameFor(form) {
@@ -150,6 +154,7 @@ function about(form, changed) {
 
 function stateBox(form, { changed, redraw: draw }) {
   const two = form.states.length === 2;
+  const each = !two || (!form.prevalence && form.prior.some(Boolean)); // a number for each state
   const rename = (i) => (value) => {
     if (form.positive === form.states[i]) form.positive = value;
     form.states[i] = value;
@@ -175,13 +180,13 @@ function stateBox(form, { changed, redraw: draw }) {
   const row = (name, i) => el("div", { class: "flds state-row" },
     field(`State ${i + 1}`, name, rename(i), { place: `form.states.${i}` }),
     two ? el("label", { class: "pick" }, el("input", { type: "radio", name: "positive", checked: form.positive === name, "data-field": i ? null : "positive",
-      onchange: () => { form.positive = form.states[i]; draw(); } }), " is looked for")
-      : field("How frequent", form.prior[i], (value) => { form.prior[i] = value; changed(); }, { place: () => dotted("prior", form.states[i]), width: "num", placeholder: "20%" }),
+      onchange: () => { form.positive = form.states[i]; draw(); } }), " is looked for") : null,
+    each ? field("How frequent", form.prior[i], (value) => { form.prior[i] = value; changed(); }, { place: () => dotted("prior", form.states[i]), width: "num", placeholder: "20%" }) : null,
     two ? null : el("button", { type: "button", class: "small remove", "aria-label": `Remove state ${i + 1}`, onclick: () => remove(i) }, "Remove"));
   return el("section", { class: "box", "data-field": "states" }, el("h3", {}, "What can be the case"), form.states.map(row),
-    el("div", { class: "flds" }, two ? [field(`How frequent is ${form.positive || "it"} before any test?`, form.prevalence, (value) => { form.prevalence = value; changed(); },
+    el("div", { class: "flds" }, each ? field("Source of these numbers", form.sources.prior, (value) => { form.sources.prior = value; changed(); }) : [field(`How frequent is ${form.positive || "it"} before any test?`, form.prevalence, (value) => { form.prevalence = value; changed(); },
       { place: "prevalence", slide: true, width: "num", hint: "1%, 0.01 or 1 in 100", placeholder: "1%" }),
-    field("Source of this number", form.sources.prevalence, (value) => { form.sources.prevalence = value; changed(); })] : null),
+    field("Source of this number", form.sources.prevalence, (value) => { form.sources.prevalence = value; changed(); })]),
     el("button", { type: "button", class: "small", id: "add-state", onclick: add }, "Add a state"));
 }
 

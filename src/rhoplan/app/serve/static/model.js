@@ -3,7 +3,7 @@
 import { ask, download, el, later, latest } from "./dom.js";
 import { state } from "./state.js";
 import { openModel, redraw } from "./app.js";
-import { draftText, fromText, showModelForm } from "./form.js";
+import { draftText, fileOf, fromText, saveText, showModelForm } from "./form.js";
 
 const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml", pomdp: "pomdp", pomdpx: "pomdpx", drn: "drn" };
 const LANGUAGES = [...new Set(Object.values(ENDINGS))];
@@ -100,6 +100,7 @@ export async function showModel() {
   const content = el("section", { class: "box" },
     el("div", { class: "row wrap" }, toggle(true, toForm), el("label", {}, "Name ", name), language,
       el("button", { type: "button", class: "small strong", id: "model-use", onclick: use }, "Use this model"),
+      fileOf(model.problem) ? el("button", { type: "button", class: "small", id: "model-save", onclick: () => saveText(model.problem, area.value).catch(complain) }, `Save to ${fileOf(model.problem)}`) : null,
       el("button", { type: "button", class: "small", onclick: () => download(`${name.value || "model"}.${language.value}`, area.value) }, "Download"),
       el("label", { class: "small button" }, "Open a file …", file)),
     said, el("div", { class: "editor" }, lines, area),
