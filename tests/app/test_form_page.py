@@ -45,6 +45,34 @@ def home(page: Any, address: str) -> Any:
     return page
 
 
+NAMELESS = """() => {
+  const shown = (one) => one.offsetParent !== null || one.classList.contains("unseen");
+  const name = (one) => one.getAttribute("aria-label") || [...(one.labels ?? [])].map((label) => label.textContent).join("") || one.textContent;
+  const fields = [...document.querySelectorAll("input, select, textarea, button, summary, a[href]")].filter(shown);
+  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+  return [...fields.filter((one) => !name(one).trim()).map((one) => one.outerHTML),
+    ...ids.filter((id, place) => ids.indexOf(id) !== place),
+    ...[...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].filter((one) =>
+      !(one.getAttribute("aria-labelledby") ?? one.getAttribute("aria-describedby")).split(" ").every((id) => ids.includes(id))).map((one) => one.outerHTML)];
+}"""
+"""What a screen reader could not name, ids that stand twice, and names that lead nowhere."""
+
+
+def test_every_control_has_a_name(home: Any) -> None:
+    home.click("#menu summary")
+    assert home.evaluate(NAMELESS) == []
+    home.keyboard.press("Escape")
+    home.click("#new-model")
+    home.locator("#form-said").wait_for()
+    for way in ("rates", "ratios", "counts", "predictive", "groups", "table"):
+        home.get_by_label("How good it is, by").select_option(way)
+        home.locator(".test-card summary").click()
+        assert home.evaluate(NAMELESS) == []
+    for way in ("threshold", "utilities", "commits"):
+        home.get_by_label("Given by").select_option(way)
+        assert home.evaluate(NAMELESS) == []
+
+
 class Hand:
     """A mouse and a keyboard that count clicks."""
 

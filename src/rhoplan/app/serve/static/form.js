@@ -3,9 +3,10 @@
 
 import { ask, download, el, later, latest, percent } from "./dom.js";
 import { state } from "./state.js";
-import { openModel, redraw, tell } from "./app.js";
+import { openModel, tell } from "./app.js";
 import { area, choice, dotted, field, mark, replace, unmark } from "./fields.js";
 import { blankTest, reads, testCard } from "./formtests.js";
+import { titled, word } from "./prefs.js";
 
 const check = latest((signal, body) => ask("form/check", body, { signal }));
 
@@ -79,7 +80,7 @@ async function showForm(asText) {
   const look = later(250, () => examine().catch(fail));
   const fail = (error) => { said.className = "said bad"; said.replaceChildren(error.message); mark(root, error); };
   const draw = (focus) => {
-    root.replaceChildren(about(form, look), stateBox(form, parts), testBox(form, parts), decisionBox(form, parts), moreBox(form, look), said, buttons());
+    root.replaceChildren(about(form, parts), stateBox(form, parts), testBox(form, parts), decisionBox(form, parts), moreBox(form, look), said, buttons());
     if (focus) root.querySelector(focus)?.focus();
     look();
   };
@@ -144,12 +145,12 @@ function nameFor(form) {
 
 const setter = (record, changed) => (name) => (value) => { record[name] = value; changed(); };
 
-function about(form, changed) {
+function about(form, { changed, redraw: draw }) {
   const set = setter(form, changed);
   return el("section", { class: "box" }, el("h3", {}, "What it is about"),
     el("div", { class: "flds" }, field("Title", form.name, set("name"), { place: "name" }), field("In one line", form.about, set("about"), { wide: true, place: "info.about" }),
       field("Prices and losses are counted in", form.unit, set("unit"), { place: "unit", width: "num" }),
-      choice("Words of", form.field, { "": "no field", medicine: "medicine", service: "service", inspection: "inspection" }, set("field"), { place: "field" })));
+      choice("Words of", form.field, { "": "no field", medicine: "medicine", service: "service", inspection: "inspection" }, (value) => { form.field = value; draw(); }, { place: "field" })));
 }
 
 function stateBox(form, { changed, redraw: draw }) {
@@ -183,7 +184,7 @@ function stateBox(form, { changed, redraw: draw }) {
       onchange: () => { form.positive = form.states[i]; draw(); } }), " is looked for") : null,
     each ? field("How frequent", form.prior[i], (value) => { form.prior[i] = value; changed(); }, { place: () => dotted("prior", form.states[i]), width: "num", placeholder: "20%" }) : null,
     two ? null : el("button", { type: "button", class: "small remove", "aria-label": `Remove state ${i + 1}`, onclick: () => remove(i) }, "Remove"));
-  return el("section", { class: "box", "data-field": "states" }, el("h3", {}, "What can be the case"), form.states.map(row),
+  return el("section", { class: "box", "data-field": "states" }, el("h3", {}, form.field ? `What can be the case: the ${word("state", form.field)}` : "What can be the case"), form.states.map(row),
     el("div", { class: "flds" }, each ? field("Source of these numbers", form.sources.prior, (value) => { form.sources.prior = value; changed(); }) : [field(`How frequent is ${form.positive || "it"} before any test?`, form.prevalence, (value) => { form.prevalence = value; changed(); },
       { place: "prevalence", slide: true, width: "num", hint: "1%, 0.01 or 1 in 100", placeholder: "1%" }),
     field("Source of this number", form.sources.prevalence, (value) => { form.sources.prevalence = value; changed(); })]),
@@ -195,9 +196,9 @@ function testBox(form, { changed, redraw: draw }) {
     form.tests.push(blankTest(form.states.length));
     draw(`[data-field="form.tests.${form.tests.length - 1}"]`);
   };
-  return el("section", { class: "box", "data-field": "tests" }, el("h3", {}, "Tests"),
+  return el("section", { class: "box", "data-field": "tests" }, el("h3", {}, titled("tests", form.field)),
     form.tests.map((test, i) => testCard(form, test, i, { changed, redraw: draw, remove: () => { form.tests.splice(i, 1); draw(); } })),
-    el("button", { type: "button", class: "small", id: "add-test", onclick: add }, "Add a test"));
+    el("button", { type: "button", class: "small", id: "add-test", onclick: add }, `Add a ${word("test", form.field)}`));
 }
 
 const STAKES = { losses: "what each costs (losses)", threshold: "the chance from which on one acts", utilities: "how good each end is (utilities)", commits: "what each brings (rewards)" };
@@ -218,15 +219,15 @@ function decisionBox(form, { changed, redraw: draw }) {
     form.states.map((name, k) => el("td", {}, cell(one, name, k))),
     el("td", {}, form.decisions.length > 2 ? el("button", { type: "button", class: "small", "aria-label": `Remove ${one.name}`, onclick: () => { form.decisions.splice(i, 1); draw(); } }, "×") : null));
   const table = () => el("div", { class: "scroll", "data-field": stakes }, el("table", { class: "typed-rows" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "decision"), form.states.map((name) => el("th", { scope: "col" }, `if ${name}`)), el("td", {}))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, word("commit", form.field)), form.states.map((name) => el("th", { scope: "col" }, `if ${name}`)), el("td", {}))),
     el("tbody", {}, form.decisions.map(row))),
-  el("button", { type: "button", class: "small", onclick: () => { form.decisions.push({ name: "", amounts: form.states.map(() => "") }); draw(); } }, "Add a decision"));
+  el("button", { type: "button", class: "small", onclick: () => { form.decisions.push({ name: "", amounts: form.states.map(() => "") }); draw(); } }, `Add a ${word("commit", form.field)}`));
   const threshold = () => el("div", { class: "flds", "data-field": "threshold" },
     field("Act by", form.threshold.act, set("act"), { place: "threshold.act" }), field("Otherwise", form.threshold.otherwise, set("otherwise"), { place: "threshold.otherwise" }),
     field(`Act from a chance of ${form.positive} of`, form.threshold.at, set("at"), { place: "threshold.at", width: "num", slide: true, placeholder: "5%" }),
     field(`A false alarm costs, ${unit}`, form.threshold.false_alarm, set("false_alarm"), { place: "threshold.false_alarm", width: "num", hint: "this, or what a miss costs" }),
     field(`A miss costs, ${unit}`, form.threshold.miss, set("miss"), { place: "threshold.miss", width: "num" }));
-  return el("section", { class: "box" }, el("h3", {}, "Decisions, and what they come to"),
+  return el("section", { class: "box" }, el("h3", {}, `${titled("commits", form.field)}, and what they come to`),
     el("div", { class: "flds" }, choice("Given by", stakes, ways, turn, { place: "stakes" }),
       field("Source of these numbers", form.sources[stakes], (value) => { form.sources[stakes] = value; changed(); })),
     stakes === "threshold" ? threshold() : table(),

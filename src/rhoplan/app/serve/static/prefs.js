@@ -14,12 +14,12 @@ export function keep(name, value) {
 }
 
 // The word of the person's field for one of ours: `word("test")`, `word("tests")`. The person's choice, then the model's.
-export function word(ours) {
+export function word(ours, field = state.model?.field) {
   const { words } = state.catalogue;
-  return (words[kept("words") || state.model?.field] ?? words.general)[ours];
+  return (words[kept("words") || field] ?? words.general)[ours];
 }
 
-export const titled = (ours) => word(ours).replace(/^./, (first) => first.toUpperCase());
+export const titled = (ours, field) => word(ours, field).replace(/^./, (first) => first.toUpperCase());
 
 // Nats are shown to who asks for them, to who puts a price on information, and with the paper's problems, whose unit they are.
 export function showNats() {
