@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhoplan.advice.words import MOST_DIGITS, money, percent, percents
+from rhoplan.advice.words import GENERAL, MOST_DIGITS, WORDS, money, percent, percents, words_of
+from rhoplan.io.reader import TRADES
 
 
 def printed(texts: list[str]) -> Decimal:
@@ -68,3 +69,11 @@ def test_examples(shares: list[float], texts: list[str]) -> None:
 )
 def test_one_is_singular(amount: float, unit: str, text: str) -> None:
     assert money(amount, unit) == text
+
+
+def test_every_field_of_work_has_all_words() -> None:
+    assert set(WORDS) == {GENERAL, *TRADES}
+    for table in WORDS.values():
+        assert table.keys() == WORDS[GENERAL].keys()
+    assert words_of("inspection")["tests"] == "techniques"
+    assert words_of("cooking") == words_of()

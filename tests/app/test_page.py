@@ -39,11 +39,36 @@ def open_model(page: Any, name: str) -> None:
     page.wait_for_selector(f"main[data-view^='{name} '] [data-do]")
 
 
-def test_the_address_that_the_command_prints_shows_advice(browser: Any) -> None:
+def as_text(page: Any) -> None:
+    """Show the model as text."""
+    page.click("[data-tab='Model']")
+    page.locator("#as-text, #model-text").first.wait_for()
+    page.click("#as-text")
+
+
+def show_nats(page: Any) -> None:
+    page.click("#menu summary")
+    page.check("#nats")
+    page.keyboard.press("Escape")
+
+
+def test_the_address_that_the_command_prints_shows_the_gallery(browser: Any) -> None:
     with server() as fresh:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(fresh)
-        page.wait_for_selector("[data-do]", timeout=PATIENCE)
+        page.click("[data-card=screening-cascade]")
+        page.wait_for_selector("[data-do]")
+        page.go_back()
+        page.wait_for_selector("[data-card=screening-cascade]")
+        page.close()
+
+
+def test_the_one_model_that_the_command_names_is_opened(browser: Any) -> None:
+    with server("printer") as fresh:
+        page = browser.new_page()
+        page.goto(fresh)
+        page.wait_for_selector("main[data-view='printer Case'] [data-do]", timeout=PATIENCE)
         page.close()
 
 
@@ -151,12 +176,13 @@ def test_a_case_with_an_override_is_saved_replayed_and_opened_again(page: Any, t
 
 def test_a_case_of_an_edited_model_is_opened_where_the_model_is_gone(page: Any, address: str, tmp_path: Path) -> None:
     name = f"dear scan {page.viewport_size['width']}"
-    page.click("[data-tab='Model']")
+    as_text(page)
     text = page.locator("#model-text").input_value()
     page.fill("#model-text", text.replace("cost: 102.90", "cost: 1002.90"))
     page.fill("#model-name", name)
     page.click("#model-use")
     page.wait_for_selector(f"main[data-view='{name} Case'] [data-do]")
+    show_nats(page)
     before = page.locator("tr.chosen td").nth(3).inner_text()
     page.fill("#weight-number", "40")
     page.keyboard.press("Tab")
@@ -264,6 +290,7 @@ def test_prediction_comes_before_the_advice(page: Any) -> None:
 
 
 def test_the_price_of_information_changes_the_table(page: Any) -> None:
+    show_nats(page)
     before = page.locator("tr.chosen td").nth(3).inner_text()
     page.fill("#weight-number", "100")
     page.keyboard.press("Tab")
@@ -281,7 +308,7 @@ def test_what_is_about_as_good_stands_beside_the_advice(page: Any) -> None:
 
 
 def test_an_edited_model_shows_its_error_and_then_runs(page: Any) -> None:
-    page.click("[data-tab='Model']")
+    as_text(page)
     area = page.locator("#model-text")
     text = area.input_value()
     line = next(n for n, row in enumerate(text.split("\n"), 1) if "cost: 102.90" in row)
@@ -309,7 +336,7 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
     row = " ".join(map(str, [*chances, round(1 - sum(chances), 6)]))
     head = f"discount: 0.9\nstates: a b\nactions: look\nobservations: {MANY}\nT: look identity\n"
     text = f"{head}O: look : a {row}\nO: look : b uniform\nR: look : a : * : * 1\n"
-    page.click("[data-tab='Model']")
+    as_text(page)
     (tmp_path / "my.look.pomdp").write_text(text.replace("O: look : b", "O: look : c"))
     page.set_input_files("#model-file", tmp_path / "my.look.pomdp")
     playwright.expect(page.locator("#model-said")).to_contain_text("line 7", timeout=PATIENCE)
@@ -436,6 +463,7 @@ def test_a_what_if_examines_losses_and_rewards(page: Any, name: str) -> None:
 
 
 def test_pathway_folds_and_compare_draws(page: Any) -> None:
+    show_nats(page)
     open_model(page, "screening-cascade")
     page.click("[data-tab='Pathway']")
     page.wait_for_selector(".tree .leaf")

@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
-from rhoplan.advice.words import money
+from rhoplan.advice.words import money, words_of
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy, action_values, in_order, preferred
 from rhoplan.belief.situation import Situation, branch, named_beliefs
@@ -180,15 +180,15 @@ def _reason(
     problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
 ) -> str:
     """Why, in a sentence or two, from the numbers."""
-    unit = problem.unit
+    unit, test = problem.unit, words_of(problem.details.get("field", ""))["test"]
     mine = next((option for option in options if option.test == choice), None)
     if mine is None:
         if not options:
-            return f"no test is left; {stop.commit} is the best that can be done"
+            return f"no {test} is left; {stop.commit} is the best that can be done"
         top = options[0]
         told = f" and {top.information:.3g} nats, counted as {money(top.weighted)}" if agent.weight_per_nat else ""
         return (
-            f"no test is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
+            f"no {test} is worth its cost: the best, {top.test}, costs {money(top.cost, unit)} and brings "
             f"{money(top.decides)} to the decision{told}"
         )
     changing = [result.outcome for result in results if result.changes_decision]
@@ -197,4 +197,4 @@ def _reason(
         what += f" and tells {mine.information:.3g} nats, counted as {money(mine.weighted)}"
     if changing:
         return f"{what}; {' or '.join(changing)} would change what you would do now ({stop.commit})"
-    return f"{what}; no single result changes {stop.commit}, but with later tests it can"
+    return f"{what}; no single result changes {stop.commit}, but with later {test}s it can"

@@ -138,6 +138,13 @@ def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
                     yield replace(found, is_convex=not test.repeatable)
 
 
+def likelihood_of(problem: Problem, name: str, state: str, outcome: str) -> float:
+    """P(outcome | state) of the test called `name`; also where another outcome of the row has become the likelier."""
+    menu = problem.flat
+    test = next(test for test in (*menu.tests, *menu.parts) if test.name == name)
+    return float(test.likelihood[problem.states.index(state), test.outcomes.index(outcome)])
+
+
 def with_values(problem: Problem, agent: Agent, values: Mapping[str, float]) -> tuple[Problem, Agent]:
     """Model and agent with other values of the parameters that `values` names by their ids, set one after the other.
 

@@ -28,6 +28,23 @@ RARE = 1e-3
 """Chances below this are told as `1 in n`."""
 
 
+GENERAL = "general"
+WORDS: dict[str, dict[str, str]] = {
+    GENERAL: {"case": "case", "state": "state", "test": "test", "commit": "decision", "act": "act"},
+    "medicine": {"case": "patient", "state": "disease", "test": "test", "commit": "decision", "act": "treat"},
+    "service": {"case": "job", "state": "fault", "test": "check", "commit": "repair", "act": "repair"},
+    "inspection": {"case": "part", "state": "defect", "test": "technique", "commit": "disposition", "act": "reject"},
+}
+"""What people call things, by their field of work: what a model is about, what may be hidden in it, what is looked at,
+what one ends with, and the verb for acting on the positive state."""
+
+
+def words_of(field: str = "") -> dict[str, str]:
+    """The words of a field of work, nouns also in the plural (`tests`); those of no field where it is unknown."""
+    words = WORDS.get(field, WORDS[GENERAL])
+    return words | {f"{ours}s": f"{theirs}s" for ours, theirs in words.items() if ours != "act"}
+
+
 def parameter_name(kind: str, names: Sequence[str]) -> str:
     """What people call a parameter of this kind (see `variations.Parameter`): `loss of treat in well`."""
     match kind, *names:

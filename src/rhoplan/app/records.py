@@ -175,7 +175,7 @@ def parameter_records(
 
     own: model and agent before anything was changed; they say which parameters there are, and the value `own` of each.
     """
-    from rhoplan.advice.variations import parameters
+    from rhoplan.advice.variations import likelihood_of, parameters
     from rhoplan.advice.words import parameter_name
 
     now = {parameter.id: parameter.value for parameter in parameters(problem, agent)}
@@ -185,7 +185,8 @@ def parameter_records(
         counts[one.kind] = counts.get(one.kind, 0) + 1
         if counts[one.kind] <= most:
             record = {"id": one.id, "parameter": parameter_name(one.kind, one.names), "kind": one.kind}
-            values = {"value": now.get(one.id, one.value), "own": one.value}
+            value = likelihood_of(problem, *one.names) if one.kind == "likelihood" else now.get(one.id, one.value)
+            values = {"value": value, "own": one.value}
             records.append({**record, "names": list(one.names), "quantity": one.quantity, **values})
     return records, counts
 
@@ -218,6 +219,7 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
 
 def catalogue_record() -> dict[str, Any]:
     """The problems, worked models, agents, planners, utilities and settings that ship with rhoplan."""
+    from rhoplan.advice.words import WORDS, words_of
     from rhoplan.agents.agent import AGENTS
     from rhoplan.agents.registry import PLANNERS, UTILITIES
     from rhoplan.agents.settings import SETTINGS
@@ -234,6 +236,7 @@ def catalogue_record() -> dict[str, Any]:
             {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
             for name, kind in AGENTS.items()
         ],
+        "words": {field: words_of(field) for field in WORDS},
         "planners": {name: row.about for name, row in PLANNERS.items()},
         "utilities": {name: row.about for name, row in UTILITIES.items()},
         "settings": [

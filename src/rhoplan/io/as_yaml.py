@@ -10,6 +10,12 @@ class Flow(dict[str, Any]):
     """A map that is written on one line, whatever it holds."""
 
 
+class Bare(str):
+    """Text that is written as it is: a number as somebody typed it, 95%, 9 of 10."""
+
+    __slots__ = ()
+
+
 def yaml_lines(record: dict[str, Any], margin: str = "") -> list[str]:
     """The lines of a map: what holds more than numbers is indented below its name, the rest stands beside it."""
     lines = []
@@ -29,7 +35,7 @@ def yaml_lines(record: dict[str, Any], margin: str = "") -> list[str]:
 def _is_block(value: Any) -> bool:
     if not isinstance(value, dict) or isinstance(value, Flow):
         return False
-    return any(not isinstance(part, int | float) for part in value.values())
+    return any(not isinstance(part, int | float | Bare) for part in value.values())
 
 
 def _flow(value: Any) -> str:
@@ -38,6 +44,10 @@ def _flow(value: Any) -> str:
         return "{" + ", ".join(f"{_word(name)}: {_flow(part)}" for name, part in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, Bare):
+        return str(value)
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     return _word(value) if isinstance(value, str) else _number(value)

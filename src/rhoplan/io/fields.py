@@ -22,6 +22,9 @@ from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
 FEW = 8
 """Names up to which looking through all of them is quicker than making a set."""
 
+FREQUENCY = re.compile(r"\s*(\d[\d,]*(?:\.\d+)?)\s*(?:of|in|out of|/)\s*(\d[\d,]*(?:\.\d+)?)\s*")
+"""A part of a whole, as people count: 9 of 10, 1 in 1,000."""
+
 
 class Fields:
     """Reads the values of one file."""
@@ -129,13 +132,22 @@ class Fields:
         return int(value)
 
     def probability(self, tree: Tree) -> float:
-        """A probability, written 0.95 or 95%."""
+        """A probability, written 0.95, 95% or as a natural frequency: 19 of 20, 1 in 1,000."""
+        counted = FREQUENCY.fullmatch(tree.text) if tree.kind == "text" else None
+        if counted:
+            return self._frequency(tree, *(float(number.replace(",", "")) for number in counted.groups()))
         percent = re.fullmatch(r"\s*([^%]*?)\s*%\s*", tree.text) if tree.kind == "text" else None
         value = self.number(replace(tree, kind="number", text=percent.group(1)) if percent else tree)
         value = value / 100 if percent else value
         if not 0 <= value <= 1:
             raise self.fault(f"{tree.label} must be a probability between 0 and 1; it is {described(tree)}", tree)
         return abs(value)
+
+    def _frequency(self, tree: Tree, some: float, all_: float) -> float:
+        if not 0 < all_ <= LARGEST_REWARD or some > all_:
+            rule = "must be a part of a whole, such as 9 of 10"
+            raise self.fault(f"{tree.label} {rule}; it is {described(tree)}", tree)
+        return some / all_
 
     def distribution(self, tree: Tree, names: tuple[str, ...]) -> Array:
         """A probability for each of `names`, the states; together 1."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.io.fields import described, listed
 from rhoplan.io.reader import ModelReader
-from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, two_state_test
+from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, short_test
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.blocks import MOST_STATES
 from rhoplan.model.parts import DONE, Part, combined
@@ -81,7 +81,7 @@ class PartReader(ModelReader):
         likelihood: Array | None = None
         if has_shorthand(tree):
             positive = self.positives[scope[0]] if len(scope) == 1 else None
-            outcomes, likelihood = two_state_test(self, tree, hidden=Grouped(states), positive=positive)
+            outcomes, likelihood = short_test(self, tree, hidden=Grouped(states), positive=positive)
         elif {"outcomes", "likelihood", INCONCLUSIVE} & items.keys():
             outcomes, likelihood = self.likelihood(tree, Grouped(states))
         if "change" in items and "change_on" in items:

@@ -18,11 +18,20 @@ from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.learned import read_learned
 from rhoplan.io.links import is_link, is_picture
-from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
+from rhoplan.io.shorthands import (
+    AS_IN,
+    INCONCLUSIVE,
+    SHORTHANDS,
+    has_shorthand,
+    named_positive,
+    prior_as_in,
+    short_test,
+)
+from rhoplan.io.stakes import STAKES, read_commits
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.observe_then_commit import Test, observe_then_commit
 from rhoplan.model.order import waiting_in_a_circle
 from rhoplan.model.panels import panel
 from rhoplan.model.problem import Array, Problem
@@ -32,9 +41,11 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    "commits", "losses", "cap", "horizon", "info", "learned",
+    *STAKES, "worth", "cap", "horizon", "field", "info", "learned",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
+TRADES = ("medicine", "service", "inspection")
+"""Fields of work whose own words people are told things in."""
 INFO_FIELDS = ("about", "source", "note", "illustrative")
 """What a note may say: what it is in one line, where its numbers come from, anything else, whether they are made up."""
 
@@ -56,7 +67,7 @@ class ModelReader(Fields):
         hidden, prior = subtypes.grouped, self.prior(tree, subtypes, positive)
         tests, parts = self.tests(tree, hidden, positive)
         first_prices = self.first_prices(tree, used={test.group for test in tests})
-        commits = self.commits(tree, hidden, taken={test.name for test in (*tests, *parts)})
+        commits = read_commits(self, tree, hidden, positive, taken={test.name for test in (*tests, *parts)})
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
@@ -86,9 +97,10 @@ class ModelReader(Fields):
 
     def place(self, tree: Tree, field: Field) -> Tree:
         """Where the field of a problem stands in the file: a prior may be a prevalence, a reward a loss."""
-        names = {"prior": "prevalence", "commits": "losses"}
-        if field and field[0] not in tree.items and names.get(str(field[0])) in tree.items:
-            field = (names[str(field[0])], *field[1:])
+        names = {"prior": ("prevalence",), "commits": STAKES}
+        if field and field[0] not in tree.items:
+            there = [name for name in names.get(str(field[0]), ()) if name in tree.items]
+            field = (*there[:1], *field[1:]) if there else field
         return tree.at(field)
 
     def positive(self, tree: Tree, states: tuple[str, ...]) -> str | None:
@@ -123,7 +135,13 @@ class ModelReader(Fields):
     def prior(self, tree: Tree, subtypes: Subtypes, positive: str | None) -> Array:
         """The belief before any evidence; where the file leaves it out, all diagnoses have the same chance."""
         items, states = tree.items, subtypes.grouped.diagnoses
+        named = items.get("prevalence", items.get("prior"))
+        if named is not None and named.kind == "map" and len(named.items) == 1 and "prevalence" in items:
+            (named,) = named.items.values()
+        as_in = named is not None and named.kind == "text" and named.text.startswith(AS_IN)
         if "prevalence" not in items:
+            if named is not None and as_in:
+                return subtypes.unfolded(prior_as_in(self, named, items.get("tests"), states, positive))
             if "prior" in items:
                 return read_prior(self, items["prior"], subtypes)
             equal: Array = subtypes.shares / len(states)
@@ -134,9 +152,11 @@ class ModelReader(Fields):
         if len(states) != 2:
             raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", given)
         about = named_positive(self, given, states, positive)
+        if named is not None and as_in:
+            return subtypes.unfolded(prior_as_in(self, named, items.get("tests"), states, positive))
         share = self.probability(given.items[about] if given.kind == "map" else given)
         chances = np.array([share if state == about else 1 - share for state in states])
-        return subtypes.grouped.unfold(chances) * subtypes.shares
+        return subtypes.unfolded(chances)
 
     def information(self, tree: Tree) -> tuple[float | None, bool]:
         """What a nat of information is worth, where the file says so, and whether it is about the diagnosis."""
@@ -148,23 +168,6 @@ class ModelReader(Fields):
         unit = self.one_of(items["per"], ("nat", "bit"), "unit") if "per" in items else "nat"
         price = per_nat(self.amount(items["price"]), f"{unit}s") if "price" in items else None
         return price, about == "diagnosis"
-
-    def commits(self, tree: Tree, hidden: Grouped, taken: set[str]) -> tuple[Commit, ...]:
-        """The commits, from rewards or from losses; names that are `taken` are tests."""
-        items = tree.items
-        if ("commits" in items) == ("losses" in items):
-            what = "not both" if "commits" in items else "it has neither"
-            raise self.fault(
-                f"the model must have either commits (rewards) or losses; {what}", items.get("losses", tree)
-            )
-        field, what, sign = ("losses", "a loss", -1.0) if "losses" in items else ("commits", "a reward", 1.0)
-        found = []
-        for name, row in self.named_maps(items[field], most=MOST_ACTIONS).items():
-            if name in taken:
-                raise self.fault(f"'{name}' is both a test and a commit; names must differ", row)
-            amounts = self.per_name(row, hidden.diagnoses, what, "state")
-            found.append(Commit(name, sign * hidden.unfold(amounts) + 0.0))
-        return tuple(found)
 
     def first_prices(self, tree: Tree, used: set[str]) -> dict[str, float]:
         """What the first test of each group adds to its cost, for groups that have such a price."""
@@ -237,7 +240,7 @@ class ModelReader(Fields):
         group = self.one_of(items["group"], groups, "group") if "group" in items else ""
         after = self.after(items["after"]) if "after" in items else ()
         if has_shorthand(tree):
-            outcomes, likelihood = two_state_test(self, tree, hidden=hidden, positive=positive)
+            outcomes, likelihood = short_test(self, tree, hidden=hidden, positive=positive)
         else:
             outcomes, likelihood = self.likelihood(tree, hidden)
         return Test(name, cost, outcomes, likelihood, repeat == "independent", group, after)
@@ -279,8 +282,10 @@ class ModelReader(Fields):
         found: dict[str, Any] = {}
         if positive is not None:
             found["positive"] = positive
-        if "losses" in tree.items:
+        if "commits" not in tree.items:
             found["losses"] = True
+        if "field" in tree.items:
+            found["field"] = self.one_of(tree.items["field"], TRADES, "field")
         if "info" in tree.items:
             found["info"] = self.info(tree.items["info"], MODEL_INFO)
         if "learned" in tree.items:
@@ -296,7 +301,11 @@ class ModelReader(Fields):
         if not tree.items:
             raise self.fault(f"{tree.label} must have a field of {listed(known)}; it is empty", tree)
         found: dict[str, str | bool] = {
-            name: self.truth(value) if name == "illustrative" else self.paragraph(value)
+            name: self.truth(value)
+            if name == "illustrative"
+            else "; ".join(f"{what}: {self.paragraph(one)}" for what, one in self.named_maps(value).items())
+            if name == "source" and value.kind == "map"
+            else self.paragraph(value)
             for name, value in tree.items.items()
         }
         for name, fits in (("link", is_link), ("picture", is_picture)):

@@ -1,9 +1,16 @@
-"""Shorthands of a test in a model of two states (diagnoses): how people quote a test's quality, as P(outcome | state).
+"""Short ways of giving a test, as P(outcome | state); the arithmetic is that of `conversions`.
 
-    sensitivity, specificity    P(positive | positive state), P(negative | other state)
-    lr_positive, lr_negative    LR+ = sens / (1 - spec), LR- = (1 - sens) / spec, hence
-                                sens = LR+ (1 - LR-) / (LR+ - LR-), spec = (LR+ - 1) / (LR+ - LR-)
-    tp, fn, fp, tn              sens = tp / (tp + fn), spec = tn / (tn + fp)
+In a model of two states (diagnoses), how people quote a test's quality:
+
+    sensitivity, specificity     P(positive | positive state), P(negative | other state)
+    lr_positive, lr_negative     likelihood ratios
+    tp, fn, fp, tn               counts of people of whom the truth is known
+    ppv, npv, share_positive     predictive values, and the share of people whose result is positive
+
+In a model of any number of states, a finding that sorts people into groups, as a clinical score does:
+
+    shares, chances              of all people the share in each group, and in each group the chance of each state
+                                 (of two states, of the positive one)
 
 Sensitivity and specificity may be given for each subtype of the diagnosis they are about; the others hold for all.
 With `inconclusive` a third outcome says nothing: it has this probability in both states, and sensitivity and
@@ -12,26 +19,39 @@ specificity are those of the other two.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
-from rhoplan.io.fields import Fields
+from rhoplan.errors import ProblemError
+from rhoplan.io.fields import Fields, listed
 from rhoplan.io.subtypes import per_subtype
 from rhoplan.io.tree import Tree, shown
+from rhoplan.model.conversions import Quoted, from_counts, from_groups, from_predictive, from_ratios
 from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
+
+Found = TypeVar("Found")
 
 RATES = ("sensitivity", "specificity")
 RATIOS = ("lr_positive", "lr_negative")
 COUNTS = ("tp", "fn", "fp", "tn")
-SHORTHANDS = (*RATES, *RATIOS, *COUNTS)
+PREDICTIVE = ("ppv", "npv", "share_positive")
+GROUPS = ("shares", "chances")
+FAMILIES = (RATES, RATIOS, COUNTS, PREDICTIVE, GROUPS)
+SHORTHANDS = tuple(name for family in FAMILIES for name in family)
 INCONCLUSIVE = "inconclusive"
+
+AS_IN = "as in "
+"""How a prevalence or prior says that it is the one of the people a test is quoted for."""
 
 LARGEST_COUNT = 10**15
 """Above this a floating-point number no longer holds every whole one."""
 
 
 def has_shorthand(tree: Tree) -> bool:
-    """Whether the test gives numbers for two states instead of a likelihood."""
+    """Whether the test is given by one of the short ways instead of a likelihood."""
     return any(name in tree.items for name in SHORTHANDS)
 
 
@@ -47,34 +67,97 @@ def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive
     return positive
 
 
-def two_state_test(
-    fields: Fields, tree: Tree, *, hidden: Grouped, positive: str | None
-) -> tuple[tuple[str, ...], Array]:
+def short_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str | None) -> tuple[tuple[str, ...], Array]:
     """Outcomes and likelihood (S, O) of a test given by a shorthand; `positive` is the diagnosis it looks for.
 
-    A family of shorthands gives rows for the other diagnosis and for the positive one, the negative outcome first.
+    A family of two-state shorthands gives rows for the other diagnosis and for the positive one, the negative outcome
+    first.
     """
     items, states = tree.items, hidden.diagnoses
-    used = [family for family in (RATES, RATIOS, COUNTS) if any(name in items for name in family)]
-    if "likelihood" in items or len(used) > 1:
-        given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
-        ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in (RATES, RATIOS, COUNTS))])
-        raise fields.fault(
-            f"{tree.label} must give one of: {ways}; not both {given[0]} and {given[-1]}", items[given[-1]]
+    family = _family(fields, tree)
+    if family is GROUPS:
+        if INCONCLUSIVE in items or "outcomes" in items:
+            extra = INCONCLUSIVE if INCONCLUSIVE in items else "outcomes"
+            raise fields.fault(
+                f"{tree.label}.{extra} does not go with shares, whose names are the outcomes", items[extra]
+            )
+        return tuple(fields.named_maps(items["shares"])), hidden.unfold(
+            quoted(fields, tree, states, positive).likelihood
         )
-    fields.check_fields(tree, set(items), required=used[0])
     if len(states) != 2:
-        raise fields.fault(f"{tree.label}: {', '.join(used[0])} need two states; there are {len(states)}", tree)
-    positive = named_positive(fields, items[used[0][0]], states, positive)
-    if used[0] is RATES:
+        raise fields.fault(f"{tree.label}: {', '.join(family)} need two states; there are {len(states)}", tree)
+    positive = named_positive(fields, items[family[0]], states, positive)
+    if family is RATES:
         likelihood = _from_rates(fields, tree, hidden, positive)
+    elif family is PREDICTIVE:
+        likelihood = hidden.unfold(quoted(fields, tree, states, positive).likelihood)
     else:
-        rows = (_from_ratios if used[0] is RATIOS else _from_counts)(fields, tree)
+        rows = _from_ratios(fields, tree) if family is RATIOS else _from_counts(fields, tree)
         likelihood = hidden.unfold(rows if positive == states[-1] else rows[::-1])
     silent = fields.probability(items[INCONCLUSIVE]) if INCONCLUSIVE in items else None
     if silent is not None:
         likelihood = np.column_stack([likelihood * (1 - silent), np.full(len(likelihood), silent)])
     return _outcomes(fields, tree, inconclusive=silent is not None), likelihood
+
+
+def quoted(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> Quoted:
+    """Likelihood (S, O) and prior (S,) over diagnoses of a test that is quoted with shares of people."""
+    items = tree.items
+    if _family(fields, tree) is GROUPS:
+        names = tuple(fields.named_maps(items["shares"]))
+        shares = fields.per_name(items["shares"], names, "a probability", "group")
+        fields.check_names(items["chances"], names, "group", "a chance")
+        rows = [_chances(fields, items["chances"].items[name], states, positive) for name in names]
+        return _converted(fields, tree, lambda: from_groups(shares, np.stack(rows), states))
+    about = named_positive(fields, items["ppv"], states, positive)
+    ppv, npv, share = (fields.probability(items[name]) for name in PREDICTIVE)
+    found = _converted(fields, tree, lambda: from_predictive(ppv, npv, share))
+    return found if about == states[-1] else Quoted(found.likelihood[::-1], found.prior[::-1])
+
+
+def prior_as_in(fields: Fields, tree: Tree, tests: Tree | None, states: tuple[str, ...], positive: str | None) -> Array:
+    """The prior (S,) over diagnoses that `as in TEST` means: that of the people TEST is quoted for."""
+    name = tree.text.removeprefix(AS_IN).strip()
+    known = [test for test, one in tests.items.items() if one.items.keys() & {"shares", "ppv"}] if tests else []
+    if tests is None or name not in known:
+        given = listed(known) if known else "none"
+        rule = "must name a test that is given by shares, or by ppv, npv and share_positive"
+        raise fields.fault(f"{tree.label} {rule}: {given}; it is '{shown(tree.text)}'", tree)
+    test = tests.items[name]
+    fields.check_fields(test, set(test.items), required=_family(fields, test))
+    return quoted(fields, test, states, positive).prior
+
+
+def _family(fields: Fields, tree: Tree) -> tuple[str, ...]:
+    """The one family of shorthands that the test uses, of which it has all."""
+    items = tree.items
+    used = [family for family in FAMILIES if any(name in items for name in family)]
+    if "likelihood" in items or len(used) > 1:
+        given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
+        ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in FAMILIES)])
+        raise fields.fault(
+            f"{tree.label} must give one of: {ways}; not both {given[0]} and {given[-1]}", items[given[-1]]
+        )
+    fields.check_fields(tree, set(items), required=used[0])
+    return used[0]
+
+
+def _chances(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> Array:
+    """The chance of each state in one group: of two states one number, that of the positive one, is enough."""
+    if tree.kind in ("map", "list"):
+        return fields.distribution(tree, states)
+    if len(states) != 2:
+        raise fields.fault(f"{tree.label} must give a chance for each of {len(states)} states: {listed(states)}", tree)
+    about, chance = named_positive(fields, tree, states, positive), fields.probability(tree)
+    return np.array([chance if state == about else 1 - chance for state in states])
+
+
+def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Found:
+    """What `convert` makes of the numbers of a test; a wrong one is told by its place in the file."""
+    try:
+        return convert()
+    except ProblemError as error:
+        raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ())) from None
 
 
 def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
@@ -88,26 +171,12 @@ def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> A
 
 def _from_ratios(fields: Fields, tree: Tree) -> Array:
     high, low = (fields.number(tree.items[name]) for name in RATIOS)
-    above, below = (tree.items[name] for name in RATIOS)
-    if not high > 1:
-        rule = "must be above 1: a positive result speaks for the positive state"
-        raise fields.fault(f"{above.label} {rule}; it is {high:g}", above)
-    if not 0 <= low < 1:
-        rule = "must be from 0 to below 1: a negative result speaks against it"
-        raise fields.fault(f"{below.label} {rule}; it is {low:g}", below)
-    # Each rate by itself: 1 - specificity would be 0 for a large LR+, and a result then a proof.
-    return np.array([[high - 1, 1 - low], [low * (high - 1), high * (1 - low)]]) / (high - low)
+    return _converted(fields, tree, lambda: from_ratios(high, low))
 
 
 def _from_counts(fields: Fields, tree: Tree) -> Array:
     tp, fn, fp, tn = (fields.whole(tree.items[name], 0, LARGEST_COUNT) for name in COUNTS)
-    for first, second, total in (("tp", "fn", tp + fn), ("fp", "tn", fp + tn)):
-        if not total:
-            raise fields.fault(
-                f"{tree.label}.{first} and {second} must not both be 0: nobody was tested", tree.items[first]
-            )
-    rows: Array = np.array([[tn, fp], [fn, tp]]) / np.array([[tn + fp], [tp + fn]])
-    return rows
+    return _converted(fields, tree, lambda: from_counts(tp, fn, fp, tn))
 
 
 def _outcomes(fields: Fields, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:

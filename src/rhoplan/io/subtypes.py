@@ -27,6 +27,10 @@ class Subtypes(NamedTuple):
     shares: Array
     given: frozenset[str]
 
+    def unfolded(self, chances: Array) -> Array:
+        """Chances (S,) of states from those of diagnoses, each shared among its subtypes."""
+        return self.grouped.unfold(chances) * self.shares
+
 
 def read_subtypes(fields: Fields, tree: Tree | None, states: tuple[str, ...]) -> Subtypes:
     """The subtypes of `states`, none where there is no `tree`."""
@@ -56,7 +60,7 @@ def read_prior(fields: Fields, tree: Tree, subtypes: Subtypes) -> Array:
     """The prior (S,) from chances of diagnoses; of those whose shares are not given, also from chances of subtypes."""
     hidden, shares, given = subtypes
     if tree.kind != "map" or all(value.kind != "map" for value in tree.items.values()):
-        return hidden.unfold(fields.distribution(tree, hidden.diagnoses)) * shares
+        return subtypes.unfolded(fields.distribution(tree, hidden.diagnoses))
     fields.check_names(tree, hidden.diagnoses, "state", "a probability")
     prior = np.empty(len(hidden.states))
     for name in hidden.diagnoses:

@@ -53,6 +53,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
     record = {
         "name": problem.name,
         "unit": problem.unit,
+        "field": details.get("field"),
         "info": details.get("info"),
         "states": list(hidden.diagnoses),
         "subtypes": {diagnosis: list(names) for diagnosis, names in hidden.subtypes.items()} or None,

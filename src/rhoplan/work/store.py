@@ -65,7 +65,7 @@ class Store:
                 self._tell()
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """What `job` gave before: its outcome as `put` was given it; None where there is nothing that can be trusted."""
+        """What `job` gave before: its outcome as `put` was given it; None where nothing can be trusted."""
         path = self._path(job)
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))

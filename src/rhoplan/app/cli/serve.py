@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import click
 
 from rhoplan.app.cli.common import option
 from rhoplan.app.serve.settings import LOOPBACK, Settings
+from rhoplan.errors import RhoplanError
 
 if TYPE_CHECKING:
     import socket
 
+    from rhoplan.app.serve.saving import Files
     from rhoplan.app.serve.sources import Source
 
 USUAL = Settings()
@@ -37,7 +40,9 @@ USUAL = Settings()
 def serve_command(
     models: tuple[str, ...], host: str, port: int, memory: float, size: int, workers: int | None, **limits: Any
 ) -> None:
-    """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file or the name of a problem.
+    """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file, a folder of them or a name.
+
+    The page saves a model to the file it came from, keeping the old one beside it, and a new one into the folder.
 
     Everything stays on this machine: the page asks no other host, and nobody else can reach it unless --host says so.
     """
@@ -51,8 +56,8 @@ def serve_command(
         if error.name not in EXTRAS:
             raise
         raise MissingExtra("serve", error.name) from None
-    opened = [open_model(model) for model in models]
     local = host in LOOPBACK
+    opened, files = open_models(models, saving=local)
     limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": LOOPBACK if local else ()}
     settings = Settings(workers=workers or USUAL.workers, **limits)
     listening = listen(host, port)
@@ -60,8 +65,53 @@ def serve_command(
     click.echo(f"rhoplan is at {address} (ctrl-c ends it)")
     if not local:
         click.echo("note: everyone who can reach this address can use it; there is no login", err=True)
-    config = uvicorn.Config(create_app(settings, opened), log_level="warning", server_header=False, access_log=False)
+        click.echo("note: so the page saves no model to a file", err=True)
+    app = create_app(settings, opened, files)
+    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files]:
+    """What the page shows for each MODEL, and where it is saved to: nowhere unless `saving`.
+
+    A file of a folder that is no sound model is left out, and a line says so.
+    """
+    from rhoplan.app.serve.saving import Files
+
+    opened: dict[str, Source] = {}
+    paths, folder = dict[str, Path](), None
+    for model in models:
+        inside = models_in(Path(model)) if is_folder(model) else None
+        folder = folder or (Path(model) if inside is not None else None)
+        for text in [model] if inside is None else inside:
+            try:
+                source = open_model(text)
+            except RhoplanError as error:
+                if inside is None:
+                    raise
+                click.echo(f"left out: {error}", err=True)
+                continue
+            if opened.get(source.name, source) != source:
+                raise click.UsageError(f"two models are called '{source.name}': serve one of them, or rename its file")
+            opened[source.name] = source
+            if source.text is not None:
+                paths[source.name] = Path(text)
+    return list(opened.values()), Files.of(paths, folder) if saving else Files()
+
+
+def is_folder(text: str) -> bool:
+    """Whether a MODEL is a folder; what is also the name of a problem is the problem."""
+    from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
+
+    return Path(text).is_dir() and text not in PROBLEMS and text not in WORKED_MODELS
+
+
+def models_in(folder: Path) -> list[str]:
+    """The model files of `folder`, not of folders inside it."""
+    from rhoplan.io.formats import FORMATS
+
+    found = (path for path in folder.iterdir() if path.suffix.lower() in FORMATS and not path.name.startswith("."))
+    return sorted(str(path) for path in found if path.is_file())
 
 
 def open_model(text: str) -> Source:

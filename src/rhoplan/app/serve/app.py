@@ -11,7 +11,8 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from importlib.resources import files
+from importlib.resources import files as resources
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
@@ -23,12 +24,15 @@ from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.border import Border
 from rhoplan.app.serve.carrying import add_carrying
 from rhoplan.app.serve.examples import example
+from rhoplan.app.serve.forms import add_forms
+from rhoplan.app.serve.gallery import add_gallery
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, refused, success
 from rhoplan.app.serve.replying import API, LINES, Replies, response, typed, while_there
+from rhoplan.app.serve.saving import Files
 from rhoplan.app.serve.settings import Settings
-from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
+from rhoplan.app.serve.sources import NO_MODEL, Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -36,9 +40,11 @@ from rhoplan.version import __version__
 
 STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
-    "/style.css": ("style.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+
+KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+"""Files of the page that have an address like their name."""
 
 SLOW = ("check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay")
 """Tasks that may take long: they leave a worker free for the others."""
@@ -97,22 +103,19 @@ LIMITS = {
 }  # fmt: skip
 """What the page is told of the settings, and what they are called there."""
 
-NO_MODEL = Source("tiger")
-"""Stands for the problem in jobs that are about none."""
-
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
 
 
 class Desk:
     """Takes requests to workers, and gives the same reply to the same request."""
 
-    def __init__(self, settings: Settings, opened: Sequence[Source]) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, opened: Sequence[Source], files: Files) -> None:
+        self.settings, self.files = settings, files
         self.library = Library(most=settings.uploads, most_bytes=settings.upload_bytes, expiry=settings.expiry)
         for source in opened:
             if source.text is not None:
                 self.library.keep(source, opened=True)
-        self.first = opened[0].name if opened else None
+        self.first = opened[0].name if len(opened) == 1 and files.folder is None else None
         self.pool = Pool(settings)
         self._replies: OrderedDict[str, Reply] = OrderedDict()
         self._brisk: set[str] = set()
@@ -189,9 +192,9 @@ class Desk:
             self._size -= len(old) + len(body)
 
 
-def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) -> FastAPI:
-    """The server with these limits; `opened` are the models it shows first."""
-    desk = Desk(settings or Settings(), opened)
+def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), files: Files | None = None) -> FastAPI:
+    """The server with these limits; `opened` are the models it was started with, `files` those it may save to."""
+    desk = Desk(settings or Settings(), opened, files or Files())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -216,6 +219,8 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_errors(app)
     _add_page(app)
     _add_models(app, desk)
+    add_gallery(app, desk)
+    add_forms(app, desk)
     _add_planning(app, desk)
     _add_cases(app, desk)
     add_carrying(app, desk.answer)
@@ -268,9 +273,9 @@ def _sentence(fault: Any) -> str:
 
 def _add_page(app: FastAPI) -> None:
     """The page's files, read once: a request chooses among addresses, never among files."""
-    folder = files("rhoplan.app.serve").joinpath("static")
-    scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js"))
-    served = STATIC | {f"/{name}": (name, "text/javascript; charset=utf-8") for name in scripts}
+    folder = resources("rhoplan.app.serve").joinpath("static")
+    named = {f"/{entry.name}": (entry.name, KINDS.get(PurePath(entry.name).suffix, "")) for entry in folder.iterdir()}
+    served = STATIC | {address: (name, kind) for address, (name, kind) in sorted(named.items()) if kind}
     for address, (name, kind) in served.items():
         app.add_route(address, _fixed(folder.joinpath(name).read_bytes(), kind), include_in_schema=False)
 
@@ -287,7 +292,14 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         if status != 200:
             return response((status, body))
         limits = {name: getattr(desk.settings, own) for name, own in LIMITS.items()}
-        more = {"report": True, "uploaded": desk.library.listed(), "first": desk.first, "limits": limits}
+        own = [{**row, "file": desk.files.file_of(row["name"])} for row in desk.library.listed()]
+        more = {
+            "report": True,
+            "uploaded": own,
+            "first": desk.first,
+            "folder": desk.files.folder_name,
+            "limits": limits,
+        }
         return response(success({**json.loads(body), **more, "version": __version__}))
 
     @app.post(f"{API}/models", responses=typed(replies.Checked), tags=["models"], openapi_extra=example("upload_model"))

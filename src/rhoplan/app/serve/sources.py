@@ -39,6 +39,10 @@ class Source:
         return "text:" + hashlib.sha256(content).hexdigest()
 
 
+NO_MODEL = Source("tiger")
+"""Stands for the problem in jobs that are about none."""
+
+
 class UnknownModel(ProblemError):
     """A name that no model has."""
 
@@ -81,15 +85,20 @@ class Library:
         ):
             del self._kept[loose.pop(0)]
 
-    def find(self, name: str) -> Source | None:
-        """The model called `name`, which counts as used now."""
+    def find(self, name: str, *, use: bool = True) -> Source | None:
+        """The model called `name`, which counts as used now unless `use` says no."""
         self.drop_old()
         if name not in self._kept:
             return None
         kept = self._kept[name]
-        kept.used = self.clock()
-        self._kept.move_to_end(name)
+        if use:
+            kept.used = self.clock()
+            self._kept.move_to_end(name)
         return kept.source
+
+    def renew(self, source: Source) -> None:
+        """Keep `source`, which stands in a file by now, like a model that was opened with the server."""
+        self._kept[source.name] = Kept(source, self.clock(), opened=True)
 
     def remove(self, name: str) -> bool:
         """Forget an uploaded model; False where there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from rhoplan.advice.case import Adviser, without
@@ -25,7 +25,7 @@ from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import carry_tasks, learn_tasks, plan_tasks
+from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
@@ -190,7 +190,7 @@ def model(asked: Asked) -> Record:
         "price": problem.price,
         "cap": problem.cap,
         "states": list(problem.diagnoses),
-        **{name: problem.details.get(name) for name in ("grid", "places")},
+        **{name: problem.details.get(name) for name in ("grid", "places", "field")},
         "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),
         "agents": [*AGENTS, *problem.rules],
@@ -301,9 +301,15 @@ def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
     return key, asked.shelf.get(key, lambda: moved), agent
 
 
+def _beside(task: Callable[[Source, Record], Record], asked: Asked) -> Record:
+    """What a task makes of a request without a problem at hand."""
+    return task(asked.source, asked.request)
+
+
 TASKS: dict[str, Callable[[Asked], Any]] = {
     "catalogue": lambda asked: records.catalogue_record(),
     "model": model,
+    **{name: partial(_beside, task) for name, task in form_tasks.TASKS.items()},
     "check": check,
     "decide": plan_tasks.decision,
     "situation": plan_tasks.situation,

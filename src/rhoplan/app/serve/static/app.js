@@ -11,9 +11,14 @@ import { showCompare } from "./compare.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
 import { showLearn } from "./learn.js";
+import { showGallery } from "./gallery.js";
+import { showNew } from "./form.js";
+import { listenPrefs, showNats } from "./prefs.js";
+import { startTour } from "./tour.js";
 
 const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
 const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
+const HOME = { Gallery: showGallery, Learn: showLearn, New: showNew }; // views that need no model
 const at = (id) => document.getElementById(id);
 
 export function complain(error) {
@@ -47,12 +52,12 @@ let shown = null;   // the case that the screen is about
 export async function redraw() {
   const mine = ++drawn;
   const place = at("main");
-  const view = state.tab === "Case" ? (isCase() ? showCase : showEpisode) : VIEWS[state.tab];
+  const view = !state.model ? HOME[state.tab] : state.tab === "Case" ? (isCase() ? showCase : showEpisode) : VIEWS[state.tab];
   state.keys = { u: undo };
   frame();
-  const name = `${state.model.problem} ${state.tab}`;
+  const name = `${state.model?.problem ?? ""} ${state.tab}`;
   if (place.dataset.view !== name) {
-    place.replaceChildren(el("section", { class: "box waiting" }, working(cancel)));
+    place.replaceChildren(skeleton());
     place.dataset.view = name;
   }
   try {
@@ -72,6 +77,9 @@ export async function redraw() {
     return error;
   }
 }
+
+// What stands where a view is still to come: its shape, and a way to stop.
+const skeleton = () => el("section", { class: "box waiting" }, el("div", { class: "skeleton", "aria-hidden": "true" }, [1, 2, 3, 4].map(() => el("i"))), working(cancel));
 
 // Stop what the view waits for; what is there stays.
 function cancel() {
@@ -143,6 +151,7 @@ export async function openModel(name, { tab, record, quiet } = {}) {
   } catch (error) {
     await fillPicker().catch(() => null);
     if (state.model) go(true);
+    else if (!drawn) await openHome("Gallery", { quiet: true });
     complain(error.status === 404 ? { message: `There is no model ‘${name}’.` } : error);
     return;
   }
@@ -169,10 +178,21 @@ export async function openModel(name, { tab, record, quiet } = {}) {
   }
 }
 
+// Leaves the model for a view that needs none: the gallery, a table of cases, a new model.
+export async function openHome(tab, { quiet } = {}) {
+  Object.assign(state, { model: null, tab });
+  tell(null);
+  document.title = "rhoplan";
+  go(quiet);
+  await fillPicker();
+  await redraw();
+}
+
 // The address names model and view, so that a reload and the back button find them again.
 function go(quiet) {
-  const hash = `#${encodeURIComponent(state.model.problem)}${state.tab === "Case" ? "" : `/${state.tab}`}`;
-  if (quiet || !location.hash || hash === location.hash) history.replaceState(null, "", hash);
+  const { model, tab } = state;
+  const hash = !model ? (tab === "Gallery" ? "#" : `#/${tab}`) : `#${encodeURIComponent(model.problem)}${tab === "Case" ? "" : `/${tab}`}`;
+  if (quiet || hash === (location.hash || "#")) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
   drawTabs();
 }
@@ -181,7 +201,8 @@ function asked() {
   const [name, tab] = location.hash.slice(1).split("/");
   let decoded = "";
   try { decoded = decodeURIComponent(name); } catch { /* no name that anybody wrote */ }
-  return { name: decoded, tab: tab in VIEWS ? tab : "Case" };
+  const [views, usual] = decoded ? [VIEWS, "Case"] : [HOME, "Gallery"];
+  return { name: decoded, tab: tab in views ? tab : usual };
 }
 
 function drawAbout() {
@@ -207,12 +228,13 @@ async function fillPicker() {
     ...[group("Your models", here && !known.includes(here) ? [{ name: here }, ...uploaded] : uploaded),
       group("Worked models", models), group("Problems of the paper", problems)].filter(Boolean));
   if (here) picker.value = here;
+  else picker.prepend(el("option", { value: "", selected: true, disabled: true }, "Choose a model"));
 }
 
 // The tabs stay the same elements, so that the focus stays on them.
 function drawTabs() {
   const place = at("tabs");
-  const names = Object.keys(VIEWS).filter((name) => name !== "Learn" && (state.model.flat || ANY.includes(name)));
+  const names = Object.keys(VIEWS).filter((name) => state.model && name !== "Learn" && (state.model.flat || ANY.includes(name)));
   if ([...place.children].map((one) => one.dataset.tab).join() !== names.join()) {
     place.replaceChildren(...names.map((name) => el("button", { type: "button", "data-tab": name, onclick: () => show(name) }, name)));
   }
@@ -234,12 +256,14 @@ function show(tab) {
 
 // What stands around the view.
 function frame() {
-  const changed = changedNumbers();
+  const changed = state.model ? changedNumbers() : 0;
   at("differs").hidden = !changed || state.tab === "What-if";
   at("differs").textContent = `What-if has ${changed === 1 ? "a number that is" : `${changed} numbers that are`} not the model's; this view shows the model's own.`;
+  showNats();
   at("settings").hidden = !["Case", "Pathway"].includes(state.tab);
-  at("unit").hidden = state.tab === "Learn"; // unit and note are about the model, and this view is not
-  if (state.tab === "Learn") at("about").hidden = true;
+  const without = !state.model || state.tab === "Learn"; // unit and note are about the model, and such a view is not
+  at("unit").hidden = without;
+  if (without) at("about").hidden = at("doubts").hidden = true;
   else drawAbout();
   at("teach").closest("label").hidden = state.tab !== "Case";
 }
@@ -260,6 +284,7 @@ function drawSettings() {
 
 function setAgent(change) {
   state.agent = { ...state.agent, ...change };
+  showNats();
   remember();
   drawSettings();
   redrawSoon();
@@ -282,8 +307,9 @@ function press(event) {
 }
 
 function listen() {
-  at("model").addEventListener("change", (event) => openModel(event.target.value, state.tab === "Learn" ? { tab: "Case" } : {}));
-  at("from-table").addEventListener("click", () => show("Learn"));
+  at("model").addEventListener("change", (event) => openModel(event.target.value, !state.model || state.tab === "Learn" ? { tab: "Case" } : {}));
+  at("home").addEventListener("click", (event) => { event.preventDefault(); openHome("Gallery"); });
+  at("from-table").addEventListener("click", () => (state.model ? show("Learn") : openHome("Learn")));
   at("teach").addEventListener("change", (event) => {
     state.teach = event.target.checked;
     state.prediction = null;
@@ -312,7 +338,8 @@ function listen() {
   }, true);
   window.addEventListener("popstate", () => {
     const { name, tab } = asked();
-    if (name !== state.model?.problem) openModel(name, { tab, quiet: true });
+    if (!name) openHome(tab, { quiet: true });
+    else if (name !== state.model?.problem) openModel(name, { tab, quiet: true });
     else if (tab !== state.tab) {
       state.tab = tab;
       drawTabs();
@@ -320,27 +347,25 @@ function listen() {
     }
   });
   window.addEventListener("beforeprint", () => {
-    at("paper").textContent = state.tab === "Report" ? "" : `${state.model.title}, ${new Date().toLocaleString()}`;
+    at("paper").textContent = state.tab === "Report" || !state.model ? "" : `${state.model.title}, ${new Date().toLocaleString()}`;
     openForPrint();
   });
 }
 
 async function start() {
   listen();
+  listenPrefs({ redraw, tour: startTour });
+  at("main").replaceChildren(skeleton());
   try {
     await fillPicker();
   } catch (error) {
     complain(error);
     return;
   }
-  const first = state.catalogue.first || "chest-pain";
+  const { first } = state.catalogue; // the one model that the server was started with
   const { name, tab } = asked();
-  await openModel(name || first, { tab, quiet: true });
-  if (!state.model && name && name !== first) {
-    const said = at("problem").textContent;
-    await openModel(first, { quiet: true });
-    tell(said);
-  }
+  if (name || (first && tab === "Gallery")) await openModel(name || first, { tab: name ? tab : "Case", quiet: true });
+  else await openHome(tab, { quiet: true });
 }
 
 start();

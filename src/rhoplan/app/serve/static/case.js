@@ -4,6 +4,7 @@ import { Refusal, amount, beliefBars, beside, counted, decimals, el, few, fixed,
 import { ending, entryOf, question, stake, state, unavailable } from "./state.js";
 import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
+import { titled, word } from "./prefs.js";
 import { UNKNOWN, caseOf, drawThresholds, noteBox, startBox, waitingRows } from "./start.js";
 
 // What to do first, and the parts that follow it.
@@ -93,7 +94,7 @@ function predictBox(advice) {
     el("div", { class: "results tall" }, choices(advice).map((name, i) =>
       el("button", { type: "button", class: name in costs ? "choice" : "choice plain", onclick: () => predict(name) },
         i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, name),
-        el("small", {}, name in costs ? `test for ${amount(costs[name], unit)}` : "stop and commit")))));
+        el("small", {}, name in costs ? `${word("test")} for ${amount(costs[name], unit)}` : `stop with this ${word("commit")}`)))));
 }
 
 function nextBox(advice, act, part, plain) {
@@ -137,7 +138,7 @@ function closedBox(advice) {
   return el("section", { class: "box next", "aria-label": "Case closed", tabindex: -1 }, el("h2", {}, "Case closed"),
     el("div", { class: "headline" }, el("strong", { class: "do", "data-closed": commit }, commit), el("span", { class: "cost" }, `spent ${amount(advice.spent, unit)}`)),
     el("p", {}, commit === advised ? "This was the advice. " : `The advice was ${advised}. `,
-      `Chance that another commit would have been better: ${percent(closed.wrong)}. Expected ${stake()}: ${amount(closed.stake, unit)}.`),
+      `Chance that another ${word("commit")} would have been better: ${percent(closed.wrong)}. Expected ${stake()}: ${amount(closed.stake, unit)}.`),
     el("div", { class: "results" },
       el("button", { type: "button", class: "choice strong", onclick: reset }, "New case"),
       el("button", { type: "button", class: "choice plain", onclick: () => run(saveCase, "Saving …") }, "Save this case"),
@@ -148,8 +149,8 @@ function beliefBox(advice) {
   const [top, share] = Object.entries(advice.belief).reduce((best, pair) => (pair[1] > best[1] ? pair : best));
   const rare = 1 - share > 1e-11 && 1 - share < 0.001;
   return el("section", { class: "box belief-box" }, el("h2", {}, "Belief"), beliefBars(advice.belief),
-    el("p", { class: "quiet" }, rare ? `Of cases like this, ${thousand(1 - share)} is not ${top}.` : `In 1,000 cases like this, ${thousand(share)} are ${top}.`),
-    el("p", { class: "quiet" }, `Doubt: ${number(advice.entropy, 3)} nats (${number(advice.entropy_bits, 3)} bits)`));
+    el("p", { class: "quiet" }, rare ? `Of ${word("cases")} like this, ${thousand(1 - share)} is not ${top}.` : `In 1,000 ${word("cases")} like this, ${thousand(share)} are ${top}.`),
+    el("p", { class: "quiet nats" }, `Doubt: ${number(advice.entropy, 3)} nats (${number(advice.entropy_bits, 3)} bits)`));
 }
 
 function stopBox(advice, act) {
@@ -158,11 +159,11 @@ function stopBox(advice, act) {
   const others = advice.commits.filter((row) => row.commit !== stop.commit);
   return el("section", { class: "box stop-box" }, el("h2", {}, "If you stop now"),
     el("dl", { class: "facts" },
-      el("dt", {}, "commit"), el("dd", {}, stop.commit),
+      el("dt", {}, word("commit")), el("dd", {}, stop.commit),
       el("dt", {}, `expected ${stake()}`), el("dd", {}, amount(stop.stake, unit)),
       el("dt", {}, "P(wrong)"), el("dd", {}, percent(stop.wrong))),
     advice.is_test ? el("button", { type: "button", class: "small", "data-stop": stop.commit, onclick: () => act.commit(stop.commit) }, `Stop with ${stop.commit}`) : null,
-    others.length ? el("details", { class: "enter" }, el("summary", {}, "with another commit"),
+    others.length ? el("details", { class: "enter" }, el("summary", {}, `with another ${word("commit")}`),
       el("div", { class: "results" }, others.map((row) => el("button", { type: "button", class: "choice plain", "data-stop": row.commit, onclick: () => act.commit(row.commit) },
         el("span", {}, row.commit), el("small", {}, `${stake()} ${amount(row.stake, unit)}, wrong ${percent(row.wrong)}`))))) : null);
 }
@@ -199,7 +200,7 @@ function finder(rows, what) {
 function optionsBox(advice, act) {
   const unit = state.model.reward_unit;
   const left = unavailable().length ? ` Not available: ${unavailable().join(", ")}.` : "";
-  if (!advice.options.length) return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"), el("p", {}, `No test is left.${left}`));
+  if (!advice.options.length) return el("section", { class: "box options-box" }, el("h2", {}, `${titled("tests")} now`), el("p", {}, `No ${word("test")} is left.${left}`));
   const cents = Math.max(decimals(advice.options.map((option) => option.cost)), decimals(advice.options.map((option) => option.net)));
   const nats = decimals(advice.options.map((option) => option.information), 3);
   const bounded = advice.options.some((option) => option.bounds);
@@ -207,18 +208,18 @@ function optionsBox(advice, act) {
     const chosen = option.test === advice.do;
     return el("tr", { class: chosen ? "chosen" : null, "data-test": option.test }, el("th", { scope: "row" }, chosen ? `→ ${option.test}` : ending() ? option.test : otherTest(option, act)),
       el("td", { "data-label": "cost" }, fixed(option.cost, cents)), el("td", { "data-label": "decides" }, plus(option.decides, cents)),
-      el("td", { "data-label": "informs" }, fixed(option.information, nats)), el("td", { "data-label": "× weight" }, plus(option.weighted, cents)),
+      el("td", { "data-label": "informs", class: "nats" }, fixed(option.information, nats)), el("td", { "data-label": "× weight", class: "nats" }, plus(option.weighted, cents)),
       el("td", { "data-label": "net", class: option.net > 0 ? "good" : "bad" }, plus(option.net, cents)),
       bounded ? el("td", { "data-label": "at most" }, option.bounds ? plus(option.bounds[1], cents) : "–") : null);
   };
   const rows = advice.options.map((option) => ({ name: option.test, node: row(option) }));
-  const names = ["test", "cost", "decides", "informs", "× weight", "net", ...(bounded ? ["at most"] : [])];
-  return el("section", { class: "box options-box" }, el("h2", {}, "Tests now"), rows.length > MANY ? finder(rows, "test") : null,
-    el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name)))),
+  const names = [word("test"), "cost", "decides", "informs", "× weight", "net", ...(bounded ? ["at most"] : [])];
+  return el("section", { class: "box options-box" }, el("h2", {}, `${titled("tests")} now`), rows.length > MANY ? finder(rows, word("test")) : null,
+    el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col", class: ["informs", "× weight"].includes(name) ? "nats" : null }, name)))),
     el("tbody", {}, rows.map(({ node }) => node)), el("tbody", {}, waitingRows(advice, names.length)))),
-    el("p", { class: "quiet" }, `net = −cost + decides + × weight, in ${unit}, beyond stopping now. Decides: worth to the decision. Informs: expected information in nats.`,
+    el("p", { class: "quiet" }, "net = −cost + decides", el("span", { class: "nats" }, " + × weight"), `, in ${unit}, beyond stopping now. Decides: worth to the decision.`, el("span", { class: "nats" }, " Informs: expected information in nats."),
       bounded ? " Net is that of the plan found; no plan that begins so has more than what stands under at most." : "",
-      ending() || !advice.options.some((option) => option.test !== advice.do) ? "" : el("span", { class: "noprint" }, " Open a test to enter its result instead."), left));
+      ending() || !advice.options.some((option) => option.test !== advice.do) ? "" : el("span", { class: "noprint" }, ` Open a ${word("test")} to enter its result instead.`), left));
 }
 
 function otherTest(option, act) {
@@ -238,8 +239,8 @@ function drawAhead(place, advice, part) {
   const body = !advice.is_test ? [el("p", { class: "large" }, "Nothing: decide now.")]
     : !part ? [working(() => { stopAll(); leave(place); }, "Working it out …")]
       : !ahead ? [kindOf(part)]
-        : [el("p", { class: "large" }, `${counted(ahead.tests, "test")}, about ${amount(ahead.cost, unit)}`),
-          el("p", {}, `9 in 10 cases: at most ${counted(ahead.tests_90, "test")} and ${amount(ahead.cost_90, unit)}`),
+        : [el("p", { class: "large" }, `${counted(ahead.tests, word("test"))}, about ${amount(ahead.cost, unit)}`),
+          el("p", {}, `9 in 10 ${word("cases")}: at most ${counted(ahead.tests_90, word("test"))} and ${amount(ahead.cost_90, unit)}`),
           el("p", { class: "quiet" }, `Right in the end: ${percent(ahead.right)}`),
           el("ul", { class: "ends quiet" }, few(Object.entries(ahead.commits), 8).map(([name, share]) => el("li", {}, el("span", {}, name), el("span", { class: "number" }, percent(share))))),
           ahead.cut_off ? el("p", {}, `${ahead.cut_off}.`) : null, kindOf(part)];

@@ -1,5 +1,6 @@
 // Ways of deciding side by side, and what reward and success come to over the price of information.
 
+import { word } from "./prefs.js";
 import { el, fixed, kindOf, latest, number, onePart, percent, svg } from "./dom.js";
 import { question, stake, state } from "./state.js";
 
@@ -22,7 +23,7 @@ function tableBox({ rows, cost_only_better_by: better }, part) {
   if (optimum && !optimum.reached) said.push("The certified optimum was not reached in time; its bounds are shown.");
   return el("section", { class: "box" }, el("h2", {}, "Ways of deciding"), kindOf(part), said.map((line) => el("p", {}, line)),
     el("div", { class: "scroll" }, el("table", { class: "stack" }, el("thead", {}, el("tr", {},
-      ["policy", "first", worth, "tests", "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
+      ["policy", "first", worth, word("tests"), "spent", "9 in 10 spend", "errors"].map((name, i) => el("th", { scope: "col", class: i === 1 ? "words" : null }, name)))),
     el("tbody", {}, rows.map((row) => el("tr", { class: row.key === "asked" ? "chosen" : null },
       el("th", { scope: "row" }, row.label, row.note ? el("div", { class: "quiet" }, row.note) : null),
       el("td", { "data-label": "first", class: "words" }, row.first),
@@ -30,7 +31,7 @@ function tableBox({ rows, cost_only_better_by: better }, part) {
         row.stake_bounds && !row.reached ? el("div", { class: "quiet" }, bounds(row)) : null),
       el("td", { "data-label": "tests" }, fixed(row.tests)), el("td", { "data-label": "spent" }, fixed(row.cost)),
       el("td", { "data-label": "9 in 10 spend" }, fixed(row.cost_90)), el("td", { "data-label": "errors" }, row.errors === null ? "–" : percent(row.errors))))))),
-    el("p", { class: "quiet" }, `Per case, from its start, in ${unit}. The total counts tests and the commit. 9 in 10 spend: what nine cases in ten do not exceed. Errors: share of cases whose commit is not a best one.`));
+    el("p", { class: "quiet" }, `Per ${word("case")}, from its start, in ${unit}. The total counts ${word("tests")} and the ${word("commit")}. 9 in 10 spend: what nine ${word("cases")} in ten do not exceed. Errors: share of ${word("cases")} whose ${word("commit")} is not a best one.`));
 }
 
 function bounds({ stake_bounds: [low, high] }) {
@@ -42,7 +43,7 @@ function frontierBox(frontier) {
   const { points } = frontier;
   const worth = stake();
   const head = el("h2", {}, `Total ${worth} and success over the price of information`);
-  if (!points.length) return el("section", { class: "box" }, head, el("p", {}, "No step was found in time."));
+  if (!points.length) return el("section", { class: "box nats" }, head, el("p", {}, "No step was found in time."));
   const best = points[frontier.best];
   const said = points.length > 1 ? `The total ${worth} is ${worth === "loss" ? "lowest" : "highest"} for a price of ${range(best)} ${unit} per nat.`
     : `The plan is the same for every price of information from ${range(best)} ${unit} per nat.`;
@@ -50,7 +51,7 @@ function frontierBox(frontier) {
     el("thead", {}, el("tr", {}, [`price (${unit} per nat)`, worth, "success", "tests"].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, points.map((point) => el("tr", { class: point === best ? "chosen" : null }, el("th", { scope: "row" }, range(point)),
       el("td", {}, fixed(point.stake, 3)), el("td", {}, percentFine(point.success)), el("td", {}, fixed(point.tests)))))));
-  return el("section", { class: "box" }, head,
+  return el("section", { class: "box nats" }, head,
     el("p", {}, `Look-ahead ${frontier.horizon}. ${said}`, points.length > 1 ? " Each point is a step: between steps the plan stays as it is." : "",
       points.some((point) => point.cut_off) ? ` In some steps ${points.find((point) => point.cut_off).cut_off}.` : "",
       frontier.complete ? "" : " Not all steps up to the largest price were found in time."),

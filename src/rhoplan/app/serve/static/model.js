@@ -2,21 +2,36 @@
 
 import { ask, download, el, later, latest } from "./dom.js";
 import { state } from "./state.js";
-import { openModel } from "./app.js";
+import { openModel, redraw } from "./app.js";
+import { draftText, fileOf, fromText, saveText, showModelForm } from "./form.js";
 
 const ENDINGS = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml", pomdp: "pomdp", pomdpx: "pomdpx", drn: "drn" };
 const LANGUAGES = [...new Set(Object.values(ENDINGS))];
 const check = latest((signal, body) => ask("models", body, { signal }));
 
 const SHOWN = 20000;
+const FORMED = ["yaml", "json", "toml"];
+let asText = false; // whether the text is shown where there is a form, too
+
+const toggle = (text, work) => ["Form", "Text"].map((name) => el("button", { type: "button", class: "small", id: `as-${name.toLowerCase()}`, "aria-pressed": String((name === "Text") === text),
+  onclick: () => (name === "Text") !== text && work() }, name));
 
 export async function showModel() {
   const { model } = state;
+  let why = null;
   if (model.text === null) {
     const text = JSON.stringify(model.record, null, 1);
     return { content: el("section", { class: "box" }, el("h2", {}, model.title),
       el("p", {}, "This problem moves, or has several hidden factors; ", el("code", {}, `rhoplan show ${model.problem} --yaml`), " writes it as a model file. Its numbers:"),
       el("pre", { class: "scroll numbers", tabindex: 0 }, text.length > SHOWN ? `${text.slice(0, SHOWN)}\n…` : text)) };
+  }
+  if (!asText && FORMED.includes(model.language)) {
+    try {
+      return await showModelForm(toggle(false, () => { asText = true; redraw(); }));
+    } catch (error) {
+      if (error.status !== 422) throw error; // a model that no form can show stays as text
+      why = error.message;
+    }
   }
   const shipped = [...state.catalogue.models, ...state.catalogue.problems].some(({ name }) => name === model.problem.split(":")[0]);
   const name = el("input", { type: "text", id: "model-name", maxlength: 60, value: shipped ? `my-${model.problem.split(":")[0]}` : model.problem });
@@ -24,8 +39,8 @@ export async function showModel() {
   language.value = model.language;
   const lines = el("pre", { class: "lines", "aria-hidden": "true" });
   const area = el("textarea", { id: "model-text", "aria-label": "Text of the model", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
-  area.value = model.text;
-  const said = el("div", { id: "model-said", class: "said", role: "status", "aria-live": "polite" }, "Change the text; it is checked as you type.");
+  area.value = draftText() ?? model.text;
+  const said = el("div", { id: "model-said", class: "said", role: "status", "aria-live": "polite" }, why ?? "Change the text; it is checked as you type.");
   const body = (more) => ({ name: name.value.trim() || "model", text: area.value, language: language.value, ...more });
 
   const number = (bad) => {
@@ -75,9 +90,17 @@ export async function showModel() {
     number(0);
     look();
   } });
+  const toForm = async () => {
+    try {
+      await fromText(area.value, language.value);
+      asText = false;
+      await redraw();
+    } catch (error) { complain(error); }
+  };
   const content = el("section", { class: "box" },
-    el("div", { class: "row wrap" }, el("label", {}, "Name ", name), language,
+    el("div", { class: "row wrap" }, toggle(true, toForm), el("label", {}, "Name ", name), language,
       el("button", { type: "button", class: "small strong", id: "model-use", onclick: use }, "Use this model"),
+      fileOf(model.problem) ? el("button", { type: "button", class: "small", id: "model-save", onclick: () => saveText(model.problem, area.value).catch(complain) }, `Save to ${fileOf(model.problem)}`) : null,
       el("button", { type: "button", class: "small", onclick: () => download(`${name.value || "model"}.${language.value}`, area.value) }, "Download"),
       el("label", { class: "small button" }, "Open a file …", file)),
     said, el("div", { class: "editor" }, lines, area),

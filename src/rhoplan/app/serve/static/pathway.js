@@ -1,5 +1,6 @@
 // The recommended pathway as a tree that folds; the bar under each step is its share of all cases.
 
+import { word } from "./prefs.js";
 import { amount, beside, counted, el, few, kindOf, latest, number, onePart, percent, percents, thousand } from "./dom.js";
 import { question, state } from "./state.js";
 import { caseOf } from "./start.js";
@@ -26,11 +27,11 @@ export async function showPathway() {
         el("button", { type: "button", class: "small", onclick: () => fold(false) }, "fold all"))),
     el("p", {}, from),
     el("p", {}, found.root.kind === "test"
-      ? `To expect: ${counted(expected.tests, "test")} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, "test")} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
-      : `Nothing more to test: commit now. Right in ${percent(expected.right)} of cases.`),
+      ? `To expect: ${counted(expected.tests, word("test"))} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, word("test"))} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
+      : `Nothing more to look at: decide now. Right in ${percent(expected.right)} of cases.`),
     beside(found), kindOf(part), el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
     el("div", { class: "tree" }, branch(found.root, null, 0)),
-    el("p", { class: "quiet legend" }, el("span", { class: "key" }), "share of cases at a test ", el("span", { class: "key ends" }), "at a commit ",
+    el("p", { class: "quiet legend" }, el("span", { class: "key" }), `share of ${word("cases")} at a ${word("test")} `, el("span", { class: "key ends" }), `at a ${word("commit")} `,
       el("span", { class: "key on" }), "goes on as at an earlier step. Spent: tests from here on."));
   return { content };
 }

@@ -1,6 +1,7 @@
 // What if the numbers were others: sliders for prior, costs, losses and weight, live advice, and where it flips.
 
 import { amount, ask, beliefBars, beside, counted, el, later, latest, number, percent } from "./dom.js";
+import { word } from "./prefs.js";
 import { question, stake, state, weight, weightLimit } from "./state.js";
 import { caseOf } from "./start.js";
 
@@ -29,7 +30,7 @@ const body = (more) => question({ ...whatIfOf(), base_weight: weight(), values: 
 
 const quick = latest((signal) => ask("what-if", body({ flips: false }), { signal }));
 // One kind of number after another, so that the first answers are there early.
-const KINDS = [["prior", "weight"], ["cost", "first-price"], ["reward", "loss"]];
+const KINDS = [["prior", "weight"], ["cost", "first-price"], ["reward", "loss"], ["likelihood"]];
 const thorough = latest(async (signal, tell) => {
   const found = [];
   for (const only of KINDS) {
@@ -85,7 +86,7 @@ function drawAnswer(banner, place, { advice, changed, without_changes: before })
     el("div", { class: "headline" }, el("strong", { class: "do", "data-do": advice.do }, advice.is_test ? advice.do : `Stop: ${advice.do}`)),
     el("p", { class: "reason" }, `because ${advice.reason}.`), beliefBars(advice.belief, { most: 8 }),
     el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `,
-      advice.is_test && !advice.ahead ? advice.words.ahead : advice.is_test ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
+      advice.is_test && !advice.ahead ? advice.words.ahead : advice.is_test ? `Still to come: ${counted(advice.ahead.tests, word("test"))}, about ${amount(advice.ahead.cost, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "Nothing is still to come."),
     beside(advice));
 }
 
@@ -137,25 +138,35 @@ const SLIDERS = {
   cost: { label: ([name]) => name, reach: (own, scale) => squared(own > 0 ? 20 * own : scale / 20) },
   "first-price": { label: ([name]) => `first of ${name}`, reach: (own, scale) => squared(own > 0 ? 20 * own : scale / 20) },
   loss: { label: ([commit, name]) => `${commit} when ${name}`, reach: (own, scale) => squared(own > 0 ? 4 * own : scale) },
+  likelihood: { label: (names) => quality(names), reach: (own) => inOdds(own) },
   reward: { label: ([commit, name]) => `${commit} when ${name}`, reach: (own, scale) => straight(Math.max(scale, 2 * Math.abs(own))) },
 };
+
+// What people call the chance of a result: sensitivity and specificity where a test has two results and one state is looked for.
+function quality([test, name, outcome]) {
+  const { positive, tests } = state.model.record;
+  const results = tests[test]?.outcomes ?? [];
+  if (positive && results.length === 2 && name === positive && outcome === results[1]) return `Sensitivity of ${test}`;
+  if (positive && results.length === 2 && name !== positive && outcome === results[0]) return `Specificity of ${test}`;
+  return `P(${outcome} | ${name}) of ${test}`;
+}
 
 function drawSliders(place, { parameters, counts }, update) {
   const unit = state.model.reward_unit;
   const group = (title, ...kinds) => {
     const rows = parameters.filter((one) => kinds.includes(one.kind));
     const all = kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
-    return el("details", { class: "group", open: all <= FOLDED }, el("summary", {}, title), rows.map((one) => slider(one, update)),
+    return all && el("details", { class: kinds.includes("weight") ? "group nats" : "group", open: all <= FOLDED }, el("summary", {}, title), rows.map((one) => slider(one, update)),
       all > rows.length ? el("p", { class: "quiet" }, `${all - rows.length} more can be changed in the Model view.`) : null);
   };
   const back = () => {
     changes = {};
     update();
   };
-  place.replaceChildren(el("div", { class: "row" }, el("h2", {}, "What if"),
+  place.replaceChildren(...[el("div", { class: "row" }, el("h2", {}, "What if"),
     el("button", { type: "button", class: "small", onclick: back }, "back to the model")),
-  group("Prior: how likely before anything is seen", "prior"), group(`Price of information, ${unit} per nat`, "weight"),
-  group(`Costs of tests, ${unit}`, "cost", "first-price"), group(`${stake() === "loss" ? "Losses" : "Rewards"}, ${unit}`, "loss", "reward"));
+  group("Prior: how likely before anything is seen", "prior"), group(`Price of information, ${unit} per nat`, "weight"), group(`How good ${word("tests")} are`, "likelihood"),
+  group(`Costs of ${word("tests")}, ${unit}`, "cost", "first-price"), group(`${stake() === "loss" ? "Losses" : "Rewards"}, ${unit}`, "loss", "reward")].filter(Boolean));
 }
 
 // Values that the server gave: moving one probability moves the others. Who types is left alone.

@@ -1,0 +1,93 @@
+"""Files that models are saved to: only those that `serve` was given, and new ones in a folder that it was given.
+
+A name never becomes a path: names that the server was started with have one, and a new name is checked to be the name
+of a file and nothing more. The old text is kept beside the file under a name of its own, and the new one replaces it
+in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rhoplan.app.serve.sources import check_name
+from rhoplan.errors import ProblemError
+from rhoplan.files import write_text
+
+WRITTEN = (".yaml", ".yml")
+"""Endings of files that a model can be saved to; what is saved is YAML."""
+
+MOST_KEPT = 1000
+"""Old texts that are kept of one file."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was written. backup: the name of the file that has the old text, None where there was none."""
+
+    file: str
+    backup: str | None
+
+
+@dataclass
+class Files:
+    """The files of models by name, and the folder for new ones, None where there is none."""
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, paths: Mapping[str, Path], folder: Path | None = None) -> Files:
+        """Files that can be saved to, among those that were opened."""
+        return cls({name: path for name, path in paths.items() if path.suffix.lower() in WRITTEN}, folder)
+
+    @property
+    def folder_name(self) -> str | None:
+        return None if self.folder is None else self.folder.resolve().name
+
+    def file_of(self, name: str) -> str | None:
+        """The file, without its folder, that the model called `name` came from."""
+        return self.paths[name].name if name in self.paths else None
+
+    def save(self, name: str, text: str) -> Saved:
+        """Write `text` to the file of the model called `name`; a new one goes into the folder."""
+        known = name in self.paths
+        path = self.paths[name] if known else self._new(name)
+        path = path.resolve()
+        backup = None
+        try:
+            old = path.read_bytes() if path.exists() else None
+            if old == text.encode():
+                return Saved(path.name, None)
+            if old is not None:
+                backup = _free(path)
+                backup.write_bytes(old)
+            write_text(path, text)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise ProblemError(f"'{path.name}' could not be written: {why}; download it instead") from None
+        self.paths[name] = path
+        return Saved(path.name, backup.name if backup else None)
+
+    def _new(self, name: str) -> Path:
+        if self.folder is None:
+            raise ProblemError(
+                f"'{name}' came from no file, and no folder is served to save it in: download it, or start "
+                "rhoplan serve FOLDER",
+                field=("name",),
+            )
+        check_name(name)
+        path = self.folder / f"{name}.yaml"
+        if path.exists():
+            raise ProblemError(f"the folder has a file '{path.name}' already: choose another name", field=("name",))
+        return path
+
+
+def _free(path: Path) -> Path:
+    """A name beside `path` that no file has: NAME.yaml.bak, then NAME.yaml.2.bak and so on."""
+    for number in range(1, MOST_KEPT + 1):
+        found = path.with_name(f"{path.name}.bak" if number == 1 else f"{path.name}.{number}.bak")
+        if not found.exists():
+            return found
+    raise ProblemError(f"{MOST_KEPT} old texts of '{path.name}' are kept already: take some away")
