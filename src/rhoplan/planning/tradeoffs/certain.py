@@ -1,0 +1,197 @@
+"""The cheapest plan without chance that keeps several bounds: what can be had at each situation, kept by what it lacks.
+
+Every plan is measured at the prices that the best mixture puts on the bounds. By these, the backup knows how far each
+choice falls short of the best, and a plan falls short by what its choices do, each times the share of cases that come
+to it. A plan that keeps the bounds costs at least the mixture's value plus its shortfall. So whoever has listed all
+plans that fall short by no more than some room, and found one that keeps the bounds and costs no more than the value
+plus that room, has the cheapest. Of the plans from a situation on those are dropped that another is as good as in
+everything. The room grows until that is proven, or there are too many.
+
+A plan does one thing in one situation, however a case came there. Where lists mix two for it, the next best is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.following.flow import Chosen
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.tradeoffs.corners import SAME
+from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, LeastPlan, weighed
+from rhoplan.planning.tradeoffs.mixing import Bound, Mix
+
+MOST_PAIRS = 4_000_000
+"""Sums of plans that are looked at: some seconds."""
+
+MOST_LISTED = 3000
+"""Plans from one situation on that none is as good as in everything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certain:
+    """A plan without chance and what it costs, None and infinity where none was found. lower: no plan without chance
+    that keeps the bounds costs less. proven: whether it is the cheapest, or it is sure that none keeps them."""
+
+    course: Course | None
+    value: float
+    lower: float
+    proven: bool
+
+
+def without_chance(
+    ground: Ground,
+    cost: Criterion,
+    bounds: Sequence[Bound],
+    mix: Mix,
+    known: Sequence[Course],
+    *,
+    pairs: int = MOST_PAIRS,
+) -> Certain:
+    """The cheapest plan without chance that keeps `bounds`, as far as it is found with so many `pairs`.
+
+    mix: the best mixture. known: plans that may keep them.
+    """
+    keeping = [course for course in known if all(bound.keeps(course) for bound in bounds)]
+    best = min(keeping, key=lambda course: course.by(cost), default=None)
+    value = math.inf if best is None else best.by(cost)
+    search = _Search(ground, cost, bounds, mix, pairs)
+    lower = floor = mix.value - mix.gap
+    hair = 8 * SAME * (search.worst + abs(floor))
+    room = 1e-5 * search.worst + hair
+    while value > lower + hair:
+        if math.isfinite(value):
+            room = min(room, value - floor + hair)
+        try:
+            plans = search.listed(room)
+        except _TooManyError:
+            break
+        lower = max(lower, min(plans[0][0] if plans else math.inf, floor + room))
+        for paid, plan in plans:
+            if paid >= value:
+                break
+            course = search.course(plan)
+            if course is not None and all(bound.keeps(course) for bound in bounds):
+                best, value = course, course.by(cost)
+                break
+        if room >= search.worst + hair or (best is not None and room >= value - floor + hair):
+            lower = plans[0][0] if plans else value  # nothing else is left
+            break
+        room *= 4
+    return Certain(best, value, lower, value <= lower + hair)
+
+
+class _TooManyError(Exception):
+    """More than can be looked at."""
+
+
+Back = tuple[int, tuple[tuple[int, "Back"], ...]]
+"""What is done, a slot or -1 - commit, and the plan at each node that follows."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Plans:
+    """Plans from a node on: cost and what each bound counts (n, 1 + k), how far they fall short (n,), what they do."""
+
+    room: float
+    parts: Array
+    short: Array
+    back: list[Back]
+
+
+class _Search:
+    """Plans on `ground` by what they cost and count, those that fall short by little."""
+
+    def __init__(self, ground: Ground, cost: Criterion, bounds: Sequence[Bound], mix: Mix, pairs: int) -> None:
+        self.ground, self.graph, self.pairs = ground, ground.graph, pairs
+        self.bounds, self.criteria = bounds, [cost, *(bound.criterion for bound in bounds)]
+        self.plan = LeastPlan(ground, weighed(self.criteria, [1.0, *mix.prices]))
+        self.spend: Array = np.array([one.spend for one in self.criteria])
+        dearest = -float(np.min(self.graph.reward, initial=0.0, where=self.graph.known))
+        # No plan falls short by more.
+        self.worst = self.plan.criterion.spend * dearest * ground.depth + float(self.plan.criterion.ends.max())
+        self._kept: dict[int, _Plans] = {}
+
+    def listed(self, room: float) -> list[tuple[float, Back]]:
+        """Plans that fall short by at most `room` and keep the bounds, the cheapest first, with what they cost."""
+        plans = self._at(self.graph.root, room)
+        limits = np.array([bound.most + bound.hair for bound in self.bounds])
+        sound = np.flatnonzero((plans.parts[:, 1:] <= limits * (1 + SAME)).all(axis=1))
+        order = sound[np.argsort(plans.parts[sound, 0], kind="stable")]
+        return [(float(plans.parts[place, 0]), plans.back[place]) for place in order.tolist()]
+
+    def _at(self, node: int, room: float) -> _Plans:
+        if node in self._kept and self._kept[node].room >= room:
+            return self._kept[node]
+        here, graph = np.array([node]), self.graph
+        left = int(self.ground.left[node])
+        commits, belief = self.plan.commits(here)[0], graph.beliefs(here)[0]
+        going: Array = self.plan.action_values(here, left)[1][0] if left else np.empty(0)
+        best = max(commits.max(), going.max(initial=-np.inf))
+        found: list[tuple[Array, Array, list[Back]]] = []
+        ends = [place for place in range(len(commits)) if best - commits[place] <= room]
+        if ends:
+            parts = np.stack([[belief @ one.ends[place] for one in self.criteria] for place in ends])
+            found.append((parts, best - commits[ends], [(-1 - place, ()) for place in ends]))
+        for slot in np.flatnonzero(np.isfinite(going)).tolist():
+            if best - going[slot] <= room:
+                found.append(self._after(node, slot, float(best - going[slot]), room))
+        parts, short = (np.concatenate([one[place] for one in found]) for place in (0, 1))
+        back = [one for _, _, some in found for one in some]
+        kept = _undominated(parts)
+        self._kept[node] = _Plans(room, parts[kept], short[kept], [back[place] for place in kept.tolist()])
+        return self._kept[node]
+
+    def _after(self, node: int, slot: int, short: float, room: float) -> tuple[Array, Array, list[Back]]:
+        """Plans that begin with a test: every combination of plans for its outcomes."""
+        parts, lacks = -self.graph.reward[node, slot] * self.spend[None, :], np.array([short])
+        ways: list[tuple[int, Ids, _Plans]] = []
+        for chance, after in zip(self.graph.probability[node, slot], self.graph.next[node, slot], strict=True):
+            if after < 0 or chance <= 0:
+                continue
+            below = self._at(int(after), (room - short) / chance)
+            self.pairs -= len(parts) * len(below.parts)
+            if self.pairs < 0:
+                raise _TooManyError
+            both = (lacks[:, None] + chance * below.short).ravel()
+            inside = np.flatnonzero(both <= room)
+            sums = (parts[:, None] + chance * below.parts).reshape(len(both), -1)[inside]
+            kept = inside[_undominated(sums)]
+            first, second = kept // len(below.parts), kept % len(below.parts)
+            parts, lacks = parts[first] + chance * below.parts[second], both[kept]
+            ways = [(to, places[first], plans) for to, places, plans in ways] + [(int(after), second, below)]
+        back = [(slot, tuple((to, plans.back[places[row]]) for to, places, plans in ways)) for row in range(len(parts))]
+        return parts, lacks, back
+
+    def course(self, plan: Back) -> Course | None:
+        """`plan` followed; None where it would do two things in one situation."""
+        choice, ending = np.full((2, self.graph.size), -1)
+        done: dict[int, int] = {}
+        waiting = [(self.graph.root, plan)]
+        while waiting:
+            node, (what, after) = waiting.pop()
+            if done.setdefault(node, what) != what:
+                return None
+            choice[node], ending[node] = max(what, -1), max(-1 - what, -1)
+            waiting += after
+        return self.ground.followed(Chosen(self.graph, choice, ending))
+
+
+def _undominated(parts: Array) -> Ids:
+    """Places of the rows of parts (n, k) that no other is as good as everywhere; of equal ones the first."""
+    if len(parts) > MOST_LISTED * 20:
+        raise _TooManyError
+    order = np.lexsort(parts.T[::-1])
+    kept: list[int] = []
+    held = np.empty((min(len(parts), MOST_LISTED) + 1, parts.shape[1]))
+    for place in order.tolist():
+        row = parts[place]
+        if not (held[: len(kept)] <= row + SAME * np.abs(row)).all(axis=1).any():
+            if len(kept) >= MOST_LISTED:
+                raise _TooManyError
+            held[len(kept)] = row
+            kept.append(place)
+    return np.array(kept, dtype=np.int64)
