@@ -1,8 +1,8 @@
 """The fields of a model file: a tree as a checked observe-then-commit problem.
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
-`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards) and
-`learned` (what learning from past cases found).
+`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards),
+`targets` (what a pathway is to keep) and `learned` (what learning from past cases found).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rhoplan.io.fields import Fields, listed
 from rhoplan.io.learned import read_learned
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
+from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -29,7 +30,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    "commits", "losses", "cap", "horizon", "info", "learned",
+    "commits", "losses", "cap", "horizon", "targets", "info", "learned",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -284,6 +285,10 @@ class ModelReader(Fields):
             found["losses"] = True
         if "info" in tree.items:
             found["info"] = self.info(tree.items["info"])
+        if "targets" in tree.items:
+            found["targets"] = read_file_targets(
+                self, tree.items["targets"], self.names(tree.items["states"]), positive
+            )
         if "learned" in tree.items:
             found["learned"] = read_learned(self, tree.items["learned"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}

@@ -31,6 +31,10 @@ MOST_LISTED = 3000
 """Plans from one situation on that none is as good as in everything."""
 
 
+EQUAL = 1e-14
+"""Share of their size by which sums that are the same may differ by rounding."""
+
+
 @dataclass(frozen=True, eq=False)
 class Certain:
     """A plan without chance and what it costs, None and infinity where none was found. lower: no plan without chance
@@ -189,7 +193,7 @@ def _undominated(parts: Array) -> Ids:
     held = np.empty((min(len(parts), MOST_LISTED) + 1, parts.shape[1]))
     for place in order.tolist():
         row = parts[place]
-        if not (held[: len(kept)] <= row + SAME * np.abs(row)).all(axis=1).any():
+        if not (held[: len(kept)] <= row + EQUAL * np.abs(row)).all(axis=1).any():
             if len(kept) >= MOST_LISTED:
                 raise _TooManyError
             held[len(kept)] = row
