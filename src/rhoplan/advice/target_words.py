@@ -57,11 +57,12 @@ def certain_words(answer: Answer) -> str:
         return "A single plan that keeps the targets was not found; whether there is one is not known."
     if len(answer.mixture) == 1 and found.numbers.cost <= answer.together.cost * (1 + EXACT):
         return "It is one plan: nothing is left to chance."
-    more = money(found.numbers.cost - answer.together.cost, unit)
+    extra = found.numbers.cost - answer.together.cost
+    more = f"{money(extra, unit)} more than" if extra > EXACT * abs(found.numbers.cost) else "no more than"
     told = f"Without drawing lots: one plan, first {found.numbers.first}, {_cost(answer, found.numbers)}"
     if answer.proven:
-        return f"{told}; {more} more than the mix, and no single plan that keeps the targets costs less."
-    return f"{told}; {more} more than the mix. No single plan costs less than {money(answer.certain_least, unit)}."
+        return f"{told}; {more} the mix, and no single plan that keeps the targets costs less."
+    return f"{told}; {more} the mix. No single plan costs less than {money(answer.certain_least, unit)}."
 
 
 def _cost(answer: Answer, numbers: Numbers) -> str:

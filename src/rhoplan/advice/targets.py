@@ -77,14 +77,15 @@ class Price:
 class Answer:
     """The cheapest way to keep `targets`.
 
-    depth: tests that plans may have; whole: whether none could have more. counts: what the cost is, in words. mixture:
-    of all plans, what they come to together, and how far below that any other can be (gap). certain: the cheapest plan
+    limits: of each target as a share of all cases, or an amount. depth: tests that plans may have; whole: whether none
+    could have more. counts: what the cost is, in words. mixture: of all plans, what they come to together, and how far below that any other can be (gap). certain: the cheapest plan
     without chance that was found, None where none was; no such plan costs less than `certain_least`, and `proven` says
     that it is the cheapest, or that there is none. plain: what the plan comes to that follows the model's own prices.
     """
 
     ground: Ground = field(repr=False, compare=False)
     targets: tuple[Target, ...]
+    limits: tuple[float, ...]
     whole: bool
     counts: str
     mixture: tuple[Share, ...]
@@ -128,6 +129,7 @@ def meet(problem: Problem, targets: Sequence[Target], *, horizon: int | None = N
     return Answer(
         ground=ground,
         targets=tuple(targets),
+        limits=tuple(bound.most for bound in sums.bounds),
         whole=whole,
         counts=sums.words,
         mixture=tuple(sorted(parts, key=lambda part: -part.share)),

@@ -145,8 +145,7 @@ def _print_edge(problem: Problem, edge: Edge) -> None:
 
 
 def _print_trees(answer: Answer) -> None:
-    from rhoplan.advice.following import drawn
-    from rhoplan.report.telling import as_text
+    from rhoplan.app.target_records import pathway_text
 
     parts = list(answer.mixture)
     names = [f"plan {'ABCDEFGH'[place]}" for place in range(len(parts))] if len(parts) > 1 else ["the plan"]
@@ -154,4 +153,4 @@ def _print_trees(answer: Answer) -> None:
         parts, names = [*parts, answer.certain], [*names, "without chance"]
     for name, part in zip(names, parts, strict=True):
         console().print(f"\n{name}:")
-        click.echo(as_text(drawn(answer.ground, part.course, smallest=1e-3, most_nodes=200)))
+        click.echo(pathway_text(answer, part))

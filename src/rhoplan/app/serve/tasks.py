@@ -24,7 +24,7 @@ from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import learn_tasks
+from rhoplan.app.serve import learn_tasks, targeting
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Job, Shelf, Tell
@@ -359,6 +359,8 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "compare": comparison,
     "what-if": what_if,
     "report": printable,
+    "target": targeting.meet,
+    "frontier": targeting.frontier,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
     "learn": lambda asked: learn_tasks.learned(asked.source, asked.request, asked.tell),
