@@ -108,3 +108,17 @@ def number_heads(answer: Answer) -> list[str]:
         short.get(target.kind, "wrong, target").format(target.state) for target in answer.targets if target.is_share
     ]
     return [*heads, "wrong", "lost by it", "counted"]
+
+
+def labelled(answer: Answer) -> list[tuple[str, Numbers]]:
+    """The plans of an answer by what they are called."""
+    rows: list[tuple[str, Numbers]] = []
+    if len(answer.mixture) > 1:
+        rows = [
+            (f"plan {'ABCDEFGH'[place]}, {percent(part.share)} of cases", part.numbers)
+            for place, part in enumerate(answer.mixture)
+        ]
+    rows.append(("the mix", answer.together) if rows else ("one plan", answer.mixture[0].numbers))
+    if answer.certain and len(answer.mixture) > 1:
+        rows.append(("without chance", answer.certain.numbers))
+    return [*rows, ("by the model's own prices", answer.plain.numbers)]

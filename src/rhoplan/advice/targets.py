@@ -78,9 +78,10 @@ class Answer:
     """The cheapest way to keep `targets`.
 
     limits: of each target as a share of all cases, or an amount. depth: tests that plans may have; whole: whether none
-    could have more. counts: what the cost is, in words. mixture: of all plans, what they come to together, and how far below that any other can be (gap). certain: the cheapest plan
-    without chance that was found, None where none was; no such plan costs less than `certain_least`, and `proven` says
-    that it is the cheapest, or that there is none. plain: what the plan comes to that follows the model's own prices.
+    could have more. counts: what the cost is, in words. mixture: of all plans, what they come to together, and how far
+    below that any other can be (gap). certain: the cheapest plan without chance that was found, None where none was; no
+    such plan costs less than `certain_least`, and `proven` says that it is the cheapest, or that there is none. plain:
+    what the plan comes to that follows the model's own prices.
     """
 
     ground: Ground = field(repr=False, compare=False)

@@ -92,7 +92,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_answer(answer: Answer) -> None:
-    from rhoplan.advice.target_words import answer_words, number_cells, number_heads
+    from rhoplan.advice.target_words import answer_words, labelled, number_cells, number_heads
 
     out, unit = console(), answer.problem.unit
     for words in answer_words(answer):
@@ -100,22 +100,6 @@ def _print_answer(answer: Answer) -> None:
     rows = [[label, *number_cells(answer, numbers)] for label, numbers in labelled(answer)]
     out.print()
     show_rows(["", *number_heads(answer)], rows, title=f"amounts in {unit} per case", numbers=2)
-
-
-def labelled(answer: Answer) -> list[tuple[str, Any]]:
-    """The plans of an answer by what they are called."""
-    rows = []
-    if len(answer.mixture) > 1:
-        from rhoplan.advice.words import percent
-
-        rows = [
-            (f"plan {'ABCDEFGH'[place]}, {percent(part.share)} of cases", part.numbers)
-            for place, part in enumerate(answer.mixture)
-        ]
-    rows.append(("the mix" if rows else "one plan", answer.together if rows else answer.mixture[0].numbers))
-    if answer.certain and len(answer.mixture) > 1:
-        rows.append(("without chance", answer.certain.numbers))
-    return [*rows, ("by the model's own prices", answer.plain.numbers)]
 
 
 def _print_edge(problem: Problem, edge: Edge) -> None:

@@ -28,7 +28,7 @@ export async function showTarget() {
   const mine = asked.get(problem);
   const places = {}; // moves the slider of a kind to a value
   const answer = el("div", { id: "target-answer", class: "column", "aria-live": "polite" });
-  const charts = el("div", { class: "column" });
+  const charts = el("div", { class: "column charts" });
   const draw = (reply) => charts.replaceChildren(...found.frontiers.map((edge) => edgeBox(edge, reply)));
   const update = async () => {
     draw(null);
@@ -54,7 +54,7 @@ export async function showTarget() {
   };
   const soon = later(350, update);
   const content = el("div", { class: "whatif target" },
-    el("div", { class: "column" }, formBox(found, mine, soon, places), charts), answer);
+    formBox(found, mine, soon, places), answer, charts);
   return { content, start: update };
 }
 
