@@ -86,10 +86,10 @@ def _figure(edge: Edge, report: Report) -> str:
             f"fill='{ORANGE}' {halo}>target</text>"
         )
     x, y = at(edge.plain.share, edge.plain.cost)
-    end = x > WIDTH - 130
+    side, x_by = ("end", -10) if x > WIDTH - 130 else ("start", 10)
     parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='6.5' fill='none' stroke='{ORANGE}' stroke-width='1.8'/>")
     parts.append(
-        f"<text x='{x + (-10 if end else 10):.1f}' y='{y - 7:.1f}' text-anchor='{'end' if end else 'start'}' "
+        f"<text x='{x + x_by:.1f}' y='{y + (16 if y < TOP + 22 else -7):.1f}' text-anchor='{side}' "
         f"fill='{ORANGE}' font-weight='700' {halo}>the model's prices</text>"
     )
     middle, floor = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
