@@ -5,7 +5,8 @@ choice falls short of the best, and a plan falls short by what its choices do, e
 to it. A plan that keeps the bounds costs at least the mixture's value plus its shortfall. So whoever has listed all
 plans that fall short by no more than some room, and found one that keeps the bounds and costs no more than the value
 plus that room, has the cheapest. Of the plans from a situation on those are dropped that another is as good as in
-everything. The room grows until that is proven, or there are too many.
+everything. The room grows until that is proven, or there are too many. Then the best is told that can be put together
+of a few good plans, each situation as one of them has it.
 
 A plan does one thing in one situation, however a case came there. Where lists mix two for it, the next best is taken.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +26,14 @@ from rhoplan.planning.tradeoffs.corners import SAME
 from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, LeastPlan, weighed
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix
 
-MOST_PAIRS = 4_000_000
-"""Sums of plans that are looked at: some seconds."""
+MOST_PAIRS = 2_000_000
+"""Sums of plans that are looked at: a second or two."""
+
+SPLICED = (16, 8, 4)
+"""Good plans of which others are put together where there are too many to list."""
+
+FEW = 32
+"""Rows by which most others are seen off at once."""
 
 MOST_LISTED = 3000
 """Plans from one situation on that none is as good as in everything."""
@@ -59,33 +67,47 @@ def without_chance(
 
     mix: the best mixture. known: plans that may keep them.
     """
-    keeping = [course for course in known if all(bound.keeps(course) for bound in bounds)]
+    pool = [*mix.courses, *known]
+    keeping = [course for course in pool if all(bound.keeps(course) for bound in bounds)]
     best = min(keeping, key=lambda course: course.by(cost), default=None)
-    value = math.inf if best is None else best.by(cost)
-    search = _Search(ground, cost, bounds, mix, pairs)
     lower = floor = mix.value - mix.gap
+    search = _Search(ground, cost, bounds, mix, pairs)
     hair = 8 * SAME * (search.worst + abs(floor))
     room = 1e-5 * search.worst + hair
-    while value > lower + hair:
-        if math.isfinite(value):
-            room = min(room, value - floor + hair)
+    spliced = False
+    while (value := _worth(best, cost)) > lower + hair:
+        room = min(room, value - floor + hair)
         try:
             plans = search.listed(room)
         except _TooManyError:
-            break
+            if spliced:
+                break
+            best, spliced = _spliced(search, pool, best), True
+            continue
+        best = search.first(plans, value) or best
+        value = _worth(best, cost)
         lower = max(lower, min(plans[0][0] if plans else math.inf, floor + room))
-        for paid, plan in plans:
-            if paid >= value:
-                break
-            course = search.course(plan)
-            if course is not None and all(bound.keeps(course) for bound in bounds):
-                best, value = course, course.by(cost)
-                break
-        if room >= search.worst + hair or (best is not None and room >= value - floor + hair):
+        if room >= min(search.worst, value - floor) + hair:
             lower = plans[0][0] if plans else value  # nothing else is left
             break
         room *= 4
     return Certain(best, value, lower, value <= lower + hair)
+
+
+def _worth(course: Course | None, cost: Criterion) -> float:
+    return math.inf if course is None else course.by(cost)
+
+
+def _spliced(search: _Search, pool: Sequence[Course], best: Course | None) -> Course | None:
+    """The cheapest plan found that does in each situation what one of a few good plans does; `best` where none is."""
+    near = sorted(pool, key=lambda course: course.by(search.plan.criterion))
+    for count in SPLICED:
+        among = [*near[:count], *([best] if best else [])]
+        value = _worth(best, search.criteria[0])
+        fewer = search.among(among)
+        with suppress(_TooManyError):
+            return fewer.first(fewer.listed(search.worst), value) or best
+    return best
 
 
 class _TooManyError(Exception):
@@ -107,10 +129,22 @@ class _Plans:
 
 
 class _Search:
-    """Plans on `ground` by what they cost and count, those that fall short by little."""
+    """Plans on `ground` by what they cost and count, those that fall short by little.
 
-    def __init__(self, ground: Ground, cost: Criterion, bounds: Sequence[Bound], mix: Mix, pairs: int) -> None:
-        self.ground, self.graph, self.pairs = ground, ground.graph, pairs
+    among: plans of which one must do the same in each situation; None for all that can be done.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        cost: Criterion,
+        bounds: Sequence[Bound],
+        mix: Mix,
+        pairs: int,
+        among: Sequence[Course] | None = None,
+    ) -> None:
+        self.ground, self.graph, self.mix, self.most, self.pairs = ground, ground.graph, mix, pairs, pairs
+        self.done = None if among is None else np.stack([course.done for course in among])
         self.bounds, self.criteria = bounds, [cost, *(bound.criterion for bound in bounds)]
         self.plan = LeastPlan(ground, weighed(self.criteria, [1.0, *mix.prices]))
         self.spend: Array = np.array([one.spend for one in self.criteria])
@@ -127,6 +161,20 @@ class _Search:
         order = sound[np.argsort(plans.parts[sound, 0], kind="stable")]
         return [(float(plans.parts[place, 0]), plans.back[place]) for place in order.tolist()]
 
+    def among(self, courses: Sequence[Course]) -> _Search:
+        """The same search among what `courses` do."""
+        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most // 4, courses)
+
+    def first(self, plans: list[tuple[float, Back]], value: float) -> Course | None:
+        """The first of `plans` that can be followed, where it costs less than `value`."""
+        for paid, plan in plans:
+            if paid >= value:
+                return None
+            course = self.course(plan)
+            if course is not None and all(bound.keeps(course) for bound in self.bounds):
+                return course
+        return None
+
     def _at(self, node: int, room: float) -> _Plans:
         if node in self._kept and self._kept[node].room >= room:
             return self._kept[node]
@@ -136,12 +184,17 @@ class _Search:
         going: Array = self.plan.action_values(here, left)[1][0] if left else np.empty(0)
         best = max(commits.max(), going.max(initial=-np.inf))
         found: list[tuple[Array, Array, list[Back]]] = []
-        ends = [place for place in range(len(commits)) if best - commits[place] <= room]
+        allowed = None if self.done is None else set(self.done[:, node].tolist())
+        ends = [
+            place
+            for place in range(len(commits))
+            if best - commits[place] <= room and (allowed is None or -1 - place in allowed)
+        ]
         if ends:
             parts = np.stack([[belief @ one.ends[place] for one in self.criteria] for place in ends])
             found.append((parts, best - commits[ends], [(-1 - place, ()) for place in ends]))
         for slot in np.flatnonzero(np.isfinite(going)).tolist():
-            if best - going[slot] <= room:
+            if best - going[slot] <= room and (allowed is None or slot in allowed):
                 found.append(self._after(node, slot, float(best - going[slot]), room))
         parts, short = (np.concatenate([one[place] for one in found]) for place in (0, 1))
         back = [one for _, _, some in found for one in some]
@@ -186,11 +239,25 @@ class _Search:
 
 def _undominated(parts: Array) -> Ids:
     """Places of the rows of parts (n, k) that no other is as good as everywhere; of equal ones the first."""
-    if len(parts) > MOST_LISTED * 20:
+    order: Ids = np.lexsort(parts.T[::-1])
+    if parts.shape[1] == 2:  # in the order of one, the other must fall
+        other = parts[order, 1]
+        least = np.minimum.accumulate(np.append(np.inf, other[:-1]))
+        falling: Ids = order[other < least - EQUAL * np.abs(other)]
+        return falling
+    if len(order) > FEW:  # the best in sum see most of the others off
+        size = np.abs(parts).max(axis=0) + 1e-300
+        strong = order[np.argsort((parts[order] / size).sum(axis=1), kind="stable")[:FEW]]
+        beaten = np.zeros(len(parts), dtype=bool)
+        for place in strong.tolist():
+            worse = (parts >= parts[place] - EQUAL * np.abs(parts[place])).all(axis=1)
+            worse[place] = beaten[place]
+            beaten |= worse if not beaten[place] else False
+        order = order[~beaten[order]]
+    if len(order) > 8 * MOST_LISTED:
         raise _TooManyError
-    order = np.lexsort(parts.T[::-1])
     kept: list[int] = []
-    held = np.empty((min(len(parts), MOST_LISTED) + 1, parts.shape[1]))
+    held = np.empty((min(len(order), MOST_LISTED) + 1, parts.shape[1]))
     for place in order.tolist():
         row = parts[place]
         if not (held[: len(kept)] <= row + EQUAL * np.abs(row)).all(axis=1).any():
