@@ -5,8 +5,8 @@ choice falls short of the best, and a plan falls short by what its choices do, e
 to it. A plan that keeps the bounds costs at least the mixture's value plus its shortfall. So whoever has listed all
 plans that fall short by no more than some room, and found one that keeps the bounds and costs no more than the value
 plus that room, has the cheapest. Of the plans from a situation on those are dropped that another is as good as in
-everything. The room grows until that is proven, or there are too many. Then the best is told that can be put together
-of a few good plans, each situation as one of them has it.
+everything. The room grows until that is proven, or there are too many. Then of plans that
+come to nearly the same one is kept, and the best of these is told.
 
 A plan does one thing in one situation, however a case came there. Where lists mix two for it, the next best is taken.
 """
@@ -29,8 +29,8 @@ from rhoplan.planning.tradeoffs.mixing import Bound, Mix
 MOST_PAIRS = 2_000_000
 """Sums of plans that are looked at: a second or two."""
 
-SPLICED = (16, 8, 4)
-"""Good plans of which others are put together where there are too many to list."""
+GRAINS = (0.01, 0.04, 0.15)
+"""Parts of a bound within which plans count as nearly the same, where there are too many to list."""
 
 FEW = 32
 """Rows by which most others are seen off at once."""
@@ -74,16 +74,13 @@ def without_chance(
     search = _Search(ground, cost, bounds, mix, pairs)
     hair = 8 * SAME * (search.worst + abs(floor))
     room = 1e-5 * search.worst + hair
-    spliced = False
     while (value := _worth(best, cost)) > lower + hair:
         room = min(room, value - floor + hair)
         try:
             plans = search.listed(room)
         except _TooManyError:
-            if spliced:
-                break
-            best, spliced = _spliced(search, pool, best), True
-            continue
+            best = _coarse(search, room, floor, best)
+            break
         best = search.first(plans, value) or best
         value = _worth(best, cost)
         lower = max(lower, min(plans[0][0] if plans else math.inf, floor + room))
@@ -91,6 +88,7 @@ def without_chance(
             lower = plans[0][0] if plans else value  # nothing else is left
             break
         room *= 4
+    value = _worth(best, cost)
     return Certain(best, value, lower, value <= lower + hair)
 
 
@@ -98,15 +96,18 @@ def _worth(course: Course | None, cost: Criterion) -> float:
     return math.inf if course is None else course.by(cost)
 
 
-def _spliced(search: _Search, pool: Sequence[Course], best: Course | None) -> Course | None:
-    """The cheapest plan found that does in each situation what one of a few good plans does; `best` where none is."""
-    near = sorted(pool, key=lambda course: course.by(search.plan.criterion))
-    for count in SPLICED:
-        among = [*near[:count], *([best] if best else [])]
+def _coarse(search: _Search, room: float, floor: float, best: Course | None) -> Course | None:
+    """The cheapest plan found where of plans that come to nearly the same one is kept; `best` where that is cheaper."""
+    for grain in GRAINS:
+        coarse = search.with_grain(grain)
         value = _worth(best, search.criteria[0])
-        fewer = search.among(among)
         with suppress(_TooManyError):
-            return fewer.first(fewer.listed(search.worst), value) or best
+            while True:
+                best = coarse.first(coarse.listed(min(room, value - floor)), value) or best
+                value = _worth(best, search.criteria[0])
+                if room >= min(search.worst, value - floor):
+                    return best
+                room *= 4
     return best
 
 
@@ -131,7 +132,7 @@ class _Plans:
 class _Search:
     """Plans on `ground` by what they cost and count, those that fall short by little.
 
-    among: plans of which one must do the same in each situation; None for all that can be done.
+    grain: part of each bound within which plans come to nearly the same, and one of them is kept; 0 to keep all.
     """
 
     def __init__(
@@ -141,10 +142,11 @@ class _Search:
         bounds: Sequence[Bound],
         mix: Mix,
         pairs: int,
-        among: Sequence[Course] | None = None,
+        grain: float = 0.0,
     ) -> None:
         self.ground, self.graph, self.mix, self.most, self.pairs = ground, ground.graph, mix, pairs, pairs
-        self.done = None if among is None else np.stack([course.done for course in among])
+        self.grain = grain * np.array([max(bound.most, 1e3 * bound.hair) for bound in bounds])
+        self._whole = math.inf
         self.bounds, self.criteria = bounds, [cost, *(bound.criterion for bound in bounds)]
         self.plan = LeastPlan(ground, weighed(self.criteria, [1.0, *mix.prices]))
         self.spend: Array = np.array([one.spend for one in self.criteria])
@@ -155,15 +157,18 @@ class _Search:
 
     def listed(self, room: float) -> list[tuple[float, Back]]:
         """Plans that fall short by at most `room` and keep the bounds, the cheapest first, with what they cost."""
+        self._whole = room
+        if self.grain.any():
+            self._kept.clear()
         plans = self._at(self.graph.root, room)
         limits = np.array([bound.most + bound.hair for bound in self.bounds])
         sound = np.flatnonzero((plans.parts[:, 1:] <= limits * (1 + SAME)).all(axis=1))
         order = sound[np.argsort(plans.parts[sound, 0], kind="stable")]
         return [(float(plans.parts[place, 0]), plans.back[place]) for place in order.tolist()]
 
-    def among(self, courses: Sequence[Course]) -> _Search:
-        """The same search among what `courses` do."""
-        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most // 4, courses)
+    def with_grain(self, grain: float) -> _Search:
+        """The same search, coarser."""
+        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most, grain)
 
     def first(self, plans: list[tuple[float, Back]], value: float) -> Course | None:
         """The first of `plans` that can be followed, where it costs less than `value`."""
@@ -184,21 +189,16 @@ class _Search:
         going: Array = self.plan.action_values(here, left)[1][0] if left else np.empty(0)
         best = max(commits.max(), going.max(initial=-np.inf))
         found: list[tuple[Array, Array, list[Back]]] = []
-        allowed = None if self.done is None else set(self.done[:, node].tolist())
-        ends = [
-            place
-            for place in range(len(commits))
-            if best - commits[place] <= room and (allowed is None or -1 - place in allowed)
-        ]
+        ends = [place for place in range(len(commits)) if best - commits[place] <= room]
         if ends:
             parts = np.stack([[belief @ one.ends[place] for one in self.criteria] for place in ends])
             found.append((parts, best - commits[ends], [(-1 - place, ()) for place in ends]))
         for slot in np.flatnonzero(np.isfinite(going)).tolist():
-            if best - going[slot] <= room and (allowed is None or slot in allowed):
+            if best - going[slot] <= room:
                 found.append(self._after(node, slot, float(best - going[slot]), room))
         parts, short = (np.concatenate([one[place] for one in found]) for place in (0, 1))
         back = [one for _, _, some in found for one in some]
-        kept = _undominated(parts)
+        kept = self._few(parts, short, room)
         self._kept[node] = _Plans(room, parts[kept], short[kept], [back[place] for place in kept.tolist()])
         return self._kept[node]
 
@@ -216,12 +216,22 @@ class _Search:
             both = (lacks[:, None] + chance * below.short).ravel()
             inside = np.flatnonzero(both <= room)
             sums = (parts[:, None] + chance * below.parts).reshape(len(both), -1)[inside]
-            kept = inside[_undominated(sums)]
+            kept = inside[self._few(sums, both[inside], room)]
             first, second = kept // len(below.parts), kept % len(below.parts)
             parts, lacks = parts[first] + chance * below.parts[second], both[kept]
             ways = [(to, places[first], plans) for to, places, plans in ways] + [(int(after), second, below)]
         back = [(slot, tuple((to, plans.back[places[row]]) for to, places, plans in ways)) for row in range(len(parts))]
         return parts, lacks, back
+
+    def _few(self, parts: Array, short: Array, room: float) -> Ids:
+        """Places of the plans to keep at a situation with `room`: the fewer cases come to it, the more there is."""
+        if not self.grain.any():
+            return _undominated(parts)
+        cells = np.floor(parts[:, 1:] / (self.grain * (room / self._whole)))
+        order = np.argsort(short, kind="stable")
+        _, first = np.unique(cells[order], axis=0, return_index=True)
+        places: Ids = order[first]
+        return places[_undominated(parts[places])]
 
     def course(self, plan: Back) -> Course | None:
         """`plan` followed; None where it would do two things in one situation."""

@@ -27,9 +27,6 @@ MOST_NODES = 300_000
 """Situations that a ground may have: some tenths of a second for each plan on it."""
 
 
-NOWHERE = -(10**9)
-
-
 @dataclass(frozen=True, eq=False)
 class Criterion:
     """What is counted: spend times what tests cost, and ends (E, S) for each commit in each state. Less is better."""
@@ -56,12 +53,6 @@ class Course:
     ending: Ids
     spent: float
     ends: Array
-
-    @cached_property
-    def done(self) -> Ids:
-        """What it does at each node (N,): a slot, -1 - commit, or NOWHERE where it does not come."""
-        stops = np.where(self.ending >= 0, -1 - self.ending, NOWHERE)
-        return np.where(self.choice >= 0, self.choice, stops)
 
     def by(self, criterion: Criterion) -> float:
         """How much of `criterion` it comes to."""
