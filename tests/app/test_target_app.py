@@ -32,10 +32,11 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_the_terminal_tells_the_mix_the_plan_without_chance_and_the_price(run: Any) -> None:
     code, out, _ = run("screening-cascade", "--miss", "1 in 1,000", "--frontier", "--tree")
     assert code == 0
-    assert "69.9% of cases follow plan A" in out
-    assert "acts as if a case of ill that is missed cost 84,513 EUR" in out
-    assert "Without drawing lots: one plan" in out
-    assert "against cases missed (ill): 7 corners" in " ".join(out.split())
+    told = " ".join(out.split())
+    assert "69.9% of cases follow plan A" in told
+    assert "acts as if a case of ill that is missed cost 84,513 EUR" in told
+    assert "Without drawing lots: one plan" in told
+    assert "against cases missed (ill): 7 corners" in told
     assert out.count("run lab-assay for 60 EUR") > 3
 
 

@@ -13,6 +13,7 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.tradeoffs.certain import without_chance
 from rhoplan.planning.tradeoffs.corners import corners
 from rhoplan.planning.tradeoffs.ground import Criterion, Ground, weighed
+from rhoplan.planning.tradeoffs.lower_set import lower_set
 from rhoplan.planning.tradeoffs.mixing import Bound, Mixer, Unreachable
 
 MODELS = 100
@@ -170,3 +171,22 @@ def test_two_targets_together_and_the_plan_without_chance(some: list[tuple[Small
             assert certain.value == pytest.approx(best, abs=CLOSE)
         elif certain.course is not None:
             assert certain.value >= best - CLOSE
+
+
+def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
+    some: list[tuple[Small, Ground, Array]],
+) -> None:
+    rng = np.random.default_rng(3)
+    for model, ground, every in some:
+        _, miss, alarm = costs(model, ground)
+        criteria = (ground.spend, miss, alarm)
+        parts = np.stack([measured(every, one) for one in criteria], axis=1)
+        found, complete = lower_set(ground, criteria, most=200)
+        assert complete
+        corners_found = np.array([[course.by(one) for one in criteria] for course in found])
+        weights = np.concatenate([np.eye(3), rng.exponential(size=(300, 3)), rng.exponential(size=(100, 3)) ** 4])
+        assert (corners_found @ weights.T).min(axis=0) == pytest.approx((parts @ weights.T).min(axis=0), abs=CLOSE)
+        for place, one in enumerate(corners_found):  # none is a mixture of the others, or worse than one
+            others = np.delete(corners_found, place, axis=0)
+            if 1 < len(others) < 40:
+                assert cheapest_mix(others[:, 0], others[:, 1:], one[1:]) > one[0] + 1e-10

@@ -35,9 +35,7 @@ def mixture_words(answer: Answer) -> str:
     """What keeps the targets at the least cost."""
     unit, whole = answer.problem.unit, answer.together
     cost = _cost(answer, whole)
-    sure = "no plan and no mix costs less"
-    if answer.gap > EXACT * (abs(whole.cost) + 1e-300):
-        sure = f"no plan and no mix costs less by more than {money(answer.gap, unit)}"
+    sure = f"no plan and no mix costs less (certified, gap {money(answer.gap, unit)})"
     if len(answer.mixture) == 1:
         return f"Cheapest: one plan, first {answer.mixture[0].numbers.first}: {cost}; {sure}."
     parts = [

@@ -96,7 +96,7 @@ def _print_answer(answer: Answer) -> None:
 
     out, unit = console(), answer.problem.unit
     for words in answer_words(answer):
-        out.print(words, soft_wrap=True)
+        out.print(words)
     rows = [[label, *number_cells(answer, numbers)] for label, numbers in labelled(answer)]
     out.print()
     show_rows(["", *number_heads(answer)], rows, title=f"amounts in {unit} per case", numbers=2)

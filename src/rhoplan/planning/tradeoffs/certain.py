@@ -150,9 +150,7 @@ class _Search:
         self.bounds, self.criteria = bounds, [cost, *(bound.criterion for bound in bounds)]
         self.plan = LeastPlan(ground, weighed(self.criteria, [1.0, *mix.prices]))
         self.spend: Array = np.array([one.spend for one in self.criteria])
-        dearest = -float(np.min(self.graph.reward, initial=0.0, where=self.graph.known))
-        # No plan falls short by more.
-        self.worst = self.plan.criterion.spend * dearest * ground.depth + float(self.plan.criterion.ends.max())
+        self.worst = ground.most(self.plan.criterion)  # no plan falls short by more
         self._kept: dict[int, _Plans] = {}
 
     def listed(self, room: float) -> list[tuple[float, Back]]:

@@ -96,6 +96,11 @@ class Ground:
         inside = np.isin(np.arange(len(self.problem.states)), states)
         return Criterion(0.0, (payoff.max(axis=0) - payoff) * (1.0 - self.problem.flat.right) * inside)
 
+    def most(self, criterion: Criterion) -> float:
+        """As much of `criterion` as no plan exceeds."""
+        dearest = -float(np.min(self.graph.reward, initial=0.0, where=self.graph.known))
+        return criterion.spend * dearest * self.depth + float(self.problem.prior @ criterion.ends.max(axis=0))
+
     def best(self, criterion: Criterion) -> Course:
         """The plan that has least of `criterion`; ties as everywhere, ending first."""
         return self.followed(_Follower(LeastPlan(self, criterion)))
