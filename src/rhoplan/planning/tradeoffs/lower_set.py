@@ -1,12 +1,13 @@
 """The lower set of three criteria: every corner of what all plans and their mixtures can come to at least.
 
 As the frontier of two (`corners`), with faces in place of lines: the plan that is least by the weights of a face of
-what is known either lies below it, and is a new point, or proves that the face is one of the whole set. Faces are read
-off all triples of points; beside the points there are three directions, for more of one criterion is never wanted.
+what is known either lies below it, and is a new point, or proves that the face is one of the whole set. Beside
+the points there are three directions, for more of one criterion is never wanted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -17,56 +18,78 @@ from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, weighed
 NEAR = 1e-11
 """Share of the largest amount of each criterion by which points lie on a face."""
 
-MOST_CORNERS = 60
-"""Points of which all triples are looked at in a tenth of a second."""
+FLAT = 1e-15
+"""Size of a triangle, in these shares, below which its three points lie on a line."""
+
+MOST_CORNERS = 400
 
 
 def lower_set(
     ground: Ground, criteria: tuple[Criterion, Criterion, Criterion], *, most: int = MOST_CORNERS
 ) -> tuple[tuple[Course, ...], bool]:
     """The plans at the corners of the lower set of `criteria`, and whether these are all: the search ends at `most`."""
-    courses: list[Course] = []
-    rows: list[list[float]] = []
-
-    def add(weights: Array) -> None:
-        courses.append(ground.best(weighed(criteria, weights.tolist())))
-        rows.append([courses[-1].by(one) for one in criteria])
-
     # What each can come to at most, so that faces are measured alike.
     size = np.array([ground.most(one) or 1.0 for one in criteria])
-    for weights in (*np.eye(3), 1 / size):
-        add(weights)
+
+    def least(weights: Array) -> tuple[Course, Array]:
+        course = ground.best(weighed(criteria, (weights / size).tolist()))
+        return course, np.array([course.by(one) for one in criteria]) / size
+
+    courses, rows = map(list, zip(*(least(weights) for weights in (*np.eye(3), np.ones(3))), strict=True))
+    held = np.concatenate([DIRECTIONS, _points(rows)])
+    faces = _faces(held, np.array(list(combinations(range(len(held)), 3))))
     proven: set[bytes] = set()
     while True:
-        points = np.array(rows) / size
-        faces = _faces(points)
-        fresh = [face for face in faces if np.round(face, 9).tobytes() not in proven]
-        if not fresh or len(rows) >= most:
-            return tuple(courses[place] for place in _corners(points, faces)), not fresh
-        for face in fresh:
-            course = ground.best(weighed(criteria, (face[:3] / size).tolist()))
-            found = np.array([course.by(one) for one in criteria]) / size
-            if face[:3] @ found + face[3] < -NEAR and len(rows) < most:
-                courses.append(course)
-                rows.append((found * size).tolist())
-            else:
-                proven.add(np.round(face, 9).tobytes())
+        fresh = next((face for face in faces if np.round(face, 9).tobytes() not in proven), None)
+        if fresh is None or len(rows) >= most:
+            return tuple(courses[place] for place in _corners(np.array(rows), faces)), fresh is None
+        course, found = least(fresh[:3])
+        if fresh[:3] @ found + fresh[3] >= -NEAR:
+            proven.add(np.round(fresh, 9).tobytes())
+            continue
+        courses.append(course)
+        rows.append(found)
+        held = np.concatenate([held, _points([found])])
+        faces = _with_last(held, faces)
 
 
-def _faces(points: Array) -> Array:
-    """The faces (f, 4) that the points (n, 3) and the three directions span, none of which lies below: weights w that
-    sum to 1 and d with w x + d = 0 on the face."""
-    unlike = points[np.unique(np.round(points, 10), axis=0, return_index=True)[1]]
-    held = np.concatenate([np.append(unlike, np.ones((len(unlike), 1)), axis=1), np.eye(4)[:3]])
-    triples = np.array([one for one in combinations(range(len(held)), 3) if one[0] < len(unlike)])
+DIRECTIONS = np.eye(4)[:3]
+"""More of one criterion, beside the points of plans, whose last coordinate is 1."""
+
+
+def _points(rows: Sequence[Array]) -> Array:
+    result: Array = np.append(np.array(rows), np.ones((len(rows), 1)), axis=1)
+    return result
+
+
+def _with_last(held: Array, faces: Array) -> Array:
+    """The faces of all of `held`, where `faces` are those without the last one.
+
+    Those that it lies below are gone. What takes their place goes through it and two that lie on one of them.
+    """
+    height = faces @ held[-1]
+    gone = height < -NEAR
+    on = (np.abs(faces[gone] @ held[:-1].T) <= 10 * NEAR).any(axis=0)
+    pairs = combinations(np.flatnonzero(on).tolist(), 2)
+    made = _faces(held, np.array([(*pair, len(held) - 1) for pair in pairs]))
+    return _unlike(np.concatenate([faces[~gone], made]))
+
+
+def _faces(held: Array, triples: Ids) -> Array:
+    """Of the planes (f, 4) through `triples` (t, 3) of `held` (n, 4) those that none of `held` lies below: weights w
+    that sum to 1, and d with w x + d = 0 on the face."""
     a, b, c = (held[triples[:, place]] for place in range(3))
     minors = [np.delete(np.stack([a, b, c], axis=1), column, axis=2) for column in range(4)]
     planes = np.stack([(-1) ** column * np.linalg.det(minor) for column, minor in enumerate(minors)], axis=1)
     total = planes[:, :3].sum(axis=1)
-    planes = planes[np.abs(total) > 1e-13] / total[np.abs(total) > 1e-13][:, None]
-    sound = (planes @ held.T >= -NEAR).all(axis=1)
-    planes = planes[sound]
+    flat = np.abs(total) > FLAT
+    planes = planes[flat] / total[flat][:, None]
+    planes = planes[(planes @ held.T >= -NEAR).all(axis=1)]
     planes[:, :3] = np.maximum(planes[:, :3], 0.0)
+    return _unlike(planes)
+
+
+def _unlike(planes: Array) -> Array:
     _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
     result: Array = planes[first]
     return result
