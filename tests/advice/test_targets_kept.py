@@ -63,6 +63,17 @@ def test_spend_alone_makes_what_wrong_decisions_lose_small() -> None:
     assert kept(spend=1000).together.loss == pytest.approx(kept(spend=900).together.loss)
 
 
+def test_of_mixes_that_cost_the_same_the_models_own_prices_choose() -> None:
+    """A spend target that does not bind brings no plan into the mix: two would do as well as three."""
+    lane = make("security-lane")
+    answer = kept(lane, sensitive="95%", spend=12)
+    assert len(answer.mixture) == 2
+    assert answer.prices[1].price == 0
+    assert answer.together.spend < 12
+    assert answer.together.cost == pytest.approx(kept(lane, sensitive="95%", spend=13).together.cost, rel=1e-9)
+    assert "kept without being aimed at" in answer_words(answer)[-1]
+
+
 def test_spend_can_be_all_that_counts() -> None:
     assert kept(miss=0.001, minimise="spend").together.spend == 0  # whoever treats everybody misses nobody
 

@@ -60,14 +60,18 @@ def test_what_makes_no_sense_or_cannot_be_kept_is_one_line(run: Any, arguments: 
 
 def test_the_api_says_what_the_command_says_and_what_openapi_promises(run: Any, address: str) -> None:
     with httpx.Client(base_url=f"{address}/api/v1", timeout=serving.PATIENCE) as client:
-        asked = {"problem": "four-diseases", "miss": {"pneumonia": "2%"}, "spend": 25, "trees": True}
+        asked = {"problem": "four-diseases", "miss": {"pneumonia": "2%"}, "trees": True}
         found = client.post("/target", json=asked).json()
         Met.model_validate(found)
-        command = ("four-diseases", "--miss", "pneumonia=2%", "--spend", "25", "--tree", "--json")
+        command = ("four-diseases", "--miss", "pneumonia=2%", "--tree", "--json")
         assert json.loads(run(*command)[1]) == found
         edges = client.post("/frontier", json={"problem": "four-diseases", "state": "flu"}).json()
         Edges.model_validate(edges)
         assert [edge["kind"] for edge in edges["frontiers"]] == ["miss", "false-alarm"]
+        asked = {"problem": "screening-cascade", "lower_set": True}
+        whole = client.post("/frontier", json=asked).json()["lower_set"]
+        assert whole == json.loads(run("screening-cascade", "--lower-set", "--json")[1])["lower_set"]
+        assert whole["complete"]
         refused = client.post(
             "/target", json={"problem": "screening-cascade", "false_alarm": "1%", "sensitive": "99.9%"}
         )
@@ -84,6 +88,8 @@ def test_the_page_keeps_a_target_or_says_what_could_be_kept(page: Any, address: 
     page.goto(f"{address}/#screening-cascade/Targets")
     page.wait_for_selector("[data-edge=miss] .chart .own")
     assert page.locator("[data-edge=miss] .chart .point").count() == 7
+    page.click("#lower-set")
+    expect(page.locator("[data-corners='10'] .point")).to_have_count(10, timeout=PATIENCE)
     page.fill("#target-miss", "1 in 1,000")
     expect(page.locator("[data-met='2']")).to_contain_text("cost 84,513 EUR", timeout=PATIENCE)
     expect(page.locator("[data-edge=miss] .aimed")).to_have_count(1, timeout=PATIENCE)

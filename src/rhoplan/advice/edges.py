@@ -14,6 +14,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import Target
 from rhoplan.planning.tradeoffs.corners import corners
+from rhoplan.planning.tradeoffs.lower_set import lower_set
 
 CALLED = {"miss": "cases missed", "false-alarm": "false alarms", "wrong": "wrong decisions"}
 
@@ -49,19 +50,50 @@ class Edge:
 
 def edges(problem: Problem, *, state: str | None = None, horizon: int | None = None) -> tuple[Edge, ...]:
     """The frontiers of `problem` about `state`, the model's positive one where nobody says."""
-    about = state or positive_of(problem)
-    if about and about not in problem.diagnoses:
-        known = ", ".join(problem.diagnoses)
-        raise ProblemError(f"state must be one of {known}; it is '{about}'", field=("state",))
+    about = _about(problem, state)
     return tuple(
         _edge(problem, kind, about or "", horizon) for kind in (("miss", "false-alarm") if about else ("wrong",))
     )
+
+
+@dataclass(frozen=True)
+class LowerSet:
+    """What tests cost, misses and false alarms together: the corners of all that can be had, none of which is beaten in
+    all three by a plan or a mix, the cheapest first. complete: whether these are all."""
+
+    state: str
+    depth: int
+    corners: tuple[Numbers, ...]
+    complete: bool
+
+
+def together(problem: Problem, *, state: str | None = None, horizon: int | None = None) -> LowerSet:
+    """The lower set of tests, misses and false alarms about `state`, the model's positive one where nobody says."""
+    about = _about(problem, state)
+    if about is None:
+        raise ProblemError(
+            f"misses and false alarms need the state they are about: one of {', '.join(problem.diagnoses)}",
+            field=("state",),
+        )
+    ground, _ = ground_of(problem, horizon)
+    sums = Sums(ground, [Target("miss", 1.0, about), Target("false-alarm", 1.0, about)], "spend")
+    found, complete = lower_set(ground, (ground.spend, sums.bounds[0].criterion, sums.bounds[1].criterion))
+    numbers = sorted((sums.numbers(course) for course in found), key=lambda one: one.spend)
+    return LowerSet(about, ground.depth, tuple(numbers), complete)
 
 
 def positive_of(problem: Problem) -> str | None:
     """The state that the model calls positive, where it does."""
     found = problem.details.get("positive")
     return None if found is None else str(found)
+
+
+def _about(problem: Problem, state: str | None) -> str | None:
+    about = state or positive_of(problem)
+    if about and about not in problem.diagnoses:
+        known = ", ".join(problem.diagnoses)
+        raise ProblemError(f"state must be one of {known}; it is '{about}'", field=("state",))
+    return about
 
 
 def _edge(problem: Problem, kind: str, state: str, horizon: int | None) -> Edge:

@@ -73,7 +73,7 @@ def price_words(answer: Answer, price: Price) -> str:
     """What keeping a target acts as if."""
     unit, target = answer.problem.unit, price.target
     name = target_words(target, unit)
-    if price.price <= 0:
+    if price.price <= EXACT * price.own[1]:
         return f"'{name}' is kept without being aimed at: it costs nothing."
     if target.kind == "spend":
         one = f"1 {unit_of('1', unit)}"

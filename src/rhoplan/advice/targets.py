@@ -120,7 +120,7 @@ def meet(problem: Problem, targets: Sequence[Target], *, horizon: int | None = N
     sums = Sums(ground, targets, minimise)
     mixer = Mixer(ground)
     try:
-        mix = mixer.cheapest(sums.cost, sums.bounds)
+        mix = mixer.cheapest(sums.cost, sums.bounds, sums.everything)
     except Unreachable as error:
         raise _refusal(sums, error) from None
     certain = without_chance(ground, sums.cost, sums.bounds, mix, [*mixer.pool, *_others(sums)])

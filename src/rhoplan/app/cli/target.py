@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,14 @@ import click
 from rhoplan.app.cli.common import console, json_option, load_problem, option, print_json, problem_argument, show_rows
 
 if TYPE_CHECKING:
-    from rhoplan.advice.edges import Edge
+    from rhoplan.advice.edges import Edge, LowerSet
     from rhoplan.advice.targets import Answer
     from rhoplan.model.problem import Problem
 
 SHARE = "SHARE"
+
+MOST_ROWS = 40
+"""Corners that are shown of a lower set."""
 
 
 about_state = partial(click.option, multiple=True, metavar=f"[STATE=]{SHARE}")
@@ -39,16 +43,17 @@ about_state = partial(click.option, multiple=True, metavar=f"[STATE=]{SHARE}")
 )  # fmt: skip
 @click.option("--tree", is_flag=True, help="Print the pathway of each plan.")
 @click.option("--frontier", is_flag=True, help="Print the corners of cost against errors too; they need no target.")
+@click.option("--lower-set", is_flag=True, help="Print the corners of tests, misses and false alarms together.")
 @json_option
 def target_command(
-    problem: str, state: str | None, horizon: int | None, minimise: str, tree: bool, frontier: bool, as_json: bool,
-    **given: Any,
+    problem: str, state: str | None, horizon: int | None, minimise: str, tree: bool, frontier: bool, lower_set: bool,
+    as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """The cheapest pathway of PROBLEM that keeps targets, such as --miss '1 in 1,000' --specific 95%.
 
     Exact: over all plans and all mixes of them. Without options the targets in the model file count.
     """
-    from rhoplan.advice.edges import edges, positive_of
+    from rhoplan.advice.edges import edges, positive_of, together
     from rhoplan.advice.targets import meet
     from rhoplan.app.target_records import answer_record, edge_record
     from rhoplan.model.targets import read_targets
@@ -56,19 +61,23 @@ def target_command(
     loaded = load_problem(problem)
     loaded.flat  # noqa: B018  (says so where the problem is not flat)
     asked = _given(given) or loaded.details.get("targets") or {}
-    if not asked and not frontier:
+    if not asked and not (frontier or lower_set):
         raise click.UsageError("a target is needed, such as --miss '1 in 1,000' or --spend 40; or ask for --frontier")
     targets = read_targets(asked, loaded.diagnoses, state or positive_of(loaded))
     answer = meet(loaded, targets, horizon=horizon, minimise=minimise) if targets else None
     drawn = edges(loaded, state=state, horizon=horizon) if frontier else ()
+    corners = together(loaded, state=state, horizon=horizon) if lower_set else None
     if as_json:
         told: dict[str, Any] = answer_record(answer, trees=tree) if answer else {"problem": loaded.spec}
-        print_json({**told, **({"frontiers": [edge_record(loaded, edge) for edge in drawn]} if drawn else {})})
+        told |= {"frontiers": [edge_record(loaded, edge) for edge in drawn]} if drawn else {}
+        print_json(told | ({"lower_set": asdict(corners)} if corners else {}))
         return
     if answer:
         _print_answer(answer)
     for edge in drawn:
         _print_edge(loaded, edge)
+    if corners:
+        _print_corners(loaded, corners)
     if answer and tree:
         _print_trees(answer)
 
@@ -126,6 +135,20 @@ def _print_edge(problem: Problem, edge: Edge) -> None:
         f"by the model's own prices: {chance(own.share)}, {money(own.cost, problem.unit)}, of which tests "
         f"{money(own.numbers.spend)}"
     )
+
+
+def _print_corners(problem: Problem, found: LowerSet) -> None:
+    from rhoplan.advice.words import amounts, chance
+
+    spent = amounts(one.spend for one in found.corners)
+    rows = [[paid, *map(chance, one.reached), one.first] for paid, one in zip(spent, found.corners, strict=True)]
+    left = "" if found.complete else "; there are more"
+    console().print()
+    show_rows(
+        [f"tests cost ({problem.unit})", f"missed ({found.state})", "false alarms", "first"], rows,
+        title=f"tests, misses and false alarms together: {len(rows)} corners{left}", numbers=0, most=MOST_ROWS,
+        caption="... and {} more (--json has all)",
+    )  # fmt: skip
 
 
 def _print_trees(answer: Answer) -> None:

@@ -38,6 +38,14 @@ class Frontier(schema.Request):
     )
 
 
+class DrawFrontier(Frontier):
+    """The frontiers, and where asked for what tests cost, misses and false alarms come to together."""
+
+    lower_set: bool = Field(
+        False, description="Whether to tell the corners of tests, misses and false alarms together."
+    )
+
+
 class Meet(Frontier):
     """Targets for a pathway; those in the model where none is given."""
 
@@ -141,6 +149,15 @@ class Edge(BaseModel):
     plain: Corner
 
 
+class LowerSet(BaseModel):
+    """The corners of tests, misses and false alarms together; `reached` has the shares of the last two."""
+
+    state: str
+    depth: int
+    corners: list[Numbers]
+    complete: bool
+
+
 class Edges(BaseModel):
     """The frontiers of a model."""
 
@@ -148,6 +165,7 @@ class Edges(BaseModel):
     state: str | None
     states: list[str]
     targets: list[SetTarget] = Field(description="Those in the model.")
+    lower_set: LowerSet | None
 
 
 def meet(asked: Asked) -> dict[str, Any]:
@@ -173,7 +191,9 @@ def meet(asked: Asked) -> dict[str, Any]:
 
 def frontier(asked: Asked) -> dict[str, Any]:
     """The frontiers, and the targets that stand in the model."""
-    from rhoplan.advice.edges import edges
+    from dataclasses import asdict
+
+    from rhoplan.advice.edges import edges, together
     from rhoplan.app.target_records import edge_record, targets_record
     from rhoplan.model.targets import read_targets
 
@@ -186,6 +206,9 @@ def frontier(asked: Asked) -> dict[str, Any]:
         "state": request["state"] or _positive(asked),
         "states": list(problem.diagnoses),
         "targets": targets_record(kept, problem.unit),
+        "lower_set": asdict(together(problem, state=request["state"], horizon=request["horizon"]))
+        if request["lower_set"]
+        else None,
     }
 
 
@@ -204,6 +227,6 @@ def add_targets(app: FastAPI, answer: Callable[[str, schema.Request, Request], A
         return await answer("target", body, client)
 
     @app.post(f"{API}/frontier", responses={200: {"model": Edges}}, tags=["planning"], operation_id="draw_frontier")
-    async def draw_frontier(body: Frontier, client: Request) -> Response:
+    async def draw_frontier(body: DrawFrontier, client: Request) -> Response:
         """The frontier of cost against misses and against false alarms, or wrong decisions: its exact corners."""
         return await answer("frontier", body, client)

@@ -18,6 +18,9 @@ from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, weighed
 
 MOST_PIVOTS = 5000
 
+LITTLE = 1e-6
+"""Share with which what decides between equals counts at first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -69,8 +72,11 @@ class Mixer:
         self._bounds: list[Bound] = []
         self._basis: list[int] = []  # a plan of the pool, or -1 - the number of the bound whose slack it is
 
-    def cheapest(self, cost: Criterion, bounds: list[Bound]) -> Mix:
-        """The mixture that costs least within `bounds`; Unreachable where there is none."""
+    def cheapest(self, cost: Criterion, bounds: list[Bound], then: Criterion | None = None) -> Mix:
+        """The mixture that costs least within `bounds`; Unreachable where there is none.
+
+        then: what decides between mixtures that cost the same.
+        """
         self.pool, self._bounds = [self.ground.best(cost)], []
         self._basis = [0]
         for place, bound in enumerate(bounds):
@@ -79,6 +85,9 @@ class Mixer:
                 raise Unreachable(place, found)
             self._bounds.append(bound)
             self._basis.append(-1 - place)
+        if then is not None:  # what ties is settled by little of it, then nothing is changed that does not cost less
+            little = LITTLE * self.ground.most(cost) / (self.ground.most(then) or 1.0)
+            self._minimise(weighed([cost, then], [1.0, little]))
         result = self._minimise(cost)
         assert result is not None
         return result

@@ -5,6 +5,7 @@ import { amount, ask, el, later, latest, number, percent, svg, working } from ".
 import { state } from "./state.js";
 
 const fetchEdges = latest((signal, about) => ask("frontier", { problem: state.model.problem, ...(about ? { state: about } : {}) }, { signal }));
+const fetchLower = latest((signal, about) => ask("frontier", { problem: state.model.problem, state: about, lower_set: true }, { signal }));
 const fetchAnswer = latest((signal, body) => ask("target", body, { signal }));
 
 // What was asked for of each model, as long as the page is open: texts by kind, and the state they are about.
@@ -29,7 +30,8 @@ export async function showTarget() {
   const places = {}; // moves the slider of a kind to a value
   const answer = el("div", { id: "target-answer", class: "column", "aria-live": "polite" });
   const charts = el("div", { class: "column charts" });
-  const draw = (reply) => charts.replaceChildren(...found.frontiers.map((edge) => edgeBox(edge, reply)));
+  const all = mine.state ? lowerBox(mine) : null;
+  const draw = (reply) => charts.replaceChildren(...found.frontiers.map((edge) => edgeBox(edge, reply)), ...(all ? [all] : []));
   const update = async () => {
     draw(null);
     const texts = Object.entries(mine.texts).filter(([, text]) => text.trim());
@@ -152,6 +154,41 @@ function edgeBox(edge, reply) {
     el("h2", {}, `Cost against ${error}${edge.state ? ` (${edge.state})` : ""}`), chart(edge, aim(edge, reply), reply),
     el("p", { class: "quiet" }, `Every pathway and every mix of pathways lies on the line or above it; dots are its corners${edge.complete ? "" : " (there are more)"}. Counted: ${edge.counts}. Both scales are those of square roots.`),
     table);
+}
+
+// Tests, misses and false alarms together, worked out when it is asked for: a dot for each corner, darker for dearer tests.
+function lowerBox(mine) {
+  const place = el("div", {});
+  const show = async () => {
+    place.replaceChildren(working(null, "Working it out …"));
+    try {
+      const reply = await fetchLower(mine.state);
+      if (reply) place.replaceChildren(lowerChart(reply.lower_set));
+    } catch (error) {
+      place.replaceChildren(el("p", { class: "said bad", role: "alert" }, sentence(error.message)));
+    }
+  };
+  return el("section", { class: "box" }, el("h2", {}, "Tests, misses and false alarms together"),
+    el("p", {}, el("button", { type: "button", class: "small", id: "lower-set", onclick: show }, "Work out all corners"), " may take some seconds."), place);
+}
+
+function lowerChart({ corners, complete }) {
+  const [width, height, left, bottom, top, right] = [640, 340, 84, 50, 16, 24];
+  const most = [0, 1].map((i) => round(Math.max(...corners.map(({ reached }) => reached[i]))));
+  const dearest = Math.max(...corners.map(({ spend }) => spend)) || 1;
+  const x = (value) => left + Math.sqrt(value / most[0]) * (width - left - right);
+  const y = (value) => height - bottom - Math.sqrt(value / most[1]) * (height - bottom - top);
+  const unit = state.model.reward_unit;
+  return el("div", {}, svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "data-corners": corners.length, "aria-label": `False alarms against misses: ${corners.length} corners, darker for dearer tests` },
+    [0, 0.05, 0.2, 0.5, 1].map((part) => [svg("line", { x1: x(part * most[0]), x2: x(part * most[0]), y1: top, y2: height - bottom, class: "gridline" }),
+      svg("text", { x: x(part * most[0]), y: height - bottom + 18, class: "tick middle" }, percent(part * most[0])),
+      svg("line", { x1: left, x2: width - right, y1: y(part * most[1]), y2: y(part * most[1]), class: "gridline" }),
+      svg("text", { x: left - 6, y: y(part * most[1]) + 4, class: "tick end" }, percent(part * most[1]))]),
+    corners.map(({ spend, reached, first }) => svg("circle", { cx: x(reached[0]), cy: y(reached[1]), r: 4, class: "point", "fill-opacity": 0.15 + 0.85 * (spend / dearest), style: { stroke: "var(--main)" } },
+      svg("title", {}, `tests ${amount(spend, unit)}: missed ${percent(reached[0])}, false alarms ${percent(reached[1])}, first ${first}`))),
+    svg("text", { x: (left + width - right) / 2, y: height - 8, class: "axis middle" }, "cases missed, share of all cases"),
+    svg("text", { x: 15, y: (height - bottom) / 2, class: "axis middle", transform: `rotate(-90 15 ${(height - bottom) / 2})` }, "false alarms")),
+  el("p", { class: "quiet" }, `${corners.length} corners${complete ? "" : " (there are more)"}; the darker a dot, the dearer its tests, up to ${amount(dearest, unit)} per case. What can be had lies on the faces between them or above.`));
 }
 
 // The target line of this chart as a share of all cases, where there is one.
