@@ -17,7 +17,7 @@ from rhoplan.planning.tradeoffs.lower_set import lower_set
 from rhoplan.planning.tradeoffs.mixing import Bound, Mixer, Unreachable
 
 MODELS = 100
-FEW_PLANS, MOST_PLANS = 150, 8000
+FEW_PLANS, MOST_PLANS = 150, 3000
 CLOSE = 1e-9
 
 
