@@ -34,7 +34,8 @@ class Point:
 class Edge:
     """The cost against the share of cases with one kind of error, from the cheapest plan to the fewest errors.
 
-    kind, state: of the error, as in a target. counts: what the cost is, in words. complete: whether these are all
+    kind, state: of the error, as in a target. counts: what the cost is, in words. depth: tests that pathways may have;
+    whole: whether none could have more. complete: whether these are all
     corners. own: what the model counts the error as, least and most. plain: the plan that follows the model's prices.
     """
 
@@ -42,6 +43,7 @@ class Edge:
     state: str
     counts: str
     depth: int
+    whole: bool
     points: tuple[Point, ...]
     complete: bool
     own: tuple[float, float]
@@ -97,7 +99,7 @@ def _about(problem: Problem, state: str | None) -> str | None:
 
 
 def _edge(problem: Problem, kind: str, state: str, horizon: int | None) -> Edge:
-    ground, _ = ground_of(problem, horizon)
+    ground, whole = ground_of(problem, horizon)
     sums = Sums(ground, [Target(kind, 1.0, state)])
     axis = sums.bounds[0].criterion
     found, complete = corners(ground, sums.cost, axis)
@@ -108,4 +110,4 @@ def _edge(problem: Problem, kind: str, state: str, horizon: int | None) -> Edge:
         Point(one.axis, one.cost, one.low, None if one is found[-1] else one.high, sums.numbers(one.course))
         for one in found
     )
-    return Edge(kind, state, sums.words, ground.depth, points, complete, own, here)
+    return Edge(kind, state, sums.words, ground.depth, whole, points, complete, own, here)

@@ -17,6 +17,7 @@ from rhoplan.advice.compare import deepest
 from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError, ProblemError
+from rhoplan.graph.menu import nodes_within
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import AT_LEAST, Target
 from rhoplan.planning.tradeoffs.certain import without_chance
@@ -25,6 +26,9 @@ from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer, Unreachable
 
 HAIR = 1e-13
 """Share of all that a target is about by which it may be missed: rounding, nothing that anybody means."""
+
+ROOM = 200_000_000
+"""Bytes that the graph of all plans may take, about."""
 
 TIGHTER = (0.97, 0.9, 0.75, 0.5)
 """Parts of the targets for which mixtures are made to find plans without chance to begin with."""
@@ -154,14 +158,15 @@ def ground_of(problem: Problem, horizon: int | None = None) -> tuple[Ground, boo
     """The ground of plans with as many tests as are asked for, can be, or fit; and whether no plan has more."""
     most = deepest(problem)
     wanted = min(one for one in (horizon, most, None if horizon or most else problem.horizon) if one is not None)
+    nodes = min(MOST_NODES, nodes_within(problem, ROOM))
     kept: dict[int, Ground] = problem.__dict__.setdefault("_grounds", {})
     for depth in range(wanted, 0, -1):
         if depth in kept:
             return kept[depth], depth == most
-        if depth > 1 and size_of(problem, depth).nodes > MOST_NODES:
+        if depth > 1 and size_of(problem, depth).nodes > nodes:
             continue
         try:
-            kept[depth] = Ground(problem, depth)
+            kept[depth] = Ground(problem, depth, nodes=nodes)
         except LimitError:
             continue
         return kept[depth], depth == most

@@ -116,7 +116,7 @@ def _made(
     if moved.kind != "exact":
         marks["flips"] = moved
     progress("targets")
-    found_edges, met = _targets(problem)
+    found_edges, met = _targets(problem, agent)
     progress("warnings")
     return Report(
         problem=problem,
@@ -166,9 +166,12 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
     }
 
 
-def _targets(problem: Problem) -> tuple[tuple[Edge, ...], Answer | str | None]:
-    """Frontiers, and what keeps the targets that stand in the model; nothing where one graph cannot hold them."""
+def _targets(problem: Problem, agent: Agent) -> tuple[tuple[Edge, ...], Answer | str | None]:
+    """Frontiers, and what keeps the targets that stand in the model; nothing where one graph cannot hold all plans,
+    unless the model has targets: then pathways have fewer tests, and the section says so."""
     kept = read_targets(problem.details.get("targets") or {}, problem.diagnoses, None)
+    if agent.planner.is_bounded and not kept:
+        return (), None
     try:
         return edges(problem), meet(problem, kept) if kept else None
     except UnreachableTarget as error:

@@ -113,7 +113,7 @@ def _print_answer(answer: Answer) -> None:
 
 def _print_edge(problem: Problem, edge: Edge) -> None:
     from rhoplan.advice.edges import CALLED
-    from rhoplan.advice.words import amounts, chance, money
+    from rhoplan.advice.words import amounts, chance, counted, money
 
     error = CALLED[edge.kind] + (f" ({edge.state})" if edge.state else "")
     prices = [
@@ -126,6 +126,7 @@ def _print_edge(problem: Problem, edge: Edge) -> None:
     ]
     console().print()
     left = "" if edge.complete else "; there are more"
+    left += "" if edge.whole else f"; pathways of at most {counted(edge.depth, 'test')}"
     show_rows(
         [error, "counted", "tests cost", "first", f"cheapest where one costs ({problem.unit})"], rows,
         title=f"frontier of {edge.counts} against {error}: {len(rows)} corners{left}", numbers=1,

@@ -142,7 +142,8 @@ class Edge(BaseModel):
     kind: Literal["miss", "false-alarm", "wrong"]
     state: str
     counts: str
-    depth: int
+    depth: int = Field(description="Tests that a pathway may have.")
+    whole: bool = Field(description="Whether no pathway could have more.")
     points: list[Corner]
     complete: bool
     own: list[float]

@@ -17,7 +17,8 @@ from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, weighed
 SAME = 1e-12
 """Share of their size by which two numbers of plans must differ to count as different: some thousand roundings."""
 
-MOST_CORNERS = 400
+MOST_CORNERS, MOST_WORK = 400, 10_000_000
+"""Corners that are made at most, and situations that are planned for them, all together: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ def corners(
 
     first, last = point(cost), point(axis)
     waiting, found, complete = [(first, last)], [first, last], True
+    most = min(most, max(10, MOST_WORK // ground.graph.size))
     while waiting:
         left, right = waiting.pop()
         if _same(left[1], right[1], last[1]) or _same(left[0], right[0], first[0]):

@@ -63,22 +63,22 @@ class Ground:
     """Every situation that at most `depth` tests of `problem` can lead to, and plans among them.
 
     problem: the one given with that cap on the number of tests, which plans on the ground are plans of.
-    LimitError where these are more than MOST_NODES.
+    LimitError where these are more than `nodes`.
     Not covered: problems without lists of tests and commits; discounts.
     """
 
-    def __init__(self, problem: Problem, depth: int) -> None:
+    def __init__(self, problem: Problem, depth: int, *, nodes: int = MOST_NODES) -> None:
         menu = problem.flat
         most = depth if menu.most_tests is None else min(depth, menu.most_tests)
         # Tests are counted, so that a situation has so many left, whatever led there.
         self.problem, self.depth = replace(problem, menu=replace(menu, most_tests=most)), most
-        self.graph = Graph(self.problem, node_limit=MOST_NODES)
+        self.graph = Graph(self.problem, node_limit=nodes)
         first = Plan(self.graph)
         first.values(np.array([self.graph.root]), most)
         self.layers = first.valued
         self.left: Ids = np.zeros(self.graph.size, dtype=np.int64)
-        for left, nodes in enumerate(self.layers):
-            self.left[nodes] = left
+        for left, places in enumerate(self.layers):
+            self.left[places] = left
 
     @cached_property
     def spend(self) -> Criterion:

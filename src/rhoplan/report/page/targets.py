@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rhoplan.advice.edges import CALLED, Edge, Point
 from rhoplan.advice.target_words import answer_words, labelled, number_cells, number_heads
 from rhoplan.advice.targets import Answer
-from rhoplan.advice.words import amounts, chance, money, percent
+from rhoplan.advice.words import amounts, chance, counted, money, percent
 from rhoplan.report.page.chart import BLUE, GRID, INK, ORANGE
 from rhoplan.report.page.parts import safe, table
 
@@ -99,6 +99,7 @@ def _figure(edge: Edge, report: Report) -> str:
         f"{safe(report.problem.unit)} per case</text>"
     )
     more = "" if edge.complete else " There are more corners."
+    more += "" if edge.whole else f" Pathways have at most {counted(edge.depth, 'test')} here."
     return (
         f"<figure><svg viewBox='0 0 {WIDTH:.0f} {HEIGHT:.0f}' width='{WIDTH:.0f}' role='img' font-size='9.5' "
         f"fill='{INK}' font-family='Helvetica, Arial, sans-serif'><title>Cost against {safe(_error(edge))}</title>"

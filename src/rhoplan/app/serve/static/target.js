@@ -1,7 +1,7 @@
 // Targets instead of prices: what keeps them at the least cost, the frontier of cost against errors, what errors would
 // have to be worth.
 
-import { amount, ask, el, later, latest, number, percent, svg, working } from "./dom.js";
+import { amount, ask, counted, el, later, latest, number, percent, svg, working } from "./dom.js";
 import { state } from "./state.js";
 
 const fetchEdges = latest((signal, about) => ask("frontier", { problem: state.model.problem, ...(about ? { state: about } : {}) }, { signal }));
@@ -152,7 +152,7 @@ function edgeBox(edge, reply) {
         el("td", {}, number(point.numbers.spend)), el("td", {}, point.numbers.first), el("td", {}, prices(point))))))));
   return el("section", { class: "box", "data-edge": edge.kind },
     el("h2", {}, `Cost against ${error}${edge.state ? ` (${edge.state})` : ""}`), chart(edge, aim(edge, reply), reply),
-    el("p", { class: "quiet" }, `Every pathway and every mix of pathways lies on the line or above it; dots are its corners${edge.complete ? "" : " (there are more)"}. Counted: ${edge.counts}. Both scales are those of square roots.`),
+    el("p", { class: "quiet" }, `Every pathway and every mix of pathways lies on the line or above it; dots are its corners${edge.complete ? "" : " (there are more)"}.${edge.whole ? "" : ` Pathways have at most ${counted(edge.depth, "test")} here.`} Counted: ${edge.counts}. Both scales are those of square roots.`),
     table);
 }
 
