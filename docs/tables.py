@@ -115,12 +115,12 @@ def fields(name: str) -> str:
     """The fields that the request class `name` adds to those of the classes it is made from."""
     from rhoplan.advice.pathway import MOST_NODES, SMALLEST
     from rhoplan.agents.settings import SETTINGS
-    from rhoplan.app.serve import schema
+    from rhoplan.app.serve import schema, targeting
 
     words = {**WORDS, **{one.name: one.help for one in SETTINGS.values()}}
     own = {one.name: one.otherwise for one in SETTINGS.values() if one.otherwise}
     without = {**own, **LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
-    model = getattr(schema, name)
+    model = getattr(schema, name, None) or getattr(targeting, name)
     shared = {field for base in model.__bases__ for field in getattr(base, "model_fields", {})}
     described = model.model_json_schema()
     rows = []

@@ -267,7 +267,7 @@ def test_nothing_on_the_page_lacks_a_name_and_the_focus_is_never_lost(page: Any)
     page.keyboard.press("Enter")
     steps(page, 1)
     assert page.evaluate("document.activeElement.className").startswith("box next")
-    for tab in ("Pathway", "What-if", "Compare", "Model", "Report", "Case"):
+    for tab in ("Pathway", "What-if", "Compare", "Targets", "Model", "Report", "Case"):
         page.locator(f"[data-tab='{tab}']").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector(f"main[data-view='chest-pain {tab}'] .box")

@@ -1,8 +1,8 @@
 """The fields of a model file: a tree as a checked observe-then-commit problem.
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
-`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards) and
-`learned` (what learning from past cases found).
+`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards),
+`targets` (what a pathway is to keep) and `learned` (what learning from past cases found).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from rhoplan.io.shorthands import (
 )
 from rhoplan.io.stakes import STAKES, read_commits
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
+from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.observe_then_commit import Test, observe_then_commit
@@ -41,7 +42,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    *STAKES, "worth", "cap", "horizon", "field", "info", "learned",
+    *STAKES, "worth", "cap", "horizon", "targets", "field", "info", "learned",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 TRADES = ("medicine", "service", "inspection")
@@ -288,6 +289,10 @@ class ModelReader(Fields):
             found["field"] = self.one_of(tree.items["field"], TRADES, "field")
         if "info" in tree.items:
             found["info"] = self.info(tree.items["info"], MODEL_INFO)
+        if "targets" in tree.items:
+            found["targets"] = read_file_targets(
+                self, tree.items["targets"], self.names(tree.items["states"]), positive
+            )
         if "learned" in tree.items:
             found["learned"] = read_learned(self, tree.items["learned"])
         notes = {name: test.items["info"] for name, test in tests.items() if "info" in test.items}

@@ -72,6 +72,7 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         },
         "panels": {test.name: _panel_record(test) for test in menu.tests if test.parts} or None,
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
+        "targets": details.get("targets"),
         LEARNED: details.get(LEARNED),
     }
     return {name: value for name, value in record.items() if value is not None}

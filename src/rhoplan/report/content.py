@@ -14,16 +14,19 @@ from rhoplan.advice.case import Adviser, First, check_fixed
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import Frontier, Row, compare, frontier
 from rhoplan.advice.doubts import Caution
+from rhoplan.advice.edges import Edge, edges
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.pathway import MOST_NODES as MOST_ASKED
 from rhoplan.advice.pathway import SMALLEST, Pathway, pathway
 from rhoplan.advice.questions import plans_versions
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.graph.menu import nodes_within
 from rhoplan.model.problem import Array, Problem
+from rhoplan.model.targets import read_targets
 from rhoplan.planning.versions import Layout
 from rhoplan.scoring.followed import Plans
 
@@ -44,7 +47,7 @@ class Report:
     for agents that have one. Bands and frontier are left out where they were too large to compute.
     budget: seconds that the sensitivity analysis had, None for the usual amount of work. marks: of sections that are
     not plainly exact, by the names `first`, `pathway`, `stop`, `comparison`, `weight`, `flips`, what kind they are and
-    why.
+    why. edges: frontiers of cost against errors. met: what keeps the model's own targets, or why nothing does.
     """
 
     problem: Problem
@@ -60,6 +63,8 @@ class Report:
     cautions: tuple[Caution, ...]
     budget: float | None
     marks: Mapping[str, Part] = field(default_factory=dict)
+    edges: tuple[Edge, ...] = ()
+    met: Answer | str | None = None
 
 
 def make_report(
@@ -110,6 +115,8 @@ def _made(
     moved = flips_of(problem, agent, followed.first, budget=budget, layout=layout)
     if moved.kind != "exact":
         marks["flips"] = moved
+    progress("targets")
+    found_edges, met = _targets(problem, agent)
     progress("warnings")
     return Report(
         problem=problem,
@@ -125,6 +132,8 @@ def _made(
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
         marks=marks,
+        edges=found_edges,
+        met=met,
     )
 
 
@@ -155,6 +164,20 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
         "stop": missing("stop", again.format("belief")),
         "weight": missing("weight", again.format("weight")),
     }
+
+
+def _targets(problem: Problem, agent: Agent) -> tuple[tuple[Edge, ...], Answer | str | None]:
+    """Frontiers, and what keeps the targets that stand in the model; nothing where one graph cannot hold all plans,
+    unless the model has targets: then pathways have fewer tests, and the section says so."""
+    kept = read_targets(problem.details.get("targets") or {}, problem.diagnoses, None)
+    if agent.planner.is_bounded and not kept:
+        return (), None
+    try:
+        return edges(problem), meet(problem, kept) if kept else None
+    except UnreachableTarget as error:
+        return edges(problem), error.message
+    except LimitError:
+        return (), None
 
 
 def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:

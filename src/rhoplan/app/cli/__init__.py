@@ -20,6 +20,7 @@ COMMANDS = {
     "solve": "solve",
     "report": "plan",
     "carry": "carry",
+    "target": "target",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",

@@ -33,6 +33,7 @@ from rhoplan.app.serve.replying import API, LINES, Replies, response, typed, whi
 from rhoplan.app.serve.saving import Files
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import NO_MODEL, Library, Source, UnknownModel, check_name, find_source
+from rhoplan.app.serve.targeting import add_targets
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -46,7 +47,9 @@ STATIC = {
 KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 """Files of the page that have an address like their name."""
 
-SLOW = ("check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay")
+SLOW = (
+    "check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay", "target", "frontier",
+)  # fmt: skip
 """Tasks that may take long: they leave a worker free for the others."""
 
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
@@ -224,6 +227,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), 
     _add_planning(app, desk)
     _add_cases(app, desk)
     add_carrying(app, desk.answer)
+    add_targets(app, desk.answer)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
     return app
 

@@ -23,6 +23,7 @@ from rhoplan.report.page.bill import bill_box
 from rhoplan.report.page.parts import MANY, mark, safe, table
 from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
+from rhoplan.report.page.targets import targets_section
 from rhoplan.report.page.tests import tests_section
 from rhoplan.report.page.weight import weight_section
 from rhoplan.report.telling import as_mermaid, as_text
@@ -60,6 +61,7 @@ def page(report: Report, origin: Origin | None = None) -> str:
         "<h2>Compared with other ways of deciding</h2>",
         mark(report, "comparison"),
         comparison(report),
+        *(["<h2>Targets instead of prices</h2>", targets_section(report)] if report.edges else []),
         *_weight(report),
         "<h2>What would change the first action</h2>",
         sensitivity(report),
