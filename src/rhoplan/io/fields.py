@@ -95,8 +95,13 @@ class Fields:
             raise self.fault(f"{tree.label} must be true or false; it is {described(tree)}", tree)
         return tree.text.lower() == "true"
 
+    def point(self, tree: Tree) -> Tree:
+        """`tree`, or the number alone where numbers may have intervals beside them."""
+        return tree
+
     def number(self, tree: Tree) -> float:
         """A finite number of a size that can be reckoned with."""
+        tree = self.point(tree)
         try:
             value = float(tree.text) if tree.kind == "number" else math.nan
         except ValueError:
@@ -124,6 +129,7 @@ class Fields:
 
     def probability(self, tree: Tree) -> float:
         """A probability, written 0.95 or 95%."""
+        tree = self.point(tree)
         percent = re.fullmatch(r"\s*([^%]*?)\s*%\s*", tree.text) if tree.kind == "text" else None
         value = self.number(replace(tree, kind="number", text=percent.group(1)) if percent else tree)
         value = value / 100 if percent else value

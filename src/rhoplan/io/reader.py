@@ -1,8 +1,8 @@
 """The fields of a model file: a tree as a checked observe-then-commit problem.
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
-`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards) and
-`learned` (what learning from past cases found).
+`positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards),
+`learned` (what learning from past cases found) and `uncertain` (how far numbers may be off).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rhoplan.io.learned import read_learned
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, named_positive, two_state_test
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.tree import Tree, shown
+from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.panels import panel
@@ -29,7 +30,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    "commits", "losses", "cap", "horizon", "info", "learned",
+    "commits", "losses", "cap", "horizon", "info", "learned", "uncertain",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 INFO_FIELDS = ("about", "source", "note", "illustrative")
@@ -37,7 +38,16 @@ INFO_FIELDS = ("about", "source", "note", "illustrative")
 
 
 class ModelReader(Fields):
-    """Reads one file's tree."""
+    """Reads one file's tree. takes_ranges: whether a number may have its interval beside it."""
+
+    takes_ranges = True
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.ranges = Ranges(self)
+
+    def point(self, tree: Tree) -> Tree:
+        return self.ranges.point(tree) if self.takes_ranges else tree
 
     def problem(self, tree: Tree) -> Problem:
         """The problem that the tree describes."""
@@ -53,8 +63,11 @@ class ModelReader(Fields):
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
+        details = self.details(tree, positive)
+        if uncertain := read_uncertain(self, self.ranges, tree, hidden, positive):
+            details[UNCERTAIN] = uncertain
         try:
-            return observe_then_commit(
+            problem = observe_then_commit(
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
@@ -66,7 +79,7 @@ class ModelReader(Fields):
                 commits=commits,
                 horizon=horizon,
                 spec=self.file,
-                details=self.details(tree, positive),
+                details=details,
                 first_prices=first_prices,
                 most_tests=most_tests,
                 budget=budget,
@@ -76,6 +89,8 @@ class ModelReader(Fields):
             raise
         except ProblemError as error:
             raise self.fault(error.message, self.place(tree, error.field or ())) from None
+        check_uncertain(self, problem, tree, uncertain or {})
+        return problem
 
     def place(self, tree: Tree, field: Field) -> Tree:
         """Where the field of a problem stands in the file: a prior may be a prevalence, a reward a loss."""

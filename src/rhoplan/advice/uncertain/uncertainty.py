@@ -1,0 +1,188 @@
+"""What uncertain numbers mean for a plan, all in one record: is the first action right, what is at stake, what is worth
+knowing better. Everything says whether it is exact or estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.advice.uncertain.curve import Curve, decision_curve
+from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of
+from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
+from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
+from rhoplan.advice.uncertain.weighing import Weigher
+from rhoplan.agents.agent import Agent
+from rhoplan.errors import RhoplanError
+from rhoplan.model.problem import Problem
+
+SAMPLES, MOST_SAMPLES = 2000, 100_000
+"""Versions that are drawn when nobody says how many, and at most."""
+
+FEWER, FEWEST = 5, 100
+"""Of what is estimated for each group of numbers, one version in so many is drawn, but not fewer than so many."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of versions in which an action is the right one to begin with."""
+
+    action: str
+    share: float
+    se: float
+
+
+@dataclass(frozen=True)
+class Knowing:
+    """What knowing a number, or all that a study would tell of, is worth per case. ids: of the numbers."""
+
+    name: str
+    ids: tuple[str, ...]
+    worth: Worth
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What uncertain numbers mean for the plan made for the stated ones, before any test is run.
+
+    assumed: the share to within which every number is taken to be known, where that is an assumption. right: first
+    actions, the likeliest first; the plan's own is `first`. worth: of the plan on average, low and high: its 95%
+    interval, as a reward. everything: of knowing all numbers; numbers and studies: of some, most valuable first. A
+    study of a test tells all its chances.
+    """
+
+    first: str
+    horizon: int
+    samples: int
+    seed: int
+    assumed: float | None
+    right: tuple[Share, ...]
+    worth: float
+    worth_kind: Kind
+    worth_se: float
+    low: float
+    high: float
+    everything: Worth
+    numbers: tuple[Knowing, ...]
+    studies: tuple[Knowing, ...]
+    tornado: tuple[Swing, ...]
+    map: Map | None
+    curve: Curve | None
+
+    @property
+    def chance_right(self) -> Share:
+        """The share of versions in which the plan begins with the right action."""
+        return next((one for one in self.right if one.action == self.first), Share(self.first, 0.0, 0.0))
+
+
+def uncertain_items(problem: Problem, spread: float | None) -> tuple[Unsure, ...]:
+    """The uncertain numbers that the model states, or all as if known to within `spread`."""
+    if spread is not None:
+        return spread_all(problem, spread)
+    items = unsure(problem) if problem.listed is not None else ()
+    if not items:
+        raise RhoplanError(
+            f"'{problem.name}' states no uncertain number: write intervals such as 0.83 [0.76, 0.89] in the file, or "
+            "assume a spread such as 10% for all of its numbers",
+            field=("spread",),
+        )
+    return items
+
+
+def chance_right(problem: Problem, agent: Agent, *, samples: int = 1000, seed: int = 0) -> Share | None:
+    """The share of versions in which the plan for the stated numbers begins rightly; None where none is uncertain."""
+    items = unsure(problem)
+    if not items:
+        return None
+    weigher = Weigher(problem, agent)
+    first = sampled(weigher, items, samples, seed).first
+    share = float(np.mean(first == weigher.names.index(weigher.first)))
+    return Share(weigher.first, share, math.sqrt(share * (1 - share) / samples))
+
+
+def uncertainty(
+    problem: Problem,
+    agent: Agent,
+    *,
+    spread: float | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    axes: tuple[str, str] | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Uncertainty:
+    """What the uncertain numbers of `problem` mean for the plan of `agent`.
+
+    spread: take all numbers as known to within this share of themselves, whatever the file says. axes: ids of the two
+    numbers of the map; without it, the two that are most worth knowing.
+    Not covered: cases that have begun, and see `Weigher`.
+    """
+    items = uncertain_items(problem, spread)
+    progress("the plan")
+    weigher = Weigher(problem, agent)
+    chosen = tuple(find(items, name) for name in axes) if axes else ()
+    progress(f"{samples:,} versions")
+    drawn = sampled(weigher, items, samples, seed)
+    exact = weigher.is_linear(items)
+    names = np.bincount(drawn.first, minlength=len(weigher.names)) / samples
+    right = [
+        Share(weigher.names[place], float(names[place]), math.sqrt(names[place] * (1 - names[place]) / samples))
+        for place in np.argsort(-names, kind="stable").tolist()
+        if names[place]
+    ]
+    low, high = np.quantile(drawn.paid, ENDS).tolist()
+    fewer = max(samples // FEWER, min(samples, FEWEST))
+    progress("what is worth knowing")
+    numbers = [
+        Knowing(item.name, (item.id,), value_of(weigher, [item], fewer, seed + 1, linear=exact)) for item in items
+    ]
+    studies = _studies(weigher, items, numbers, fewer, seed + 2, linear=exact)
+    ranked = _ranked(numbers)
+    if not chosen and len(items) > 1:
+        by_id = {item.id: item for item in items}
+        chosen = tuple(by_id[one.ids[0]] for one in ranked[:2])
+    progress("what single numbers change")
+    return Uncertainty(
+        first=weigher.first,
+        horizon=agent.horizon,
+        samples=samples,
+        seed=seed,
+        assumed=spread,
+        right=tuple(right),
+        worth=weigher.paid if exact else float(drawn.paid.mean()),
+        worth_kind="exact" if exact else "estimated",
+        worth_se=0.0 if exact else float(drawn.paid.std(ddof=1)) / math.sqrt(samples),
+        low=low,
+        high=high,
+        everything=estimated(drawn.gain),
+        numbers=ranked,
+        studies=studies,
+        tornado=swings(weigher, items),
+        map=two_way(weigher, *chosen) if len(chosen) == 2 else None,
+        curve=decision_curve(weigher),
+    )
+
+
+def _studies(
+    weigher: Weigher, items: Sequence[Unsure], numbers: Sequence[Knowing], samples: int, seed: int, *, linear: bool
+) -> tuple[Knowing, ...]:
+    """What studies are worth: of each test, of how frequent diagnoses are, and of each amount."""
+    of_test: dict[str, list[int]] = {}
+    found = []
+    for place, item in enumerate(items):
+        if item.test is not None:
+            of_test.setdefault(item.test, []).append(place)
+        else:
+            found.append(numbers[place])
+    for test, places in of_test.items():
+        worth = numbers[places[0]].worth
+        if len(places) > 1:
+            worth = value_of(weigher, [items[place] for place in places], samples, seed, linear=linear)
+        found.append(Knowing(f"a study of {test}", tuple(items[place].id for place in places), worth))
+    return _ranked(found)
+
+
+def _ranked(found: Sequence[Knowing]) -> tuple[Knowing, ...]:
+    return tuple(sorted(found, key=lambda one: -one.worth.value))
