@@ -37,7 +37,7 @@ UNCERTAIN = "uncertain"
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _INTERVAL = re.compile(
-    rf"\s*({_NUMBER})\s*(%?)\s*[\[(]\s*({_NUMBER})\s*(%?)\s*(?:,|;|to|-|–)\s*({_NUMBER})\s*(%?)\s*[\])]\s*(%?)\s*"  # noqa: RUF001
+    rf"\s*({_NUMBER})\s*(%?)\s*[\[(]\s*({_NUMBER})\s*(%?)\s*(?:,|;|to|-|–)\s*({_NUMBER})\s*(%?)\s*[\])]\s*(%?)\s*"
 )
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*(%?)\s*to\s*({_NUMBER})\s*(%?)\s*")
 

@@ -5,7 +5,7 @@ stated chances as its mean, Dirichlet(cases * chances). An amount (price, loss, 
 amount as its mean. Intervals are turned into both by their standard deviation, a 95% interval being 3.92 of these wide
 (Briggs, Claxton and Sculpher, Decision Modelling for Health Economic Evaluation, 2006, chapter 4).
 
-Both know the chance and the mean of what lies below a point, so the mean of a function made of straight pieces is exact.
+Both know the chance and the mean of what lies below a point: the mean of a function of straight pieces is exact.
 """
 
 from __future__ import annotations

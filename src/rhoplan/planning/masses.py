@@ -108,7 +108,7 @@ class MassLayout(Layout):
             if not reached.size:
                 break
             nodes, place = numbered(reached, graph.size)
-            ways = np.bincount(place, weights=count)
+            ways = np.bincount(place, weights=count).astype(float, copy=False)
         return Courses(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
     def worth(self, courses: Courses, copies: Copies, *, weight: float = 0.0, plans: int = 1) -> Array:

@@ -32,7 +32,8 @@ class Unsure:
 
     mean (n,): the chances that vary, which sum to 1, or the amount, alone. spread: cases that chances are known from,
     or the standard deviation of the amount. places (n,): of the outcomes or diagnoses whose chances vary; main: the one
-    among them that people speak of. scale: what the chances that vary sum to in the row. states: that have this row.
+    among them that people speak of. scale: what people call 1 of it: the sum of the chances that vary, or the sign of the
+    amount. states: that have this row.
     """
 
     kind: Kind
@@ -118,7 +119,7 @@ class Unsure:
                 numbers.cost[:, [one.name for one in menu.tests].index(test)] = values[:, 0]
             case "first-price", group:
                 numbers.first[:, [one.group == group for one in menu.tests]] = values
-            case kind, commit, _:
+            case _, commit, _:
                 place = [one.name for one in menu.commits].index(commit)
                 sign = np.sign(menu.commits[place].reward[self.states][0])
                 numbers.payoff[:, place, self.states] = sign * values
@@ -255,5 +256,8 @@ def _row(
 def _amount(
     kind: Kind, names: tuple[str, ...], size: float, sd: float, states: slice = slice(None)
 ) -> Iterator[Unsure]:
+    """An amount as a reward has it; nothing where it is 0."""
     if size:
-        yield Unsure(kind, names, np.array([abs(float(size))]), sd, np.zeros(1, dtype=np.int64), (), states=states)
+        sign = float(np.sign(-size if kind == "loss" else size))
+        mean, place = np.array([abs(float(size))]), np.zeros(1, dtype=np.int64)
+        yield Unsure(kind, names, mean, sd, place, (), scale=sign, states=states)

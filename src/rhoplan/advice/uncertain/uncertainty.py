@@ -5,22 +5,27 @@ knowing better. Everything says whether it is exact or estimated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.advice.uncertain.curve import Curve, decision_curve
 from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of
 from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
 from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weigher
+from rhoplan.advice.words import stated
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError
 from rhoplan.model.problem import Problem
 
 SAMPLES, MOST_SAMPLES = 2000, 100_000
 """Versions that are drawn when nobody says how many, and at most."""
+
+QUICK = 1000
+"""Versions behind the one line that every case begins with."""
 
 FEWER, FEWEST = 5, 100
 """Of what is estimated for each group of numbers, one version in so many is drawn, but not fewer than so many."""
@@ -33,6 +38,13 @@ class Share:
     action: str
     share: float
     se: float
+
+    @staticmethod
+    def of(action: str, is_right: NDArray[np.bool_]) -> Share:
+        """The standard error is that of a share nearer to one half by one draw each way: 0 of 100 proves no 0."""
+        count, right = len(is_right), int(is_right.sum())
+        near = (right + 1) / (count + 2)
+        return Share(action, right / count, math.sqrt(near * (1 - near) / count))
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class Uncertainty:
     assumed: the share to within which every number is taken to be known, where that is an assumption. right: first
     actions, the likeliest first; the plan's own is `first`. worth: of the plan on average, low and high: its 95%
     interval, as a reward. everything: of knowing all numbers; numbers and studies: of some, most valuable first. A
-    study of a test tells all its chances.
+    study of a test tells all its chances. words: what to bear in mind, in sentences.
     """
 
     first: str
@@ -71,11 +83,15 @@ class Uncertainty:
     tornado: tuple[Swing, ...]
     map: Map | None
     curve: Curve | None
+    words: tuple[str, ...] = ()
 
     @property
     def chance_right(self) -> Share:
         """The share of versions in which the plan begins with the right action."""
-        return next((one for one in self.right if one.action == self.first), Share(self.first, 0.0, 0.0))
+        return next(
+            (one for one in self.right if one.action == self.first),
+            Share.of(self.first, np.zeros(self.samples, dtype=bool)),
+        )
 
 
 def uncertain_items(problem: Problem, spread: float | None) -> tuple[Unsure, ...]:
@@ -86,21 +102,20 @@ def uncertain_items(problem: Problem, spread: float | None) -> tuple[Unsure, ...
     if not items:
         raise RhoplanError(
             f"'{problem.name}' states no uncertain number: write intervals such as 0.83 [0.76, 0.89] in the file, or "
-            "assume a spread such as 10% for all of its numbers",
+            "assume a spread (--spread 10%) of all its numbers",
             field=("spread",),
         )
     return items
 
 
-def chance_right(problem: Problem, agent: Agent, *, samples: int = 1000, seed: int = 0) -> Share | None:
+def chance_right(problem: Problem, agent: Agent, *, samples: int = QUICK, seed: int = 0) -> Share | None:
     """The share of versions in which the plan for the stated numbers begins rightly; None where none is uncertain."""
-    items = unsure(problem)
+    items = unsure(problem) if problem.listed is not None else ()
     if not items:
         return None
     weigher = Weigher(problem, agent)
     first = sampled(weigher, items, samples, seed).first
-    share = float(np.mean(first == weigher.names.index(weigher.first)))
-    return Share(weigher.first, share, math.sqrt(share * (1 - share) / samples))
+    return Share.of(weigher.first, first == weigher.names.index(weigher.first))
 
 
 def uncertainty(
@@ -126,9 +141,9 @@ def uncertainty(
     progress(f"{samples:,} versions")
     drawn = sampled(weigher, items, samples, seed)
     exact = weigher.is_linear(items)
-    names = np.bincount(drawn.first, minlength=len(weigher.names)) / samples
+    names = np.bincount(drawn.first, minlength=len(weigher.names))
     right = [
-        Share(weigher.names[place], float(names[place]), math.sqrt(names[place] * (1 - names[place]) / samples))
+        Share.of(weigher.names[place], drawn.first == place)
         for place in np.argsort(-names, kind="stable").tolist()
         if names[place]
     ]
@@ -162,7 +177,28 @@ def uncertainty(
         tornado=swings(weigher, items),
         map=two_way(weigher, *chosen) if len(chosen) == 2 else None,
         curve=decision_curve(weigher),
+        words=tuple(_words(weigher, items, spread)),
     )
+
+
+def _words(weigher: Weigher, items: Sequence[Unsure], spread: float | None) -> Iterator[str]:
+    if spread is not None:
+        yield (
+            f"Assumption: every number is taken as known to within {stated(spread)} of itself, 95 times in 100 (a "
+            "chance above one half: of what is left to 100%). The model file does not say so."
+        )
+    if weigher.agent.weight_per_nat:
+        yield (
+            "Information has a price here, which is not straight in any number: what knowing is worth is estimated, "
+            "the other numbers as stated."
+        )
+    elif not weigher.is_linear(items):
+        yield (
+            "A test that may be repeated has uncertain results, which enter more than once: the loss is a mean over "
+            "versions, and what knowing is worth is estimated with the other numbers as stated."
+        )
+    if weigher.problem.flat.budget is not None and any(item.kind in ("cost", "first-price") for item in items):
+        yield "The cap on spending counts the prices that the model states."
 
 
 def _studies(

@@ -11,6 +11,7 @@ from rhoplan.advice.uncertain.numbers import Unsure, versions
 from rhoplan.advice.uncertain.weighing import Weigher
 from rhoplan.advice.variations import Quantity
 from rhoplan.errors import RhoplanError
+from rhoplan.model.problem import Array
 
 ENDS = (0.025, 0.975)
 """What lies between them is the 95% interval of a number."""
@@ -45,11 +46,6 @@ class Swing:
     def width(self) -> float:
         return abs(self.high.kept - self.low.kept)
 
-    @property
-    def flips(self) -> bool:
-        """Whether another first action is better at an end."""
-        return self.low.first != self.high.first
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -77,7 +73,7 @@ def swings(weigher: Weigher, items: Sequence[Unsure]) -> tuple[Swing, ...]:
     """The tornado: widest first."""
     found = []
     for item in items:
-        ends = np.array([item.one.quantile(share) for share in ENDS])
+        ends = _between(item, 2)
         told = weigher.weigh(versions(weigher.problem, [(item, item.at(ends))], 2))
         low, high = (
             End(item.scale * float(ends[k]), float(told.kept[k]), float(told.best[k]), weigher.names[told.first[k]])
@@ -92,7 +88,7 @@ def two_way(weigher: Weigher, across: Unsure, down: Unsure) -> Map:
     """The first action over two numbers, the others as stated."""
     if across.id == down.id:
         raise RhoplanError(f"a map needs two different numbers; both are '{across.id}'", field=("map",))
-    sides = [np.linspace(*(item.one.quantile(share) for share in ENDS), STEPS) for item in (across, down)]
+    sides = [_between(item, STEPS) for item in (across, down)]
     columns, rows = (grid.ravel() for grid in np.meshgrid(*sides))
     if across.test is not None and (across.kind, across.names) == (down.kind, down.names):
         raise RhoplanError(f"a map needs numbers of two different rows; both are of {across.name}", field=("map",))
@@ -100,11 +96,19 @@ def two_way(weigher: Weigher, across: Unsure, down: Unsure) -> Map:
     told = weigher.weigh(versions(weigher.problem, changes, len(columns)))
     met = sorted(set(told.first.tolist()))
     first = np.searchsorted(met, told.first).reshape(STEPS, STEPS)
-    axes = (
+    axes = [
         Axis(item.id, item.main_name, item.quantity, item.scale * item.one.mean, tuple((item.scale * side).tolist()))
         for item, side in zip((across, down), sides, strict=True)
-    )
-    return Map(*axes, tuple(weigher.names[place] for place in met), tuple(tuple(row) for row in first.tolist()))
+    ]
+    actions = tuple(weigher.names[place] for place in met)
+    return Map(axes[0], axes[1], actions, tuple(tuple(row) for row in first.tolist()))
+
+
+def _between(item: Unsure, count: int) -> Array:
+    """`count` values from end to end of the 95% interval, such that what people call them grows."""
+    low, high = (item.one.quantile(share) for share in ENDS)
+    values: Array = np.linspace(low, high, count)
+    return values if item.scale > 0 else values[::-1]
 
 
 def find(items: Sequence[Unsure], name: str) -> Unsure:

@@ -21,7 +21,8 @@ from rhoplan.agents.agent import Agent
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.masses import Copies, Courses, MassLayout, Numbers
+from rhoplan.planning.masses import Courses, MassLayout, Numbers
+from rhoplan.planning.versions import Copies
 
 SAME = 1e-12
 """Share of what is at stake below which two plans are worth the same."""

@@ -19,6 +19,7 @@ COMMANDS = {
     "evaluate": "plan",
     "solve": "solve",
     "report": "plan",
+    "uncertainty": "uncertain",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",

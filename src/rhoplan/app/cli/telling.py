@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rhoplan.app.cli.common import bar, console, number, show_rows, signed
 
 if TYPE_CHECKING:
+    from rhoplan.advice.case import Adviser
     from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
     from rhoplan.advice.part import Part
@@ -30,6 +31,8 @@ def show_case(case: Case, seconds: float) -> None:
             with working("working out what is still to come"):
                 ahead = adviser.part("ahead", seconds=seconds)
             show_ahead(case.problem, ahead)
+        if "uncertain" in case.problem.details and not first.content.given:
+            show_doubt(adviser)
         with working("planning by cost alone"):
             plain = adviser.part("cost-only", seconds=seconds)
     except KeyboardInterrupt:
@@ -104,6 +107,17 @@ def show_ahead(problem: Problem, part: Part) -> None:
         out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
     if ahead.cut_off:
         out.print(ahead.cut_off, soft_wrap=True)
+
+
+def show_doubt(adviser: Adviser) -> None:
+    """How often the first action is right within what the model says of its numbers."""
+    from rhoplan.advice.parts import part
+
+    with working("drawing versions of the numbers"):
+        found = part(adviser, "uncertainty")
+    if found.sampled:
+        drawn = f"estimated, n = {found.sampled.episodes:,}, seed {found.sampled.seed}"
+        console().print(f"{found.words} ({drawn}); rhoplan uncertainty tells more", soft_wrap=True)
 
 
 def show_options(problem: Problem, advice: First) -> None:
