@@ -1,4 +1,4 @@
-"""What uncertain numbers mean, as a plain record: what `rhoplan uncertainty --json` and the API tell, as people count."""
+"""What uncertain numbers mean as a plain record, for `rhoplan uncertainty --json` and the API, as people count."""
 
 from __future__ import annotations
 

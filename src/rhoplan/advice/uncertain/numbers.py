@@ -32,8 +32,8 @@ class Unsure:
 
     mean (n,): the chances that vary, which sum to 1, or the amount, alone. spread: cases that chances are known from,
     or the standard deviation of the amount. places (n,): of the outcomes or diagnoses whose chances vary; main: the one
-    among them that people speak of. scale: what people call 1 of it: the sum of the chances that vary, or the sign of the
-    amount. states: that have this row.
+    among them that people speak of. scale: what 1 of it is to people: the sum of the chances that vary, or the sign of
+    the amount. states: that have this row.
     """
 
     kind: Kind

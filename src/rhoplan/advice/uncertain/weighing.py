@@ -58,18 +58,20 @@ class Weigher:
 
     def __init__(self, problem: Problem, agent: Agent) -> None:
         check_fixed(agent)
-        if not plans_versions(problem, agent) or not agent.commits_count or agent.discount != 1:
+        if problem.listed is None or not agent.objective.is_information or agent.discount != 1:
             raise RhoplanError(
-                f"uncertain numbers need a model of tests and decisions, planned exactly and without discount; "
-                f"'{problem.name}' with agent '{agent.name}' is not"
+                "uncertain numbers need a model of tests and decisions, planned without discount or a utility of its "
+                f"own; '{problem.name}' with agent '{agent.name}' is not"
             )
         self.problem, self.agent = problem, agent
         try:
+            if not plans_versions(problem, agent) or not agent.commits_count:
+                raise LimitError("it is not planned exactly")
             self.layout = MassLayout(problem, (), agent.horizon)
         except LimitError:
             raise LimitError(
-                f"'{problem.name}' has too many situations within {agent.horizon} tests to plan thousands of versions; "
-                f"choose a --horizon below {agent.horizon}"
+                f"thousands of versions of '{problem.name}' are planned only exactly, and {agent.horizon} tests ahead "
+                "that is too much; choose a shorter look-ahead (--horizon)"
             ) from None
         copies, plan, first = self._planned(Numbers.of(problem))
         self.names, self.endings = first.names, first.endings
