@@ -174,7 +174,7 @@ def test_knowing_everything_is_worth_most(small: Weigher) -> None:
 
 
 def test_certain_numbers_are_worth_nothing() -> None:
-    problem = make("security-lane")
+    problem = make("screening-cascade")
     found = uncertainty(problem, make_adviser(problem), spread=1e-6, samples=50)
     assert [one.share for one in found.right] == [1.0]
     assert found.everything.value == 0

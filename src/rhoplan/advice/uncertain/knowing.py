@@ -64,9 +64,17 @@ def value_of(weigher: Weigher, items: Sequence[Unsure], samples: int, seed: int,
 
     linear: whether all uncertain numbers enter the worth of a plan once; then that is exact for one number.
     """
-    if linear and len(items) == 1 and items[0].is_single:
-        return Worth(_exact(weigher, items[0]), "exact")
+    if len(items) == 1 and items[0].is_single:
+        return value_of_one(weigher, items[0], samples, seed, linear=linear)
     return estimated(sampled(weigher, items, samples, seed).gain)
+
+
+def value_of_one(weigher: Weigher, item: Unsure, samples: int, seed: int, *, linear: bool) -> Worth:
+    """What knowing the one number that people speak of would be worth; of a row, the rest is what it is on average."""
+    if linear:
+        return Worth(_exact(weigher, item), "exact")
+    values = item.one.draw(default_rng(SeedSequence(seed)), samples)
+    return estimated(weigher.weigh(versions(weigher.problem, [(item, item.at(values))], samples)).gain)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.advice.uncertain.curve import Curve, decision_curve
-from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of
+from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of, value_of_one
 from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
 from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weigher
@@ -151,7 +151,8 @@ def uncertainty(
     fewer = max(samples // FEWER, min(samples, FEWEST))
     progress("what is worth knowing")
     numbers = [
-        Knowing(item.name, (item.id,), value_of(weigher, [item], fewer, seed + 1, linear=exact)) for item in items
+        Knowing(item.main_name, (item.id,), value_of_one(weigher, item, fewer, seed + 1, linear=exact))
+        for item in items
     ]
     studies = _studies(weigher, items, numbers, fewer, seed + 2, linear=exact)
     ranked = _ranked(numbers)
@@ -205,18 +206,15 @@ def _studies(
     weigher: Weigher, items: Sequence[Unsure], numbers: Sequence[Knowing], samples: int, seed: int, *, linear: bool
 ) -> tuple[Knowing, ...]:
     """What studies are worth: of each test, of how frequent diagnoses are, and of each amount."""
-    of_test: dict[str, list[int]] = {}
-    found = []
+    groups: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        if item.test is not None:
-            of_test.setdefault(item.test, []).append(place)
-        else:
-            found.append(numbers[place])
-    for test, places in of_test.items():
+        groups.setdefault(f"a study of {item.test}" if item.test is not None else item.name, []).append(place)
+    found = []
+    for name, places in groups.items():
         worth = numbers[places[0]].worth
-        if len(places) > 1:
+        if len(places) > 1 or not items[places[0]].is_single:
             worth = value_of(weigher, [items[place] for place in places], samples, seed, linear=linear)
-        found.append(Knowing(f"a study of {test}", tuple(items[place].id for place in places), worth))
+        found.append(Knowing(name, tuple(items[place].id for place in places), worth))
     return _ranked(found)
 
 
