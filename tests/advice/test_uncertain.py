@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import oracle
 import pytest
 from numpy.random import Generator, default_rng
 
+import oracle
 from rhoplan.advice.uncertain.curve import decision_curve
 from rhoplan.advice.uncertain.knowing import Worth, estimated, sampled, value_of
 from rhoplan.advice.uncertain.numbers import Unsure, drawn, spread_all, unsure, versions
@@ -105,9 +105,7 @@ def test_every_version_is_planned_as_the_oracle_plans_it(small: Weigher) -> None
     numbers = drawn(small.problem, unsure(small.problem), default_rng(3), 100)
     told = small.weigh(numbers)
     for k in range(100):
-        tests = [
-            (float(numbers.cost[k, t]), numbers.likelihood[k, t].T.tolist(), False) for t in range(2)
-        ]
+        tests = [(float(numbers.cost[k, t]), numbers.likelihood[k, t].T.tolist(), False) for t in range(2)]
         model = oracle.Model(numbers.prior[k].tolist(), tests, numbers.payoff[k].tolist())
         assert told.best[k] == pytest.approx(oracle_value(model), rel=1e-12)
         kind, place = oracle.choice(model, GOAL, model.prior)

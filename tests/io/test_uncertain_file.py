@@ -152,5 +152,5 @@ def test_brackets_inside_braces_get_a_hint() -> None:
 
 def test_general_files_take_no_intervals() -> None:
     text = "factors: {a: {states: [x, y], prior: [0.4 to 0.6, 0.5]}}\nactions: {}\n"
-    with pytest.raises(ModelFileError, match="must be a finite number|must be a probability"):
+    with pytest.raises(ModelFileError, match="prior"):
         parse_model(text)

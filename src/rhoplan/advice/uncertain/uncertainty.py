@@ -134,9 +134,9 @@ def uncertainty(
     numbers of the map; without it, the two that are most worth knowing.
     Not covered: cases that have begun, and see `Weigher`.
     """
-    items = uncertain_items(problem, spread)
     progress("the plan")
     weigher = Weigher(problem, agent)
+    items = uncertain_items(problem, spread)
     chosen = tuple(find(items, name) for name in axes) if axes else ()
     progress(f"{samples:,} versions")
     drawn = sampled(weigher, items, samples, seed)

@@ -27,6 +27,7 @@ from rhoplan.app.serve.refusals import Reply, refusal, refused, success
 from rhoplan.app.serve.replying import API, HTML, LINES, OBJECT, PRINTABLE, Replies, replies, response, while_there
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source
+from rhoplan.app.serve.uncertain import add_uncertainty
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -38,7 +39,7 @@ STATIC = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay")
+SLOW = ("check", "evaluate", "solve", "pathway", "compare", "report", "replay", "uncertainty")
 """Tasks that may take long: they leave a worker free for the others."""
 
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
@@ -199,6 +200,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = ()) 
     _add_page(app)
     _add_models(app, desk)
     _add_planning(app, desk)
+    add_uncertainty(app, desk)
     _add_cases(app, desk)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
     return app

@@ -27,6 +27,7 @@ from rhoplan.app import records
 from rhoplan.app.serve import learn_tasks
 from rhoplan.app.serve.overrides import overridden
 from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.uncertain_tasks import uncertain_numbers
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
@@ -358,6 +359,7 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "pathway": pathway,
     "compare": comparison,
     "what-if": what_if,
+    "uncertainty": uncertain_numbers,
     "report": printable,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
