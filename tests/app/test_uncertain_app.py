@@ -75,7 +75,7 @@ def test_spread_is_called_an_assumption(capsys: pytest.CaptureFixture[str]) -> N
         (("screening-cascade", "--spread", "120%"), "above 0% and below 100%; it is 120%"),
         (("screening-cascade", "--spread", "10%", "--map", "prior.ill", "cost.x"), "'cost.x' is no uncertain number"),
         (("screening-cascade", "--spread", "10%", "--discount", "0.9"), "planned without discount"),
-        (("rocksample:n=3,k=1", "--spread", "10%"), "of tests and decisions"),
+        (("rocksample:n=3,k=1", "--spread", "10%"), "a model of tests and decisions"),
     ],
 )
 def test_bad_requests_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,3 +133,27 @@ def test_address_refuses_by_field(client: Any, more: dict[str, Any], field: str)
     reply = client.post("uncertainty", json={"problem": "screening-cascade", "samples": 50, **more})
     assert reply.status_code == 422
     assert reply.json()["error"]["field"] == field
+
+
+def test_page_shows_and_asks_again(page: Any, address: str) -> None:
+    """A model that states intervals, one that does not, and other settings."""
+    from playwright.sync_api import expect
+
+    from serving import PATIENCE
+
+    patience = 1000 * PATIENCE
+    page.get_by_label("Model", exact=True).select_option("security-lane")
+    page.get_by_role("button", name="Uncertainty").click()
+    expect(page.locator("[data-right]")).to_contain_text("scan is right in", timeout=patience)
+    expect(page.locator("#unsure-spread")).to_have_value("")
+    expect(page.locator("[data-tornado] tbody tr").first).to_contain_text("swab", timeout=patience)
+    page.locator("#unsure-spread").select_option("0.3")
+    expect(page.locator("main")).to_contain_text("known to within 30% of itself", timeout=patience)
+    page.locator("#unsure-cases").fill("1000")
+    page.locator("#unsure-cases").press("Enter")
+    expect(page.locator("[data-ranking]")).to_contain_text("a year", timeout=patience)
+    page.locator("#unsure-across").select_option("cost.scan")
+    expect(page.locator("[data-map]")).to_contain_text("cost of scan", timeout=patience)
+    expect(page.locator("[data-curve] svg")).to_be_visible(timeout=patience)
+    page.get_by_label("Model", exact=True).select_option("screening-cascade")
+    expect(page.locator("main")).to_contain_text("known to within 10% of itself", timeout=patience)

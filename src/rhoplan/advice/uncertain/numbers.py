@@ -65,7 +65,7 @@ class Unsure:
         """For people: the one chance that it is, or all results of a test in a state."""
         if self.is_single:
             return parameter_name(self.kind, self._named)
-        return "prior" if self.kind == "prior" else f"results of {self.names[0]} in {self.names[1]}"
+        return "prior of every state" if self.kind == "prior" else f"results of {self.names[0]} in {self.names[1]}"
 
     @property
     def main_name(self) -> str:

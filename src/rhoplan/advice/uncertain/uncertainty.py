@@ -131,7 +131,7 @@ def uncertainty(
     """What the uncertain numbers of `problem` mean for the plan of `agent`.
 
     spread: take all numbers as known to within this share of themselves, whatever the file says. axes: ids of the two
-    numbers of the map; without it, the two that are most worth knowing.
+    numbers of the map; without it the two most worth knowing, first among those that change the first action alone.
     Not covered: cases that have begun, and see `Weigher`.
     """
     progress("the plan")
@@ -156,10 +156,12 @@ def uncertainty(
     ]
     studies = _studies(weigher, items, numbers, fewer, seed + 2, linear=exact)
     ranked = _ranked(numbers)
-    if not chosen and len(items) > 1:
-        by_id = {item.id: item for item in items}
-        chosen = tuple(by_id[one.ids[0]] for one in ranked[:2])
     progress("what single numbers change")
+    tornado = swings(weigher, items)
+    if not chosen and len(items) > 1:
+        turns = {one.id for one in tornado if {one.low.first, one.high.first} != {weigher.first}}
+        by_id = {item.id: item for item in items}
+        chosen = tuple(by_id[one.ids[0]] for one in sorted(ranked, key=lambda one: one.ids[0] not in turns)[:2])
     return Uncertainty(
         first=weigher.first,
         horizon=agent.horizon,
@@ -175,7 +177,7 @@ def uncertainty(
         everything=estimated(drawn.gain),
         numbers=ranked,
         studies=studies,
-        tornado=swings(weigher, items),
+        tornado=tornado,
         map=two_way(weigher, *chosen) if len(chosen) == 2 else None,
         curve=decision_curve(weigher),
         words=tuple(_words(weigher, items, spread)),

@@ -8,11 +8,12 @@ import { fromRecord, toReason } from "./journal.js";
 import { openForPrint, showPathway } from "./pathway.js";
 import { changedNumbers, showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
+import { showUncertain } from "./uncertain.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
 import { showLearn } from "./learn.js";
 
-const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
+const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Uncertainty: showUncertain, Compare: showCompare, Model: showModel, Report: showReport, Learn: showLearn };
 const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
 const at = (id) => document.getElementById(id);
 
