@@ -142,8 +142,8 @@ def test_page_shows_and_asks_again(page: Any, address: str) -> None:
     from serving import PATIENCE
 
     patience = 1000 * PATIENCE
-    page.get_by_label("Model", exact=True).select_option("security-lane")
-    page.get_by_role("button", name="Uncertainty").click()
+    page.locator("#model").select_option("security-lane")
+    page.locator("[data-tab=Uncertainty]").click()
     expect(page.locator("[data-right]")).to_contain_text("scan is right in", timeout=patience)
     expect(page.locator("#unsure-spread")).to_have_value("")
     expect(page.locator("[data-tornado] tbody tr").first).to_contain_text("swab", timeout=patience)
@@ -155,5 +155,5 @@ def test_page_shows_and_asks_again(page: Any, address: str) -> None:
     page.locator("#unsure-across").select_option("cost.scan")
     expect(page.locator("[data-map]")).to_contain_text("cost of scan", timeout=patience)
     expect(page.locator("[data-curve] svg")).to_be_visible(timeout=patience)
-    page.get_by_label("Model", exact=True).select_option("screening-cascade")
+    page.locator("#model").select_option("screening-cascade")
     expect(page.locator("main")).to_contain_text("known to within 10% of itself", timeout=patience)

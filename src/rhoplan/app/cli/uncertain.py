@@ -44,7 +44,7 @@ def _spread(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
               help="Take every number as known to within this share of itself, such as 10%: an assumption for models "
               "that state no intervals.")  # fmt: skip
 @click.option("--map", "axes", nargs=2, metavar="NUMBER NUMBER",
-              help="The numbers of the map of first actions, by id.  [default: the two most worth knowing]")  # fmt: skip
+              help="Numbers of the map of first actions, by id.  [default: the two most worth knowing]")  # fmt: skip
 @click.option("--cases-per-year", type=click.FloatRange(min=0, min_open=True),
               help="Also tell what knowing is worth in a year with so many cases.")  # fmt: skip
 @with_adviser
