@@ -20,9 +20,11 @@ from rhoplan.advice.pathway import SMALLEST, Pathway, pathway
 from rhoplan.advice.questions import plans_versions
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.uncertain.uncertainty import Uncertainty, uncertainty
 from rhoplan.agents.agent import Agent
-from rhoplan.errors import LimitError, ProblemError
+from rhoplan.errors import LimitError, ProblemError, RhoplanError
 from rhoplan.graph.menu import nodes_within
+from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.versions import Layout
 from rhoplan.scoring.followed import Plans
@@ -32,6 +34,9 @@ MOST_NODES = 200
 
 ROOM = 1_000_000_000
 """Bytes that following the plan to all its ends may take, about."""
+
+UNCERTAIN_SAMPLES = 1000
+"""Versions of uncertain numbers that are drawn."""
 
 Progress = Callable[[str], None]
 
@@ -44,7 +49,7 @@ class Report:
     for agents that have one. Bands and frontier are left out where they were too large to compute.
     budget: seconds that the sensitivity analysis had, None for the usual amount of work. marks: of sections that are
     not plainly exact, by the names `first`, `pathway`, `stop`, `comparison`, `weight`, `flips`, what kind they are and
-    why.
+    why. uncertainty: where the model states uncertain numbers.
     """
 
     problem: Problem
@@ -60,6 +65,7 @@ class Report:
     cautions: tuple[Caution, ...]
     budget: float | None
     marks: Mapping[str, Part] = field(default_factory=dict)
+    uncertainty: Uncertainty | None = None
 
 
 def make_report(
@@ -110,6 +116,7 @@ def _made(
     moved = flips_of(problem, agent, followed.first, budget=budget, layout=layout)
     if moved.kind != "exact":
         marks["flips"] = moved
+    unsure = _uncertainty(problem, agent, marks, progress)
     progress("warnings")
     return Report(
         problem=problem,
@@ -125,6 +132,7 @@ def _made(
         cautions=cautions(problem, agent, seconds=seconds, plain=plain, plans=plans),
         budget=budget,
         marks=marks,
+        uncertainty=unsure,
     )
 
 
@@ -166,6 +174,18 @@ def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
     try:
         return frontier(problem, agent.horizon, high=high, seconds=seconds, graph=plans.graph)
     except LimitError:
+        return None
+
+
+def _uncertainty(problem: Problem, agent: Agent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
+    """What uncertain numbers mean; None where the model states none. A mark says so where that is too much."""
+    if UNCERTAIN not in problem.details:
+        return None
+    progress("what uncertain numbers mean")
+    try:
+        return uncertainty(problem, agent, samples=UNCERTAIN_SAMPLES)
+    except RhoplanError as error:
+        marks["uncertainty"] = missing("uncertainty", error.message)
         return None
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan.advice.compare import deepest
 from rhoplan.advice.uncertain.curve import Curve, decision_curve
 from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of, value_of_one
 from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
 from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weigher
-from rhoplan.advice.words import stated
+from rhoplan.advice.words import counted, stated
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError
 from rhoplan.model.problem import Problem
@@ -190,6 +191,9 @@ def _words(weigher: Weigher, items: Sequence[Unsure], spread: float | None) -> I
             f"Assumption: every number is taken as known to within {stated(spread)} of itself, 95 times in 100 (a "
             "chance above one half: of what is left to 100%). The model file does not say so."
         )
+    most = deepest(weigher.problem)
+    if most is None or most > weigher.agent.horizon:
+        yield f"Plans of at most {counted(weigher.agent.horizon, 'test')} are counted: as far as the look-ahead goes."
     if weigher.agent.weight_per_nat:
         yield (
             "Information has a price here, which is not straight in any number: what knowing is worth is estimated, "
