@@ -29,10 +29,10 @@ class AskUncertainty(AdviserRequest):
     spread: float | None = Field(
         None, gt=0, lt=1, description="Take every number as known to within this share of itself: an assumption."
     )
-    map: tuple[Id, Id] | None = Field(
-        None, description="Ids of the two numbers of the map; if left out, the two most worth knowing."
+    map: Annotated[list[Id], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="Ids of the two numbers of the map."
     )
-    cases_per_year: float | None = Field(None, gt=0, le=1e12, description="To tell what knowing is worth in a year.")
+    cases_per_year: float | None = Field(None, gt=0, le=10**9, description="To tell what knowing is worth in a year.")
 
 
 class FirstAction(BaseModel):
