@@ -129,6 +129,8 @@ def _corners(
     if first.at(high) >= last.at(high) - hair:
         return []
     place = first.meets(last)
+    if not low < place < high:  # they meet at an end, but for rounding
+        return [(low if place <= low else high, last)]
     (best,) = lines((place,))
     if best.at(place) <= first.at(place) + hair:
         return [(place, last)]
