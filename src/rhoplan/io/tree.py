@@ -110,7 +110,7 @@ def _yaml_tree(text: str, file: str) -> Tree:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(error.problem or error.context or "it cannot be read").split())
         line = mark.line + 1 if mark else None
-        if line and re.search(r"\d%?\s*\[", text.splitlines()[line - 1]):
+        if line and re.search(r"\d%?\s*\[", "".join(text.split("\n")[line - 1 : line])):
             what += "; inside { } and [ ] write a number and its interval as 0.83 (0.76 to 0.89)"
         raise NotYaml(f"this is not valid YAML: {what}", file=file, line=line) from None
     except (YAMLError, ValueError) as error:
