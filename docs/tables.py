@@ -51,7 +51,14 @@ LEFT_OUT = {
 }
 """What happens without a field that has no plain default."""
 
-LEFT_OUT_OF = {"Learn": {"group": "no such column", "time": "splits are by chance"}}
+LEFT_OUT_OF = {
+    "Learn": {"group": "no such column", "time": "splits are by chance"},
+    "AskUncertainty": {
+        "spread": "as the model states",
+        "map": "the two most worth knowing",
+        "cases_per_year": "told per case only",
+    },
+}
 """The same for fields of one request whose names mean something else in others."""
 
 
@@ -115,12 +122,12 @@ def fields(name: str) -> str:
     """The fields that the request class `name` adds to those of the classes it is made from."""
     from rhoplan.advice.pathway import MOST_NODES, SMALLEST
     from rhoplan.agents.settings import SETTINGS
-    from rhoplan.app.serve import schema, targeting
+    from rhoplan.app.serve import schema, targeting, uncertain
 
     words = {**WORDS, **{one.name: one.help for one in SETTINGS.values()}}
     own = {one.name: one.otherwise for one in SETTINGS.values() if one.otherwise}
     without = {**own, **LEFT_OUT, "smallest": f"`{SMALLEST:g}`", "most_nodes": f"`{MOST_NODES}`"}
-    model = getattr(schema, name, None) or getattr(targeting, name)
+    model = getattr(schema, name, None) or getattr(targeting, name, None) or getattr(uncertain, name)
     shared = {field for base in model.__bases__ for field in getattr(base, "model_fields", {})}
     described = model.model_json_schema()
     rows = []

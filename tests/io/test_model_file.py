@@ -196,6 +196,7 @@ def test_every_field_is_read() -> None:
             "illustrative": True,
         },
         "test_info": {"assay": {"source": "a leaflet"}},
+        "uncertain": {"tests": {"scan": {"likelihood": {"ill": {"cases": 50.0}, "well": {"cases": 200.0}}}}},
     }
 
 

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from rhoplan.advice.case import advise
-from rhoplan.agents.agent import make_agent
+from rhoplan.advice.uncertain.uncertainty import uncertainty
+from rhoplan.agents.agent import make_adviser, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import initial
 from rhoplan.graph.graph import shared_graph
@@ -41,6 +42,13 @@ def promise_rows() -> Iterator[dict[str, Any]]:
     yield _slowest("advice on a worked model, its graph at hand", 0.3, {name: _advice(name) for name in WORKED_MODELS})
     problem = make("tileworld:n=6")
     yield row("solve tileworld:n=6 for 0.3 s", 5.0, partial(solve, problem, seconds=0.3, gap=1e-6))
+
+
+def uncertain_row() -> dict[str, Any]:
+    """Everything that is told of uncertain numbers, with 10,000 versions drawn."""
+    problem = make("chest-pain")
+    work = partial(uncertainty, problem, make_adviser(problem), spread=0.1, samples=10_000)
+    return row("what uncertain numbers of chest-pain mean, 10,000 versions", 20.0, work)
 
 
 def compiled_rows() -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate
 from rhoplan_bench.factored import factored_rows
-from rhoplan_bench.promises import compiled_rows, promise_rows, row, timed
+from rhoplan_bench.promises import compiled_rows, promise_rows, row, timed, uncertain_row
 
 SMALL = ("tiger", "testbed", "diagnosis", "bandit")
 
@@ -46,6 +46,7 @@ def run_benchmarks(*, quick: bool = False) -> Iterator[dict[str, Any]]:
     yield row("100,000 tiger episodes, published streams, one process", 10.0, _simulate_tiger)
     yield from promise_rows()
     if not quick:
+        yield uncertain_row()
         yield from compiled_rows()
         yield from factored_rows()
         yield _solve_row("tileworld:n=6", 60.0)

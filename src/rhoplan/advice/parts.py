@@ -11,11 +11,13 @@ from typing import Any
 
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.compare import MOST_NODES, compare, frontier, has_frontier
-from rhoplan.advice.part import Part, missing
+from rhoplan.advice.part import Part, Sampled, missing
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.thresholds import thresholds
-from rhoplan.errors import LimitError
+from rhoplan.advice.uncertain.uncertainty import QUICK, chance_right
+from rhoplan.advice.words import percent
+from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.scoring.followed import Plans
 
 BASIC = ("first", "ahead", "cost-only")
@@ -90,11 +92,26 @@ def _thresholds(adviser: Adviser, seconds: float) -> Any:
     return found
 
 
+def _uncertainty(adviser: Adviser, seconds: float) -> Any:
+    """How often the first action is right within what the model says of its numbers."""
+    if adviser.given or adviser.left:
+        return missing("uncertainty", "it is told before the first result only")
+    try:
+        found = chance_right(adviser.problem, adviser.agent)
+    except RhoplanError as error:
+        return missing("uncertainty", error.message)
+    if found is None:
+        return missing("uncertainty", "the model states no uncertain number")
+    words = f"the first action is right in {percent(found.share)} of what the numbers allow"
+    return Part("uncertainty", "estimated", found, words, sampled=Sampled(QUICK, 0, {"share": found.se}))
+
+
 MORE: dict[str, Callable[[Adviser, float], Any]] = {
     "pathway": _pathway,
     "comparison": _comparison,
     "sensitivity": _sensitivity,
     "thresholds": _thresholds,
+    "uncertainty": _uncertainty,
 }
 """What can be asked for besides, and who works it out."""
 

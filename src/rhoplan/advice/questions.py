@@ -21,6 +21,7 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
 
 USUAL_WORK = 1e9
@@ -73,8 +74,13 @@ def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> 
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
     copies = layout.copies(problems)
     plan = layout.plan(copies, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
-    ending, going, _ = plan.action_values(copies.start, agent.horizon)
-    slots = plan.chosen(copies.start, agent.horizon, ending, going)
+    return told_first(layout, copies, plan, agent.horizon)
+
+
+def told_first(layout: Layout, copies: Copies, plan: Plan, horizon: int) -> First:
+    """What `plan` does first in each version of the layout."""
+    ending, going, _ = plan.action_values(copies.start, horizon)
+    slots = plan.chosen(copies.start, horizon, ending, going)
     menu = layout.graph.menus[layout.graph.visible[layout.node]]
     names = [action.name for action in (*menu.ending, *menu.going)]
     choice = np.where(slots >= 0, len(menu.ending) + slots, copies.graph.stop_action[copies.start])

@@ -140,6 +140,8 @@ def part_record(problem: Problem, agent: Agent, part: Part) -> dict[str, Any]:
                 told = part.content.as_dict()
             case "sensitivity":
                 told = {"flips": [flip.as_dict() for flip in part.content]}
+            case "uncertainty":
+                told = {**asdict(part.content), "samples": part.sampled and part.sampled.episodes}
     return {"part": part.name, "kind": part.kind, "words": part.words, "content": told}
 
 

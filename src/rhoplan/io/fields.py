@@ -104,8 +104,13 @@ class Fields:
             raise self.fault(f"{tree.label} must be true or false; it is {described(tree)}", tree)
         return tree.text.lower() == "true"
 
+    def point(self, tree: Tree) -> Tree:
+        """`tree`, or the number alone where numbers may have intervals beside them."""
+        return tree
+
     def number(self, tree: Tree) -> float:
         """A finite number of a size that can be reckoned with."""
+        tree = self.point(tree)
         try:
             value = float(tree.text) if tree.kind == "number" else math.nan
         except ValueError:
@@ -133,6 +138,7 @@ class Fields:
 
     def probability(self, tree: Tree) -> float:
         """A probability, written 0.95, 95% or as a natural frequency: 19 of 20, 1 in 1,000."""
+        tree = self.point(tree)
         counted = FREQUENCY.fullmatch(tree.text) if tree.kind == "text" else None
         if counted:
             return self._frequency(tree, *(float(number.replace(",", "")) for number in counted.groups()))

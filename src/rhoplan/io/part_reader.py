@@ -32,6 +32,8 @@ Value = TypeVar("Value")
 class PartReader(ModelReader):
     """Reads parts. factors: those of the file, by name; positives: the state of each that shorthands are about."""
 
+    takes_ranges = False
+
     def __init__(self, file: str) -> None:
         super().__init__(file)
         self.factors: dict[str, Factor] = {}

@@ -2,7 +2,8 @@
 
 What a problem's numbers do not hold stands in its `details`: `info` and `test_info` (notes that reports print),
 `positive` (the state that shorthands and prevalence are about), `losses` (the file counts losses, not rewards),
-`targets` (what a pathway is to keep) and `learned` (what learning from past cases found).
+`targets` (what a pathway is to keep), `learned` (what learning from past cases found) and `uncertain` (how far numbers
+may be off).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from rhoplan.io.stakes import STAKES, read_commits
 from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
+from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.observe_then_commit import Test, observe_then_commit
 from rhoplan.model.order import waiting_in_a_circle
@@ -42,7 +44,7 @@ DEFAULT_HORIZON = 3
 
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
-    *STAKES, "worth", "cap", "horizon", "targets", "field", "info", "learned",
+    *STAKES, "worth", "cap", "horizon", "targets", "field", "info", "learned", "uncertain",
 )  # fmt: skip
 TEST_FIELDS = ("cost", "outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "repeat", "group", "after", "info")
 TRADES = ("medicine", "service", "inspection")
@@ -56,7 +58,16 @@ TEST_INFO = (*INFO_FIELDS, "link", "picture")
 
 
 class ModelReader(Fields):
-    """Reads one file's tree."""
+    """Reads one file's tree. takes_ranges: whether a number may have its interval beside it."""
+
+    takes_ranges = True
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.ranges = Ranges(self)
+
+    def point(self, tree: Tree) -> Tree:
+        return self.ranges.point(tree) if self.takes_ranges else tree
 
     def problem(self, tree: Tree) -> Problem:
         """The problem that the tree describes."""
@@ -72,8 +83,11 @@ class ModelReader(Fields):
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
+        details = self.details(tree, positive)
+        if uncertain := read_uncertain(self, self.ranges, tree, hidden, positive):
+            details[UNCERTAIN] = uncertain
         try:
-            return observe_then_commit(
+            problem = observe_then_commit(
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states,
                 prior=prior,
@@ -85,7 +99,7 @@ class ModelReader(Fields):
                 commits=commits,
                 horizon=horizon,
                 spec=self.file,
-                details=self.details(tree, positive),
+                details=details,
                 first_prices=first_prices,
                 most_tests=most_tests,
                 budget=budget,
@@ -95,6 +109,8 @@ class ModelReader(Fields):
             raise
         except ProblemError as error:
             raise self.fault(error.message, self.place(tree, error.field or ())) from None
+        check_uncertain(self, problem, tree, uncertain or {})
+        return problem
 
     def place(self, tree: Tree, field: Field) -> Tree:
         """Where the field of a problem stands in the file: a prior may be a prevalence, a reward a loss."""

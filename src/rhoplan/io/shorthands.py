@@ -179,6 +179,12 @@ def _from_counts(fields: Fields, tree: Tree) -> Array:
     return _converted(fields, tree, lambda: from_counts(tp, fn, fp, tn))
 
 
+def counted_cases(tree: Tree, *, is_positive: bool) -> tuple[int, bool]:
+    """How many cases the counts of a test, read before, rest on in one state, and whether one of the two is 0."""
+    counts = [int(float(tree.items[name].text)) for name in (("tp", "fn") if is_positive else ("fp", "tn"))]
+    return sum(counts), 0 in counts
+
+
 def _outcomes(fields: Fields, tree: Tree, *, inconclusive: bool) -> tuple[str, ...]:
     usual = ("negative", "positive", INCONCLUSIVE)[: 3 if inconclusive else 2]
     if "outcomes" not in tree.items:

@@ -129,7 +129,10 @@ def _yaml_tree(text: str, file: str) -> Tree:
         return _YamlReader(file).tree(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        not_yaml(str(error.problem or error.context or "it cannot be read"), mark.line + 1 if mark else None)
+        what = str(error.problem or error.context or "it cannot be read")
+        if mark and re.search(r"\d%?\s*\[", "".join(text.split("\n")[mark.line : mark.line + 1])):
+            what += "; inside { } and [ ] write a number and its interval as 0.83 (0.76 to 0.89)"
+        not_yaml(what, mark.line + 1 if mark else None)
     except (yaml.YAMLError, ValueError) as error:
         not_yaml(str(error), None)
 

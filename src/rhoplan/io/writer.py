@@ -15,6 +15,7 @@ from rhoplan.io.as_yaml import yaml_lines
 from rhoplan.io.general_writer import general_record
 from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
+from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Problem
 from rhoplan.model.subtypes import Grouped
@@ -74,8 +75,14 @@ def _flat_record(problem: Problem) -> dict[str, Any]:
         "losses" if losses else "commits": {name: _by_diagnosis(hidden, row) for name, row in amounts.items()},
         "targets": details.get("targets"),
         LEARNED: details.get(LEARNED),
+        UNCERTAIN: _uncertain(details.get(UNCERTAIN), "losses" if losses else "commits"),
     }
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _uncertain(record: dict[str, Any] | None, stakes: str) -> dict[str, Any] | None:
+    """What is uncertain, losses as rewards where these are what is written."""
+    return record and {stakes if name in ("losses", "commits") else name: one for name, one in record.items()}
 
 
 def _information(problem: Problem) -> dict[str, Any] | None:

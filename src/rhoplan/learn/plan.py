@@ -37,7 +37,7 @@ from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
 from rhoplan.model.problem import Array
 from rhoplan.model.subtypes import Grouped
 
-NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels")
+NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels", "uncertain")
 """Fields of a model file that a plan cannot have: the first three are found, the others not covered."""
 PLAN_FIELDS = ("target", *(name for name in MODEL_FIELDS if name not in NOT_PLANNED))
 PLANNED = ("cost", "outcomes", "group", "after", "info")
@@ -106,6 +106,8 @@ def parse_plan(text: str, *, file: str = "plan", language: str = "yaml") -> Plan
 
 class PlanReader(ModelReader):
     """Reads one plan's tree, with the rules of model files."""
+
+    takes_ranges = False
 
     def plan(self, tree: Tree) -> Plan:
         """The plan that the tree describes."""

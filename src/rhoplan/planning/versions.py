@@ -41,21 +41,6 @@ NEAR = 1e-9
 """Sums of prices closer to the budget than this share of it are added up exactly."""
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """K versions of a layout on one graph.
-
-    start (K,): the node at which each begins. evidence (K,): the chance of what was given. commits (K, E): what each
-    commit is worth there. allowed (K,): how many arcs no budget bars.
-    """
-
-    graph: Graph
-    start: Ids
-    evidence: Array
-    commits: Array
-    allowed: Ids
-
-
 class VersionsGraph(Graph):
     """A layout, or versions of it on one graph; payoffs (K, E, S): the rewards of each version's commits."""
 
@@ -72,6 +57,21 @@ class VersionsGraph(Graph):
         best = np.einsum("ns,nes->ne", self.beliefs(nodes), self.payoffs[version]).argmax(axis=1)
         gains: Array = self.commit_gains(nodes)[np.arange(len(nodes)), best]
         return gains
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """K versions of a layout on one graph.
+
+    start (K,): the node at which each begins. evidence (K,): the chance of what was given. commits (K, E): what each
+    commit is worth there. allowed (K,): how many arcs no budget bars.
+    """
+
+    graph: VersionsGraph
+    start: Ids
+    evidence: Array
+    commits: Array
+    allowed: Ids
 
 
 class VersionsPlan(Plan):
@@ -108,6 +108,7 @@ class Layout:
         left_out: Collection[str] = (),
         prices_vary: bool = False,
     ) -> None:
+        self.problem = problem
         self._bars = prices_vary and problem.flat.budget is not None
         generic = _generic(problem, prices_vary=prices_vary)
         fewer = replace(generic, menu=generic.flat.without(left_out))
@@ -143,7 +144,7 @@ class Layout:
 
     def copies(self, problems: Sequence[Problem]) -> Copies:
         """The layout with the numbers of each of `problems`, menus and all else as they are in the layout."""
-        layout, count, size = self.graph, len(problems), self.graph.size
+        count = len(problems)
         # Prices, losses and weights leave beliefs as they are: what is believed is worked out once for all of those.
         believed: dict[tuple[object, ...], int] = {}
         index = np.array([believed.setdefault(_belief_numbers(problem), len(believed)) for problem in problems])
@@ -152,35 +153,50 @@ class Layout:
         spread = parts if len(believed) == count else tuple(part[index] for part in parts)
         beliefs, evidence, unsure, probability, information = spread
         reward = self._rewards(problems, evidence)
+        payoffs = np.stack([problem.flat.payoff for problem in problems])
+        arcs = _stacked(probability), _stacked(information), _stacked(reward)
+        return self._copied(problems[0], beliefs, payoffs, unsure, arcs, evidence)
+
+    def _copied(
+        self,
+        problem: Problem,
+        beliefs: Array,
+        payoffs: Array,
+        unsure: Array,
+        arcs: tuple[Array, Array, Array],
+        evidence: Array,
+    ) -> Copies:
+        """K copies of the layout with beliefs (K, N, S), payoffs (K, E, S), entropies (K, N) and chances (K * N, M, O),
+        information and rewards (K * N, M) of arcs; evidence (K,): see Copies."""
+        layout, (count, size) = self.graph, beliefs.shape[:2]
         graph = copy(layout)
-        graph.problem, graph.size = problems[0], count * size
-        graph.probability, graph.information, graph.reward = map(_stacked, (probability, information, reward))
+        graph.problem, graph.size, graph.payoffs = problem, count * size, payoffs
+        graph.probability, graph.information, graph.reward = arcs
         visible, known, leads = self._shape(count)
         graph.visible, graph.known, graph.next = visible[: count * size], known[: count * size], leads[: count * size]
         graph.belief = np.arange(count * size)[:, None]
         graph.tables = (copy(layout.tables[0]),)
         graph.tables[0].size, graph.tables[0]._logs = count * size, {}
         graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
-        commits = beliefs @ np.stack([problem.flat.payoff.T for problem in problems])
-        graph.payoffs = np.stack([problem.flat.payoff for problem in problems])
+        commits = beliefs @ payoffs.swapaxes(1, 2)
         graph.stop_reward = commits[..., 0].ravel()
         for column in range(1, commits.shape[2]):
             graph.stop_reward = np.maximum(graph.stop_reward, commits[..., column].ravel())
         start = np.arange(count) * size + self.node
         graph.stop_action = np.full(count * size, -1)  # nobody asks what ends best but where versions begin
         graph.gains = np.full(count * size, np.nan)  # nor what can be gained
-        graph.gains[start] = (beliefs[:, self.node] * graph.payoffs.max(axis=1).clip(min=0.0)).sum(axis=1)
+        graph.gains[start] = (beliefs[:, self.node] * payoffs.max(axis=1).clip(min=0.0)).sum(axis=1)
         graph.stop_action[start] = choose(
             commits[:, self.node], graph.gains[start], lambda rows: graph.commit_gains(start[rows])
         )
-        allowed = np.isfinite(reward).sum(axis=(1, 2))
+        allowed = np.isfinite(graph.reward).reshape(count, -1).sum(axis=1)
         return Copies(graph, start, evidence, commits[:, self.node], allowed)
 
     def _believed(self, problems: Sequence[Problem]) -> tuple[Array, Array, Array, Array, Array]:
         """Beliefs (K, N, S), chance of what was given (K,), entropies (K, N), and of every arc the chances of its
         outcomes (K, N, M, O) and its information (K, N, M)."""
         layout, count, size = self.graph, len(problems), self.graph.size
-        likelihood = np.stack([self._likelihoods(problem) for problem in problems])
+        likelihood = np.stack([likelihoods(problem) for problem in problems])
         beliefs, evidence = self._beliefs(problems, likelihood)
         unsure = entropy(problems[0].factors[0].asked(beliefs))
         probability = np.zeros((count, *layout.probability[:size].shape))
@@ -288,13 +304,6 @@ class Layout:
                 bought[made[taken]] += self._purchase(int(test), opening[test, parents[taken]])
         return bought
 
-    def _likelihoods(self, problem: Problem) -> Array:
-        """P(outcome | state) of every test as (T, O, S), with zeros for outcomes that a test does not have."""
-        result = np.zeros((len(self._outcomes), max(self._outcomes, default=0), len(problem.states)))
-        for place, test in enumerate(problem.flat.tests):
-            result[place, : self._outcomes[place]] = test.likelihood.T
-        return result
-
     def _arcs_of(self, test: Test) -> tuple[Ids, Ids, Ids, Array]:
         """Nodes and slots (n,) at which `test` can be run, nodes (n, O) after it, and whether (n,) it opens its group.
 
@@ -336,6 +345,15 @@ class Layout:
 def _place(test: Test, outcome: str) -> int | None:
     """The place of `outcome` among those of `test`; None where it is not known."""
     return None if outcome == UNKNOWN and outcome not in test.outcomes else test.outcomes.index(outcome)
+
+
+def likelihoods(problem: Problem) -> Array:
+    """P(outcome | state) of every test as (T, O, S), with zeros for outcomes that a test does not have."""
+    tests = problem.flat.tests
+    result = np.zeros((len(tests), max([len(test.outcomes) for test in tests], default=0), len(problem.states)))
+    for place, test in enumerate(tests):
+        result[place, : len(test.outcomes)] = test.likelihood.T
+    return result
 
 
 def _belief_numbers(problem: Problem) -> tuple[object, ...]:

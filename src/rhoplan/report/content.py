@@ -22,9 +22,11 @@ from rhoplan.advice.questions import plans_versions
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.targets import Answer, UnreachableTarget, meet
+from rhoplan.advice.uncertain.uncertainty import Uncertainty, uncertainty
 from rhoplan.agents.agent import Agent
-from rhoplan.errors import LimitError, ProblemError
+from rhoplan.errors import LimitError, ProblemError, RhoplanError
 from rhoplan.graph.menu import nodes_within
+from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.targets import read_targets
 from rhoplan.planning.versions import Layout
@@ -35,6 +37,9 @@ MOST_NODES = 200
 
 ROOM = 1_000_000_000
 """Bytes that following the plan to all its ends may take, about."""
+
+UNCERTAIN_SAMPLES = 1000
+"""Versions of uncertain numbers that are drawn."""
 
 Progress = Callable[[str], None]
 
@@ -48,6 +53,7 @@ class Report:
     budget: seconds that the sensitivity analysis had, None for the usual amount of work. marks: of sections that are
     not plainly exact, by the names `first`, `pathway`, `stop`, `comparison`, `weight`, `flips`, what kind they are and
     why. edges: frontiers of cost against errors. met: what keeps the model's own targets, or why nothing does.
+    uncertainty: where the model states uncertain numbers.
     """
 
     problem: Problem
@@ -65,6 +71,7 @@ class Report:
     marks: Mapping[str, Part] = field(default_factory=dict)
     edges: tuple[Edge, ...] = ()
     met: Answer | str | None = None
+    uncertainty: Uncertainty | None = None
 
 
 def make_report(
@@ -117,6 +124,7 @@ def _made(
         marks["flips"] = moved
     progress("targets")
     found_edges, met = _targets(problem, agent)
+    unsure = _uncertainty(problem, agent, marks, progress)
     progress("warnings")
     return Report(
         problem=problem,
@@ -134,6 +142,7 @@ def _made(
         marks=marks,
         edges=found_edges,
         met=met,
+        uncertainty=unsure,
     )
 
 
@@ -189,6 +198,18 @@ def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
     try:
         return frontier(problem, agent.horizon, high=high, seconds=seconds, graph=plans.graph)
     except LimitError:
+        return None
+
+
+def _uncertainty(problem: Problem, agent: Agent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
+    """What uncertain numbers mean; None where the model states none. A mark says so where that is too much."""
+    if UNCERTAIN not in problem.details:
+        return None
+    progress("what uncertain numbers mean")
+    try:
+        return uncertainty(problem, agent, samples=UNCERTAIN_SAMPLES)
+    except RhoplanError as error:
+        marks["uncertainty"] = missing("uncertainty", error.message)
         return None
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "report": "plan",
     "carry": "carry",
     "target": "target",
+    "uncertainty": "uncertain",
     "simulate": "run",
     "sweep": "run",
     "advise": "talk",

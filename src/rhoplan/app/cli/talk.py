@@ -59,7 +59,8 @@ quit                            leave; the case is kept where --case says
         help="Seconds for each thing that is told after what to do next.")  # fmt: skip
 @option("--memory", type=click.FloatRange(min=0.05), default=1.0,
         help="Gigabytes that planning may take; what does not fit is planned in another way, and says so.")  # fmt: skip
-@click.option("--also", multiple=True, type=click.Choice(("pathway", "comparison", "sensitivity", "thresholds")),
+@click.option("--also", multiple=True,
+              type=click.Choice(("pathway", "comparison", "sensitivity", "thresholds", "uncertainty")),
               help="With --json: further parts. May be repeated.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the advice as one JSON object, each part with its kind.")
 @with_adviser

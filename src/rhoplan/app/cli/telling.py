@@ -30,6 +30,8 @@ def show_case(case: Case, seconds: float) -> None:
             with working("working out what is still to come"):
                 ahead = adviser.part("ahead", seconds=seconds)
             show_ahead(case.problem, ahead)
+        if "uncertain" in case.problem.details and not first.content.given:
+            show_doubt(adviser)
         with working("planning by cost alone"):
             plain = adviser.part("cost-only", seconds=seconds)
     except KeyboardInterrupt:
@@ -135,6 +137,17 @@ def show_thresholds(adviser: Adviser, seconds: float = 20.0) -> None:
     found = part(adviser, "thresholds", seconds=seconds)
     if found.content is not None:
         console().print(found.content.words, soft_wrap=True)
+
+
+def show_doubt(adviser: Adviser) -> None:
+    """How often the first action is right within what the model says of its numbers."""
+    from rhoplan.advice.parts import part
+
+    with working("drawing versions of the numbers"):
+        found = part(adviser, "uncertainty")
+    if found.sampled:
+        drawn = f"estimated, n = {found.sampled.episodes:,}, seed {found.sampled.seed}"
+        console().print(f"{found.words} ({drawn}); rhoplan uncertainty tells more", soft_wrap=True)
 
 
 def show_options(problem: Problem, advice: First) -> None:

@@ -34,6 +34,7 @@ from rhoplan.app.serve.saving import Files
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import NO_MODEL, Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.targeting import add_targets
+from rhoplan.app.serve.uncertain import add_uncertainty
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -48,7 +49,8 @@ KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 """Files of the page that have an address like their name."""
 
 SLOW = (
-    "check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay", "target", "frontier",
+    "check", "advise/batch", "evaluate", "solve", "pathway", "compare", "report", "carry", "replay", "target",
+    "frontier", "uncertainty",
 )  # fmt: skip
 """Tasks that may take long: they leave a worker free for the others."""
 
@@ -225,6 +227,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), 
     add_gallery(app, desk)
     add_forms(app, desk)
     _add_planning(app, desk)
+    add_uncertainty(app, desk)
     _add_cases(app, desk)
     add_carrying(app, desk.answer)
     add_targets(app, desk.answer)

@@ -27,6 +27,7 @@ from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
 from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, targeting
 from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.uncertain_tasks import uncertain_numbers
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError, dotted
@@ -327,6 +328,7 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "carry": carry_tasks.carried,
     "target": targeting.meet,
     "frontier": targeting.frontier,
+    "uncertainty": uncertain_numbers,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
     "learn": lambda asked: learn_tasks.learned(asked.source, asked.request, asked.tell),

@@ -25,6 +25,7 @@ from rhoplan.report.page.pathway import pathway_section, thousand
 from rhoplan.report.page.tables import against_best, comparison, sensitivity, stopping
 from rhoplan.report.page.targets import targets_section
 from rhoplan.report.page.tests import tests_section
+from rhoplan.report.page.uncertain import uncertain_section
 from rhoplan.report.page.weight import weight_section
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
@@ -65,6 +66,7 @@ def page(report: Report, origin: Origin | None = None) -> str:
         *_weight(report),
         "<h2>What would change the first action</h2>",
         sensitivity(report),
+        *_uncertain(report),
         "<h2>Assumptions and warnings</h2>",
         _assumptions(report),
         "<h2>About this report</h2>",
@@ -97,6 +99,15 @@ def _weight(report: Report) -> list[str]:
         return []
     told = weight_section(report, report.frontier) if report.frontier else mark(report, "weight")
     return ["<h2>What the weight does</h2>", told]
+
+
+def _uncertain(report: Report) -> list[str]:
+    """The section on uncertain numbers; none for models that state none."""
+    if report.uncertainty is None and "uncertainty" not in report.marks:
+        return []
+    found = report.uncertainty
+    told = mark(report, "uncertainty") if found is None else uncertain_section(report.problem, found)
+    return ["<h2>What uncertain numbers mean</h2>", told]
 
 
 def write_report(report: Report, out: Path, origin: Origin | None = None) -> tuple[Path, ...]:

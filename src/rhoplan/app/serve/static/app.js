@@ -9,6 +9,7 @@ import { openForPrint, showPathway } from "./pathway.js";
 import { changedNumbers, showWhatIf } from "./whatif.js";
 import { showCompare } from "./compare.js";
 import { showTarget } from "./target.js";
+import { showUncertain } from "./uncertain.js";
 import { showModel } from "./model.js";
 import { showReport } from "./report.js";
 import { showLearn } from "./learn.js";
@@ -17,7 +18,7 @@ import { showNew } from "./form.js";
 import { listenPrefs, showNats } from "./prefs.js";
 import { startTour } from "./tour.js";
 
-const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Compare: showCompare, Targets: showTarget, Model: showModel, Report: showReport, Learn: showLearn };
+const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Uncertainty: showUncertain, Compare: showCompare, Targets: showTarget, Model: showModel, Report: showReport, Learn: showLearn };
 const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
 const HOME = { Gallery: showGallery, Learn: showLearn, New: showNew }; // views that need no model
 const at = (id) => document.getElementById(id);

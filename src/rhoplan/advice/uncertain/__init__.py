@@ -1,0 +1,1 @@
+"""What uncertain numbers mean for advice: see `uncertainty`."""

@@ -1,0 +1,124 @@
+"""Versions of a model weighed on one layout: the best plan of each, and what the plan made for the stated numbers is
+worth there.
+
+The numbers of a model enter the worth of a plan once each as long as no test with uncertain results is repeated and
+information has no price (see `planning.masses`). Then what a plan is worth on average over independent numbers is what
+it is worth at their means, the best plan for the stated numbers is the best there is for whoever does not know more,
+and everything is exact that follows one number while the others stay at their means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.advice.case import check_fixed
+from rhoplan.advice.questions import First, plans_versions, told_first
+from rhoplan.advice.uncertain.numbers import Unsure
+from rhoplan.agents.agent import Agent
+from rhoplan.errors import LimitError, RhoplanError
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.exact import Plan
+from rhoplan.planning.masses import Courses, MassLayout, Numbers
+from rhoplan.planning.versions import Copies
+
+SAME = 1e-12
+"""Share of what is at stake below which two plans are worth the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What was found for each of K versions.
+
+    best, kept (K,): worth of the version's own best plan, and of the plan made for the stated numbers. paid (K,): as
+    kept, without information that has a price. first (K,): place of the version's first action among the names.
+    """
+
+    best: Array
+    kept: Array
+    paid: Array
+    first: Ids
+
+    @property
+    def gain(self) -> Array:
+        """What (K,) knowing the version is worth: never below 0, and 0 where only last digits differ."""
+        gain = self.best - self.kept
+        result: Array = np.where(gain > SAME * np.maximum(np.abs(self.best), np.abs(self.kept)), gain, 0.0)
+        return result
+
+
+class Weigher:
+    """Weighs versions of `problem` for `agent`, before any test is run.
+
+    names: of first actions, commits first. worth: of the plan for the stated numbers. first: its first action.
+    Not covered: problems that are not flat, and agents that do not plan exactly.
+    """
+
+    def __init__(self, problem: Problem, agent: Agent) -> None:
+        check_fixed(agent)
+        if problem.listed is None or not agent.objective.is_information or agent.discount != 1:
+            raise RhoplanError(
+                "uncertain numbers need a model of tests and decisions, planned without discount or a utility of its "
+                f"own; '{problem.name}' with agent '{agent.name}' is not"
+            )
+        self.problem, self.agent = problem, agent
+        try:
+            if not plans_versions(problem, agent) or not agent.commits_count:
+                raise LimitError("it is not planned exactly")
+            self.layout = MassLayout(problem, (), agent.horizon)
+        except LimitError:
+            raise LimitError(
+                f"thousands of versions of '{problem.name}' are planned only exactly, and {agent.horizon} tests ahead "
+                "that is too much; choose a shorter look-ahead (--horizon)"
+            ) from None
+        copies, plan, first = self._planned(Numbers.of(problem))
+        self.names, self.endings = first.names, first.endings
+        self.first = first.names[int(first.choice[0])]
+        self.plan = self.layout.courses(plan, copies, agent.horizon)
+        self.worth = float(self.layout.worth(self.plan, copies, weight=agent.weight_per_nat)[0, 0])
+        self.paid = float(self.layout.worth(self.plan, copies)[0, 0])
+
+    def is_linear(self, items: Sequence[Unsure]) -> bool:
+        """Whether each of `items` enters the worth of a plan once."""
+        menu = self.problem.flat
+        repeated = {name for test in menu.tests if test.repeatable for name in (test.name, *test.parts)}
+        return not self.agent.weight_per_nat and not any(item.test in repeated for item in items)
+
+    def weigh(self, numbers: Numbers) -> Weighed:
+        """All versions, as many at a time as fit one graph."""
+        parts = []
+        for part in self._chunks(numbers):
+            copies, _, first = self._planned(part)
+            paid = self.layout.worth(self.plan, copies)[:, 0]
+            kept = self._worth(self.plan, copies)[:, 0] if self.agent.weight_per_nat else paid
+            best = np.maximum(first.worth.max(axis=1), kept)
+            parts.append((best, kept, paid, first.choice))
+        return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def plans(self, numbers: Numbers) -> tuple[Array, Courses]:
+        """Worth (K,) of the best plan of each of a few versions, and these plans."""
+        copies, plan, first = self._planned(numbers)
+        return first.worth.max(axis=1), self.layout.courses(plan, copies, self.agent.horizon)
+
+    def compared(self, plans: Courses, count: int, numbers: Numbers) -> Array:
+        """What (K, count) so many plans are worth in each of a few versions."""
+        return self.layout.worth(plans, self._copies(numbers), plans=count)
+
+    def _copies(self, numbers: Numbers) -> Copies:
+        return self.layout.weighed(numbers, informs=bool(self.agent.weight_per_nat))
+
+    def _worth(self, plan: Courses, copies: Copies) -> Array:
+        return self.layout.worth(plan, copies, weight=self.agent.weight_per_nat)
+
+    def _planned(self, numbers: Numbers) -> tuple[Copies, Plan, First]:
+        copies = self._copies(numbers)
+        plan = self.layout.plan(
+            copies, self.agent.rho, discount=self.agent.discount, commits_count=self.agent.commits_count
+        )
+        return copies, plan, told_first(self.layout, copies, plan, self.agent.horizon)
+
+    def _chunks(self, numbers: Numbers) -> Iterator[Numbers]:
+        for start in range(0, len(numbers), self.layout.at_once):
+            yield numbers.part(slice(start, start + self.layout.at_once))

@@ -1,0 +1,159 @@
+"""`rhoplan uncertainty`, its address in the API, and the view of the page: the same numbers, and errors that help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rhoplan.app.cli import main
+
+MODEL = """
+name: unsure
+unit: EUR
+states: [well, ill]
+prevalence: {ill: 20% (12-30)}
+tests:
+  smear: {cost: 5, sensitivity: 0.83 (0.70-0.92), specificity: 90% (80-96)}
+  scan: {cost: 12 to 20, tp: 45, fn: 5, fp: 6, tn: 94}
+losses:
+  leave: {well: 0, ill: 300 to 700}
+  treat: {well: 100 (60-150), ill: 10}
+horizon: 2
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "unsure.yaml"
+    path.write_text(MODEL)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_command_tells_all_of_it(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "uncertainty", file, "--samples", "200", "--cases-per-year", "1000")
+    assert code == 0
+    for part in ("right in", "95% interval", "Which study is worth making", "EUR a year", "One number at a time",
+                 "First action:", "Net benefit", "n = 200, seed 0", "a study of smear"):  # fmt: skip
+        assert part in out
+
+
+def test_record_keeps_to_what_people_count(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "uncertainty", file, "--samples", "200", "--seed", "3", "--cases-per-year", "100",
+                       "--map", "prior.ill", "loss.treat.well", "--json")  # fmt: skip
+    told = json.loads(out)
+    assert code == 0
+    assert told["stake"] == "loss"
+    assert 0 < told["total"]["low"] < told["total"]["mean"] < told["total"]["high"]
+    assert told["everything"]["per_year"] == pytest.approx(100 * told["everything"]["value"])
+    assert (told["everything"]["seed"], told["numbers"][0]["seed"]) == (3, None)
+    assert [told["map"][side]["id"] for side in ("across", "down")] == ["prior.ill", "loss.treat.well"]
+    assert sum(one["share"] for one in told["first_actions"]) == pytest.approx(1)
+    assert told["words"] == []
+
+
+def test_spread_is_called_an_assumption(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "uncertainty", "screening-cascade", "--spread", "10%", "--samples", "50")
+    assert code == 0
+    assert "Assumption: every number is taken as known to within 10%" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("screening-cascade",), "states no uncertain number"),
+        (("screening-cascade", "--spread", "120%"), "above 0% and below 100%; it is 120%"),
+        (("screening-cascade", "--spread", "10%", "--map", "prior.ill", "cost.x"), "'cost.x' is no uncertain number"),
+        (("screening-cascade", "--spread", "10%", "--discount", "0.9"), "planned without discount"),
+        (("rocksample:n=3,k=1", "--spread", "10%"), "a model of tests and decisions"),
+    ],
+)
+def test_bad_requests_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "uncertainty", *words)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_advice_begins_with_a_line_on_doubt(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "advise", file, "--json", "--also", "uncertainty")
+    part = json.loads(out)["parts"][-1]
+    assert code == 0
+    assert (part["part"], part["kind"], part["content"]["samples"]) == ("uncertainty", "estimated", 1000)
+    assert 0 < part["content"]["share"] < 1
+    _, out, _ = run(capsys, "advise", file, "--given", "smear=negative", "--json", "--also", "uncertainty")
+    assert json.loads(out)["parts"][-1]["kind"] == "missing"
+
+
+# -- API and page -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[Any]:
+    httpx = pytest.importorskip("httpx")
+    from serving import PATIENCE
+
+    with httpx.Client(base_url=f"{address}/api/v1", timeout=PATIENCE) as session:
+        yield session
+
+
+def test_address_tells_what_the_command_tells(client: Any, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "uncertainty", file, "--samples", "100", "--json")
+    assert client.post("models", json={"name": "unsure", "text": MODEL}).status_code == 200
+    reply = client.post("uncertainty", json={"problem": "unsure", "samples": 100})
+    assert reply.status_code == 200, reply.text
+    expected = json.loads(out)
+    assert {**reply.json(), "problem": ""} == {**expected, "problem": ""}
+
+
+def test_reply_is_typed(client: Any) -> None:
+    from rhoplan.app.serve.uncertain import UncertaintyReply
+
+    told = client.post("uncertainty", json={"problem": "security-lane", "samples": 50}).json()
+    UncertaintyReply.model_validate(told, strict=True)
+    described = client.get("openapi.json").json()["paths"]["/api/v1/uncertainty"]["post"]
+    assert described["operationId"] == "uncertainty"
+    assert described["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].endswith("UncertaintyReply")
+
+
+@pytest.mark.parametrize(
+    ("more", "field"), [({}, "spread"), ({"spread": 2}, "spread"), ({"spread": 0.1, "map": ["a", "b"]}, "map")]
+)
+def test_address_refuses_by_field(client: Any, more: dict[str, Any], field: str) -> None:
+    reply = client.post("uncertainty", json={"problem": "screening-cascade", "samples": 50, **more})
+    assert reply.status_code == 422
+    assert reply.json()["error"]["field"] == field
+
+
+def test_page_shows_and_asks_again(page: Any, address: str) -> None:
+    """A model that states intervals, one that does not, and other settings."""
+    from playwright.sync_api import expect
+
+    from serving import PATIENCE
+
+    patience = 1000 * PATIENCE
+    page.locator("#model").select_option("security-lane")
+    page.locator("[data-tab=Uncertainty]").click()
+    expect(page.locator("[data-right]")).to_contain_text("scan is right in", timeout=patience)
+    expect(page.locator("#unsure-spread")).to_have_value("")
+    expect(page.locator("[data-tornado] tbody tr").first).to_contain_text("swab", timeout=patience)
+    page.locator("#unsure-spread").select_option("0.3")
+    expect(page.locator("main")).to_contain_text("known to within 30% of itself", timeout=patience)
+    page.locator("#unsure-cases").fill("1000")
+    page.locator("#unsure-cases").press("Enter")
+    expect(page.locator("[data-ranking]")).to_contain_text("a year", timeout=patience)
+    page.locator("#unsure-across").select_option("cost.scan")
+    expect(page.locator("[data-map]")).to_contain_text("cost of scan", timeout=patience)
+    expect(page.locator("[data-curve] svg")).to_be_visible(timeout=patience)
+    page.locator("#model").select_option("screening-cascade")
+    expect(page.locator("main")).to_contain_text("known to within 10% of itself", timeout=patience)
