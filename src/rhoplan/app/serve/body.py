@@ -23,13 +23,15 @@ class _Fault(Exception):
     """What is wrong with a body that is JSON otherwise."""
 
 
-def json_fault(data: bytes, size: int) -> Reply | None:
-    """The refusal of a body of `size` values that is not JSON as we take it; None where it is, or there is none."""
+def too_many_values() -> Reply:
+    told = f"a body may have {MOST_VALUES:,} values at most; send a large model as text to /api/v1/models"
+    return refusal(413, None, told, limit={"values": MOST_VALUES})
+
+
+def json_fault(data: bytes) -> Reply | None:
+    """The refusal of a body that is not JSON as we take it; None where it is, or where there is none."""
     if not data:
         return None
-    if size > MOST_VALUES:
-        told = f"a body may have {MOST_VALUES:,} values at most; send a large model as text to /api/v1/models"
-        return refusal(413, None, told, limit={"values": MOST_VALUES})
     try:
         json.loads(data.decode(), object_pairs_hook=_once, parse_int=_integer, parse_float=_real)
     except json.JSONDecodeError as error:

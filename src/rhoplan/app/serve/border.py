@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from rhoplan.app.serve.body import json_fault, values
+from rhoplan.app.serve.body import MOST_VALUES, json_fault, too_many_values, values
 from rhoplan.app.serve.refusals import Reply, busy, refusal
 from rhoplan.app.serve.settings import Settings
 
@@ -141,6 +141,8 @@ class Border:
     async def _looked_at(self, data: bytes, path: str) -> Reply | None:
         """Why this body is refused; large ones wait for each other, and for a rest in between."""
         size = 0 if path == TABLES else values(data)
+        if size > MOST_VALUES:
+            return too_many_values()
         if len(data) > SMALL_BYTES or size > SMALL_VALUES:
             try:
                 await asyncio.wait_for(self._large.acquire(), self.settings.patience)
@@ -148,7 +150,7 @@ class Border:
                 return busy(self.settings.patience)
             rest = len(data) * REST_PER_BYTE + size * REST_PER_VALUE
             asyncio.get_running_loop().call_later(rest, self._large.release)
-        return None if path == TABLES else json_fault(data, size)
+        return None if path == TABLES else json_fault(data)
 
     def _has_key(self, headers: dict[str, str]) -> bool:
         if self.settings.key is None:
