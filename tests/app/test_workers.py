@@ -17,14 +17,14 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
-from rhoplan.app.serve import pool as pools  # noqa: E402
-from rhoplan.app.serve.pool import CHECK, Pool  # noqa: E402
-from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
-from rhoplan.app.serve.settings import Settings  # noqa: E402
-from rhoplan.app.serve.sources import Source  # noqa: E402
-from rhoplan.app.serve.worker import Answer, Job  # noqa: E402
-from rhoplan.work.processes import begin_as_child  # noqa: E402
-from serving import PATIENCE  # noqa: E402
+from rhoplan.app.serve import pool as pools
+from rhoplan.app.serve.pool import CHECK, Pool
+from rhoplan.app.serve.refusals import Reply, success
+from rhoplan.app.serve.settings import Settings
+from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.worker import Answer, Job
+from rhoplan.work.processes import begin_as_child
+from serving import PATIENCE
 
 MEMORY = 800_000_000
 SETTINGS = Settings(workers=1, patience=PATIENCE, memory=MEMORY)

@@ -140,17 +140,20 @@ class Border:
 
     async def _looked_at(self, data: bytes, path: str) -> Reply | None:
         """Why this body is refused; large ones wait for each other, and for a rest in between."""
-        size = 0 if path == TABLES else values(data)
-        if size > MOST_VALUES:
-            return too_many_values()
-        if len(data) > SMALL_BYTES or size > SMALL_VALUES:
-            try:
-                await asyncio.wait_for(self._large.acquire(), self.settings.patience)
-            except asyncio.TimeoutError:
-                return busy(self.settings.patience)
-            rest = len(data) * REST_PER_BYTE + size * REST_PER_VALUE
-            asyncio.get_running_loop().call_later(rest, self._large.release)
-        return None if path == TABLES else json_fault(data)
+        size = values(data) if path != TABLES and len(data) <= SMALL_BYTES else 0
+        if len(data) <= SMALL_BYTES and size <= SMALL_VALUES:
+            return None if path == TABLES else json_fault(data)
+        try:
+            await asyncio.wait_for(self._large.acquire(), self.settings.patience)
+        except asyncio.TimeoutError:
+            return busy(self.settings.patience)
+        refused = None
+        if path != TABLES:
+            size = size or values(data)
+            refused = too_many_values() if size > MOST_VALUES else json_fault(data)
+        rest = len(data) * REST_PER_BYTE + min(size, MOST_VALUES) * REST_PER_VALUE
+        asyncio.get_running_loop().call_later(rest, self._large.release)
+        return refused
 
     def _has_key(self, headers: dict[str, str]) -> bool:
         if self.settings.key is None:

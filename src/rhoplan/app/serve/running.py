@@ -1,7 +1,7 @@
 """Running the server on a socket: doors for connections, a log that stays short, and an end within seconds.
 
-On ctrl-C or SIGTERM the workers end first, so that everybody who waits for one gets a reply; half-sent requests are then
-dropped, and what is left has a moment to be sent.
+On ctrl-C or SIGTERM the workers end first, so that everybody who waits for one gets a reply; then half-sent requests
+are dropped, and what is left has a moment to be sent.
 """
 
 from __future__ import annotations
