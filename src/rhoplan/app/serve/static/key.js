@@ -27,7 +27,7 @@ export function askForKey() {
     const dialog = document.createElement("dialog");
     dialog.className = "box ask-key";
     dialog.innerHTML = `<form method="dialog"><h2></h2><p>It was shown in the terminal where <code>rhoplan serve</code> was
-      started, or whoever started it knows.</p><p class="row wrap"><label>Key <input type="password" required
+      started, or whoever started it can tell you.</p><p class="row wrap"><label>Key <input type="password" required
       autocomplete="off" spellcheck="false"></label><button class="small strong">Continue</button></p></form>`;
     dialog.querySelector("h2").textContent = hasKey() ? "That key is not this server's" : "This server needs a key";
     dialog.addEventListener("submit", (event) => {
