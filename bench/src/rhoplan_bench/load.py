@@ -57,7 +57,8 @@ class Load:
 
 
 def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = None) -> Iterator[dict[str, Any]]:
-    """Rows in the shape of `speed.run_benchmarks`; the last two are for the median reply, alone and beside hostile clients.
+    """Rows in the shape of `speed.run_benchmarks`; the last two are for the median reply,
+    alone and beside hostile clients.
 
     cases: how many each client brings, however long they take; as many as `seconds` allow where None.
     """
