@@ -51,7 +51,7 @@ READING = ("GET", "HEAD", "OPTIONS", "DELETE")
 SMALL_BYTES, SMALL_VALUES = 64_000, 2_000
 """A body up to so large is read at once; larger ones come one at a time."""
 
-REST_PER_BYTE, REST_PER_VALUE = 1e-7, 5e-5
+REST_PER_BYTE, REST_PER_VALUE = 2.5e-7, 5e-5
 """Seconds before the next large body: several times what one costs this process, which stays free for the others."""
 
 Header = tuple[bytes, bytes]
