@@ -181,6 +181,10 @@ def limits() -> str:
     rows = [
         ["largest request", f"{settings.request_bytes:,} bytes", "`--bytes`", "413, `bytes`"],
         ["time to plan for one request", f"{settings.seconds:g} s", "`--seconds`", "413, `seconds`"],
+        ["head of a request", f"{settings.header_bytes:,} bytes", "", "431, `bytes`"],
+        ["time to send a request", f"{settings.send_seconds:g} s", "`--send-seconds`", "408, `seconds`"],
+        ["requests being sent, together", f"{settings.held_bytes:,} bytes", "", "429"],
+        ["connections", f"{settings.connections}", "`--connections`", "who waits longest for its client goes"],
         ["situations in one plan", f"{settings.nodes:,}", "`--nodes`", "413, `nodes`"],
         ["memory of a worker process", f"{settings.memory / 1e9:g} GB", "`--memory`", "413, `memory_bytes`"],
         ["wait for a free worker", f"{settings.patience:g} s", "", "429, `wait_seconds`"],

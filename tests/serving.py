@@ -7,7 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 PATIENCE = 600
 """Seconds after which a test gives up waiting: far more than anything takes, also beside many busy processes."""
@@ -16,16 +19,51 @@ PATIENCE = 600
 @contextlib.contextmanager
 def server(*options: str) -> Iterator[str]:
     """The address of `rhoplan serve` on a free port, while it runs; on a busy machine it is in no hurry."""
+    with serving(*options) as (_, address):
+        yield address
+
+
+@contextlib.contextmanager
+def serving(*options: str, files: int | None = None, **how: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of `rhoplan serve` and its address. files: how many it may open. how: as Popen has it."""
     patient = ("--seconds", str(PATIENCE), "--patience", str(PATIENCE))
     command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0", *patient, *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *command]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, **how)
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)
         assert found, f"the server said {line!r}"
-        yield found.group(0).rstrip("/")
+        yield process, found.group(0).rstrip("/")
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)
         process.stdout.close()
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started and that have not ended; Linux only."""
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has asked about does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def eventually(claim: Callable[[], bool]) -> bool:
+    """Whether something comes true while there is patience."""
+    for _ in range(20 * PATIENCE):
+        if claim():
+            return True
+        time.sleep(0.05)
+    return False

@@ -10,9 +10,9 @@ from rhoplan_bench.load import serve_rows
 
 
 def test_clients_step_through_cases_side_by_side():
-    *promises, row = serve_rows(clients=12, cases=2)
+    *promises, row, beside = serve_rows(clients=12, cases=2)
     assert [one["detail"] for one in promises] == ["", "", ""]
-    assert row["errors"] == 0
+    assert row["errors"] == beside["errors"] == 0
     assert row["cases"] == 24
     assert row["replies"] > row["cases"]
     assert "step through 2 cases each" in row["what"]

@@ -221,7 +221,7 @@ def test_closing_the_connection_ends_the_work(client: Any) -> None:
 
 
 def test_a_table_has_a_limit_of_its_own() -> None:
-    async def sent(path: str, size: int, *, chunked: bool = False) -> Any:
+    async def sent(path: str, size: int, kind: str, *, chunked: bool = False) -> Any:
         async def chunks() -> Any:
             for _ in range(size // 100):
                 yield b" " * 100
@@ -230,13 +230,14 @@ def test_a_table_has_a_limit_of_its_own() -> None:
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as session:
             content = chunks() if chunked else b" " * size
-            return await session.post(path, content=content, headers={"content-type": "text/plain"})
+            return await session.post(path, content=content, headers={"content-type": kind})
 
     for chunked in (False, True):
-        error = fault(asyncio.run(sent(TABLES, 5100, chunked=chunked)), 413)
+        error = fault(asyncio.run(sent(TABLES, 5100, "text/csv", chunked=chunked)), 413)
         assert (error["limit"], "5,000 bytes" in error["message"]) == ({"bytes": 5000}, True)
-        assert fault(asyncio.run(sent("/api/v1/learn", 1100, chunked=chunked)), 413)["limit"] == {"bytes": 1000}
-    fault(asyncio.run(sent(TABLES, 4900)), 415)
+        reply = asyncio.run(sent("/api/v1/learn", 1100, "application/json", chunked=chunked))
+        assert fault(reply, 413)["limit"] == {"bytes": 1000}
+    fault(asyncio.run(sent(TABLES, 4900, "text/plain")), 415)
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
+from rhoplan_bench.hostile import ATTACKS
 
 MEDIAN_LIMIT = 0.1
 """Seconds within which half of the replies are promised, on two cores."""
@@ -37,6 +38,9 @@ REFUSED_LIMIT, TIMEOUT = 2.0, 0.5
 
 BESIDE_LIMIT = 2.5
 """Seconds that advice may wait where requests for minutes of work came before."""
+
+BESIDE_HOSTILE = 2
+"""How many times as long a reply may take while hostile clients do what they can."""
 
 STRAYS = 0.2
 """How often a client runs another test than the recommended one."""
@@ -53,7 +57,8 @@ class Load:
 
 
 def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = None) -> Iterator[dict[str, Any]]:
-    """Rows in the shape of `speed.run_benchmarks`; the last is for the median reply.
+    """Rows in the shape of `speed.run_benchmarks`; the last two are for the median reply,
+    alone and beside hostile clients.
 
     cases: how many each client brings, however long they take; as many as `seconds` allow where None.
     """
@@ -62,9 +67,24 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = 
         asyncio.run(_alone(port, [("advise", {"problem": "chest-pain"})]))
         yield _promise("`rhoplan serve`, from the command to the first advice", started, FIRST_LIMIT)
         yield from _slow_rows(port)
-        begin = time.monotonic()
-        load = asyncio.run(_run(process.pid, port, math.inf if cases else begin + seconds, clients, cases))
-        seconds = time.monotonic() - begin
+        alone = _load_row(process.pid, port, seconds, clients, cases)
+        yield alone
+        hostile = subprocess.Popen(
+            [sys.executable, "-m", "rhoplan_bench.hostile", str(port)], stdout=subprocess.DEVNULL
+        )
+        try:
+            beside = _load_row(process.pid, port, seconds, clients, cases)
+        finally:
+            hostile.kill()
+            hostile.wait()
+    what = f"{beside['what']}, beside {len(ATTACKS)} hostile clients"
+    yield {**beside, "what": what, "limit": BESIDE_HOSTILE * alone["seconds"]}
+
+
+def _load_row(pid: int, port: int, seconds: float, clients: int, cases: int | None) -> dict[str, Any]:
+    begin = time.monotonic()
+    load = asyncio.run(_run(pid, port, math.inf if cases else begin + seconds, clients, cases))
+    seconds = time.monotonic() - begin
     half, nine, most = np.quantile(load.seconds, [0.5, 0.9, 0.99])
     early, late = load.memory[len(load.memory) // 4], load.memory[-1]
     detail = (
@@ -73,7 +93,7 @@ def serve_rows(*, seconds: float = 60.0, clients: int = 50, cases: int | None = 
         f"99 in 100 within {most:.3f} s; memory of all processes {early / 1e6:.0f} MB after a quarter of the time, "
         f"{late / 1e6:.0f} MB at the end"
     )
-    yield {
+    return {
         "what": f"median reply to {clients} clients that step through "
         + (f"{cases} cases each" if cases else f"cases for {seconds:.0f} s"),
         "seconds": float(half),

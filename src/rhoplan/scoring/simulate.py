@@ -22,10 +22,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,7 @@ from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Episodes, Walk
 from rhoplan.scoring.evaluate import Score, evaluate
 from rhoplan.scoring.intervals import wilson
-from rhoplan.work.execute import single_threaded_children
+from rhoplan.work.processes import process_pool, quiet_start
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -260,13 +258,10 @@ def _run(walker: Walker, chunks: list[Chunk], jobs: int) -> Iterator[Episodes]:
         walk = Walk(*walker)
         yield from (walk.chunk(*chunk) for chunk in chunks)
         return
-    with (
-        single_threaded_children(),
-        ProcessPoolExecutor(
-            min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_start_worker, initargs=(walker,)
-        ) as pool,
-    ):
-        yield from pool.map(_work, chunks)
+    with process_pool(min(jobs, len(chunks)), _start_worker, walker) as pool:
+        with quiet_start():
+            found = pool.map(_work, chunks)
+        yield from found
 
 
 _worker: Walk | None = None

@@ -6,17 +6,14 @@ dies takes nothing finished with it: its jobs are done again, on the cluster by 
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from rhoplan.errors import MissingExtra, RhoplanError
+from rhoplan.work.processes import process_pool, quiet_start
 from rhoplan.work.store import Job
 
 TRIES = 3
@@ -55,21 +52,14 @@ def on_this_machine(workers: int, run: Callable[[J], Outcome]) -> Callable[[list
 
 
 def _pooled(jobs: list[J], workers: int, run: Callable[[J], Outcome]) -> Iterator[tuple[J, Outcome]]:
-    context = get_context("spawn")
-    with single_threaded_children():
-        pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_start, initargs=(run,))
-        running: dict[Future[Outcome], J] = {pool.submit(_work, one): one for one in jobs}
-    try:
+    with process_pool(min(workers, len(jobs)), _start, run) as pool:
+        with quiet_start():
+            running: dict[Future[Outcome], J] = {pool.submit(_work, one): one for one in jobs}
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 outcome = future.result()
                 yield running.pop(future), outcome
-    finally:
-        started = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=not running, cancel_futures=True)
-        for process in started if running else ():  # nobody waits for their results any more
-            process.terminate()
 
 
 _run: Callable[[Any], Outcome] | None = None
@@ -77,7 +67,6 @@ _run: Callable[[Any], Outcome] | None = None
 
 def _start(run: Callable[[Any], Outcome]) -> None:
     global _run
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the one who waits
     _run = run
 
 
@@ -109,19 +98,3 @@ def on_cluster(address: str, run: Callable[[J], Outcome]) -> Callable[[list[J]],
                 yield futures[future], outcome
 
     return execute
-
-
-@contextmanager
-def single_threaded_children() -> Iterator[None]:
-    """Processes started inside use one thread each for linear algebra: the cores are busy with other jobs."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

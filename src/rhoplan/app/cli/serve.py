@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +23,30 @@ if TYPE_CHECKING:
 
 USUAL = Settings()
 
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+"""What a Host header may call a server: a name, an address, or an IPv6 address in brackets."""
+
+SHORTEST_KEY = 16
+
 
 @click.command("serve")
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@option("--host", default="127.0.0.1", help="Address to listen on: this machine only.")
+@option("--host", default="127.0.0.1", help="Address to listen on: this machine only. Others need --allow-host.")
 @option("--port", type=click.IntRange(0, 65535), default=8765, help="0 for any free one.")
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name or address by which it may be called; repeatable.",
+)
+@click.option(
+    "--key",
+    envvar="RHOPLAN_KEY",
+    show_envvar=True,
+    metavar="TEXT",
+    help="What requests must know. Made and shown where others can reach the server and none is given.",
+)
 @option("--seconds", type=click.FloatRange(0.01), default=USUAL.seconds, help="Planning time per request.")
 @option(
     "--patience",
@@ -36,39 +58,79 @@ USUAL = Settings()
 @option("--nodes", type=click.IntRange(1), default=USUAL.nodes, help="Size of a plan.")
 @option("--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, help="GB per worker process.")
 @option("--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, help="Request size.")
+@option("--send-seconds", type=click.FloatRange(0.01), default=USUAL.send_seconds, help="Time to send a request.")
+@option("--connections", type=click.IntRange(1), default=USUAL.connections, help="Connections open at once.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
 def serve_command(
-    models: tuple[str, ...], host: str, port: int, memory: float, size: int, workers: int | None, **limits: Any
-) -> None:
+    models: tuple[str, ...], host: str, port: int, names: tuple[str, ...], key: str | None, memory: float, size: int,
+    workers: int | None, **limits: Any,
+) -> None:  # fmt: skip
     """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file, a folder of them or a name.
 
     The page saves a model to the file it came from, keeping the old one beside it, and a new one into the folder.
 
     Everything stays on this machine: the page asks no other host, and nobody else can reach it unless --host says so.
+    Then it answers to the names that --allow-host gives it, and only to those who know its key.
     """
     try:
-        import uvicorn
-
         from rhoplan.app.serve.app import create_app
+        from rhoplan.app.serve.running import run
     except ModuleNotFoundError as error:
         from rhoplan.errors import EXTRAS, MissingExtra
 
         if error.name not in EXTRAS:
             raise
         raise MissingExtra("serve", error.name) from None
-    local = host in LOOPBACK
-    opened, files = open_models(models, saving=local)
-    limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": LOOPBACK if local else ()}
+    opened, files = open_models(models, saving=is_local(host))
+    hosts, made = names_of(host, names), None
+    if key is not None:
+        check_key(key)
+    elif not is_local(host):
+        key = made = secrets.token_urlsafe(24)
+    limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": hosts, "key": key}
     settings = Settings(workers=workers or USUAL.workers, **limits)
     listening = listen(host, port)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
-    click.echo(f"rhoplan is at {address} (ctrl-c ends it)")
-    if not local:
-        click.echo("note: everyone who can reach this address can use it; there is no login", err=True)
-        click.echo("note: so the page saves no model to a file", err=True)
-    app = create_app(settings, opened, files)
-    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-    uvicorn.Server(config).run(sockets=[listening])
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown if is_local(host) else names[0]}:{listening.getsockname()[1]}/"
+    click.echo(f"rhoplan is at {address}{f'#key={made}' if made else ''} (ctrl-c ends it)")
+    if key is not None:
+        told = f"this time it is {made}" if made else "you have given it"
+        click.echo(
+            f"note: requests need the key ({told}), as Authorization: Bearer KEY; the page asks for it", err=True
+        )
+    if not is_local(host):
+        click.echo("note: what is sent can be read on the way; put a proxy with TLS before it on a network", err=True)
+        click.echo("note: the page saves no model to a file here", err=True)
+    run(create_app(settings, opened, files), settings, listening)
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    try:
+        return host in LOOPBACK or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def names_of(host: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """By what the server may be called; one line of complaint where that is not said."""
+    if not is_local(host) and not names:
+        raise click.UsageError(
+            f"with --host {host} others can reach the server: say by which name, with --allow-host NAME (repeatable); "
+            "it then makes a key, unless --key gives one"
+        )
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise click.UsageError(f"--allow-host must be a name or address without port or scheme; '{name}' is not")
+    return (*LOOPBACK, *([host.lower()] if is_local(host) else []), *(name.lower() for name in names))
+
+
+def check_key(key: str) -> None:
+    """One line of complaint about a key that could be guessed or cannot be sent."""
+    if len(key) < SHORTEST_KEY or not (key.isascii() and key.isprintable() and key == key.strip()):
+        raise click.UsageError(
+            f"--key must have {SHORTEST_KEY} characters at least, all of ASCII, no blank at the ends"
+        )
 
 
 def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files]:

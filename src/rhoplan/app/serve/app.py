@@ -21,7 +21,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from rhoplan.app.serve import replies, schema
-from rhoplan.app.serve.border import Border
+from rhoplan.app.serve.border import Border, with_headers
 from rhoplan.app.serve.carrying import add_carrying
 from rhoplan.app.serve.examples import example
 from rhoplan.app.serve.forms import add_forms
@@ -66,7 +66,7 @@ UNFINISHED = (b'"not examined"', b'"kind":"missing"')
 TOO_MUCH = (413, 429)
 """Refusals that say nothing against the request: with more time, memory or workers it would be answered."""
 
-REFUSALS: Replies = {status: {"model": schema.Refused} for status in (400, 404, 413, 415, 421, 422, 429)}
+REFUSALS: Replies = {status: {"model": schema.Refused} for status in (400, 401, 403, 404, 413, 415, 421, 422, 429, 503)}
 
 
 PLANNING: dict[str, tuple[type[schema.Request], Any, str]] = {
@@ -254,14 +254,17 @@ def _add_errors(app: FastAPI) -> None:
             str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
         ]
         field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
-        if first["type"] == "json_invalid":
-            fault = f"{first['ctx']['error']} at character {field}"
-            return response(refusal(422, None, f"the body is not JSON: {fault}"))
         return response(refusal(422, field or None, _sentence(first)))
 
     @app.exception_handler(RhoplanError)
     async def broken(_: Any, error: RhoplanError) -> Response:
         return response(refused(error))
+
+    @app.exception_handler(Exception)
+    async def fault(_: Any, error: Exception) -> Response:  # goes past the border: the framework answers last
+        told = response(refusal(500, None, f"this should not have happened ({type(error).__name__})"))
+        told.raw_headers = with_headers(told.raw_headers)
+        return told
 
     @app.exception_handler(HTTPException)
     async def failed(_: Any, error: HTTPException) -> Response:
@@ -280,6 +283,12 @@ def _sentence(fault: Any) -> str:
 
 def _add_page(app: FastAPI) -> None:
     """The page's files, read once: a request chooses among addresses, never among files."""
+
+    @app.get("/health", response_model=schema.Health, tags=["server"], operation_id="health")
+    async def health() -> Any:
+        """Whether the server answers; asks no worker and needs no key."""
+        return {"status": "ok"}
+
     folder = resources("rhoplan.app.serve").joinpath("static")
     named = {f"/{entry.name}": (entry.name, KINDS.get(PurePath(entry.name).suffix, "")) for entry in folder.iterdir()}
     served = STATIC | {address: (name, kind) for address, (name, kind) in sorted(named.items()) if kind}
@@ -310,11 +319,11 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         return response(success({**json.loads(body), **more, "version": __version__}))
 
     @app.post(f"{API}/models", responses=typed(replies.Checked), tags=["models"], openapi_extra=example("upload_model"))
-    async def upload_model(body: schema.Upload) -> Response:
+    async def upload_model(body: schema.Upload, client: Request) -> Response:
         """Keep a model under a name; its text is checked first, and errors name the line and the field."""
         check_name(body.name)
         source = Source(body.name, body.text, body.language)
-        status, found = await desk.ask("check", source, {})
+        status, found = await while_there(client, desk.ask("check", source, {}))
         if status == 200 and not body.check_only:
             desk.library.keep(source)
         if body.check_only and status in (200, 422):  # the question was whether it is sound, and this is the answer
@@ -368,12 +377,12 @@ def _add_cases(app: FastAPI, desk: Desk) -> None:
         return await desk.answer("journal", body, client)
 
     @app.post(f"{API}/replay", responses=typed(replies.Replayed), tags=["cases"])
-    async def replay(body: schema.Replay) -> Response:
+    async def replay(body: schema.Replay, client: Request) -> Response:
         """The advice in a case log computed again: the first difference, and the last case to go on with.
 
         `known` is the name under which the server has the very model of that case, null where it has not.
         """
-        status, found = await desk.ask("replay", NO_MODEL, body.model_dump())
+        status, found = await while_there(client, desk.ask("replay", NO_MODEL, body.model_dump()))
         if status != 200:
             return response((status, found))
         reply = json.loads(found)

@@ -16,6 +16,7 @@ from fastapi import FastAPI, Path, Request
 from fastapi.responses import Response, StreamingResponse
 
 from rhoplan.app.serve import replies, schema
+from rhoplan.app.serve.border import CSV
 from rhoplan.app.serve.learn_tasks import table_source
 from rhoplan.app.serve.pool import Pool
 from rhoplan.app.serve.refusals import Reply, refusal, success
@@ -33,9 +34,6 @@ from rhoplan.app.serve.replying import (
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name
 from rhoplan.app.serve.worker import Job
-
-CSV = "text/csv"
-"""The content type of a table. A page of another host cannot send it without being allowed to, which none is."""
 
 TableName = Annotated[str, Path(min_length=1, max_length=60)]
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
@@ -134,9 +132,6 @@ def add_learning(app: FastAPI, settings: Settings, pool: Pool, model: Callable[[
     )
     async def send_table(client: Request) -> Response:
         """Hold a CSV file of past cases in memory, under a token: what its columns are, and what it warns of."""
-        if client.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:
-            told = f"a table must be sent as it stands in its file, with the header content-type: {CSV}"
-            return response(refusal(415, "content-type", told))
         source = table_source(secrets.token_urlsafe(18), await client.body())
         status, found = await while_there(client, tables.ask("table", source, {}))
         if status != 200:

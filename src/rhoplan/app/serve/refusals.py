@@ -1,6 +1,7 @@
 """Errors as replies: a status and {"error": {"field", "message"}}, with the line or the limit where there is one.
 
 400 and 422: the request is wrong. 404: no such name. 413: it needs more than a limit allows. 429: every worker is busy.
+503: the worker was lost, or the server ends.
 """
 
 from __future__ import annotations
@@ -73,3 +74,11 @@ def over_memory(memory: int, task: str) -> Reply:
 def busy(seconds: float) -> Reply:
     told = f"every worker was busy for {seconds:g} seconds; try again later"
     return refusal(429, None, told, limit={"wait_seconds": seconds})
+
+
+def lost() -> Reply:
+    return refusal(503, None, "the process that worked on this was ended twice, not by us; try again later")
+
+
+def ending() -> Reply:
+    return refusal(503, None, "the server ends; start it again with rhoplan serve")

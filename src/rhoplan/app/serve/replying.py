@@ -15,7 +15,10 @@ API = "/api/v1"
 
 LINES = "application/x-ndjson"
 
-PRINTABLE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+PRINTABLE = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
 """What a report may load: its own styles and figures, no script."""
 
 Replies = dict[int | str, dict[str, Any]]

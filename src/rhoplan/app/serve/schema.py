@@ -322,6 +322,12 @@ class Told(BaseModel):
     error: dict[str, Any] | None = None
 
 
+class Health(BaseModel):
+    """That the server answers."""
+
+    status: Literal["ok"]
+
+
 class Fault(BaseModel):
     """What is wrong: the field, a sentence, the line of an uploaded text, the row of a table, or a limit met."""
 

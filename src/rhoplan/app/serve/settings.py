@@ -17,7 +17,9 @@ class Settings:
     request. uploads, upload_bytes, expiry: models kept in memory, together at most so large, for so many seconds after
     they were last used. table_bytes, tables, table_expiry: largest table of cases, how many are kept to learn from, and
     for how many seconds after they were last used. learn_seconds: how long learning may take. reply_bytes: answers kept
-    to give them again. hosts: names by which the server may be called; empty for any.
+    to give them again. header_bytes, send_seconds: largest head of a request, and how long a client may take to send
+    one. connections: how many may be open. held_bytes: requests that are being sent, together. hosts: names by which
+    the server may be called. key: what a request must know; None where it need not.
     """
 
     workers: int = max(3, min(8, os.cpu_count() or 1))
@@ -34,4 +36,9 @@ class Settings:
     table_expiry: float = 3600.0
     learn_seconds: float = 900.0
     reply_bytes: int = 32_000_000
+    header_bytes: int = 32_000
+    send_seconds: float = 30.0
+    connections: int = 250
+    held_bytes: int = 100_000_000
     hosts: tuple[str, ...] = LOOPBACK
+    key: str | None = None

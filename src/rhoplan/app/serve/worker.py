@@ -1,14 +1,13 @@
 """A worker process: builds problems, keeps the hot ones, and answers one job after another within its memory.
 
 The process that started it ends it when a job takes too long; a worker that runs out of memory says so and asks to be
-replaced. It ends by itself when the connection closes.
+replaced. It ends by itself when the connection closes, and with the process that started it, however that one ends.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.app.serve.refusals import Reply, over_memory, refusal, refused, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
+from rhoplan.work.processes import begin_as_child
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Adviser
@@ -112,7 +112,7 @@ def build(source: Source) -> Problem:
 
 def work(connection: Connection, settings: Settings) -> None:
     """Answer jobs until the connection closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c is for the server, which ends its workers
+    begin_as_child()
     limit_memory(settings.memory)
     from rhoplan.app.serve import tasks
 
@@ -163,8 +163,17 @@ def limit_memory(size: int) -> None:
 
 def resident_bytes() -> int:
     """Memory that this process holds now; 0 where the system does not tell."""
+    return _pages("self", 1)
+
+
+def address_space(process: int | None) -> int:
+    """Bytes of address space that a process has now, which is what its memory limit is about; 0 where not told."""
+    return _pages(str(process), 0)
+
+
+def _pages(process: str, place: int) -> int:
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with open(f"/proc/{process}/statm", encoding="ascii") as file:
+            return int(file.read().split()[place]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0

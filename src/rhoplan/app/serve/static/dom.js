@@ -1,5 +1,7 @@
 // Small helpers that every view uses: elements, numbers as people read them, and the server.
 
+import { askForKey, withKey } from "./key.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function el(tag, props = {}, ...children) {
@@ -50,12 +52,13 @@ async function fetchFrom(path, body, signal, method) {
   };
   let reply;
   try {
-    reply = await fetch(`/api/v1/${path}`, { ...options, signal });
+    reply = await fetch(`/api/v1/${path}`, { ...options, headers: withKey(options.headers), signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refusal({ message: "The server does not answer; is rhoplan serve still running?" }, 0);
   }
   if (reply.ok) return reply;
+  if (reply.status === 401 && (await askForKey())) return fetchFrom(path, body, signal, method);
   const data = await reply.json();
   throw new Refusal(data.error ?? { message: reply.statusText }, reply.status);
 }

@@ -1,12 +1,23 @@
 // What can be printed: the report on the model, and a sheet on this case.
 
-import { amount, ask, beliefBars, beside, counted, el, latest, number, percent } from "./dom.js";
+import { amount, ask, beliefBars, beside, counted, download, el, latest, number, percent } from "./dom.js";
 import { did, ending, overrides, question, state, weight } from "./state.js";
+import { hasKey } from "./key.js";
 import { run } from "./app.js";
 import { moved, saveCase } from "./journal.js";
 import { UNKNOWN, caseOf } from "./start.js";
 
 const advise = latest((signal) => ask("advise", question(caseOf()), { signal }));
+
+// A link carries no key: where the server has one, a report is fetched and saved, to be opened from there.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="/api/v1/"]');
+  if (!link || !hasKey()) return;
+  event.preventDefault();
+  const path = link.getAttribute("href").slice("/api/v1/".length);
+  const name = decodeURIComponent(path.split("?")[0].split("/").at(-1));
+  run(async () => download(`${name} report.html`, await ask(path, undefined, { raw: true }), "text/html"), "Writing the report …");
+});
 
 export async function showReport() {
   const advice = await advise();

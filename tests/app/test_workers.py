@@ -1,0 +1,126 @@
+"""The server's workers: a job survives the end of its worker, checks have a lane, and the pool ends at once."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
+
+from rhoplan.app.serve import pool as pools
+from rhoplan.app.serve.pool import CHECK, Pool
+from rhoplan.app.serve.refusals import Reply, success
+from rhoplan.app.serve.settings import Settings
+from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.worker import Answer, Job
+from rhoplan.work.processes import begin_as_child
+from serving import PATIENCE
+
+MEMORY = 800_000_000
+SETTINGS = Settings(workers=1, patience=PATIENCE, memory=MEMORY)
+
+
+def does_as_told(connection: Connection, _: Settings) -> None:
+    """A worker without an engine. The request has a folder to leave marks in, and how often the worker is to end."""
+    begin_as_child()
+    connection.send(None)
+    while True:
+        job: Job = connection.recv()
+        marks = Path(job.request["marks"])
+        (marks / f"{job.task}-{os.getpid()}").touch()
+        if job.task == "wait":
+            time.sleep(PATIENCE)
+        if len(list(marks.iterdir())) <= job.request.get("ends", 0):
+            if job.request.get("large"):
+                held = mmap.mmap(-1, MEMORY)  # noqa: F841  (address space is what the limit is about)
+                time.sleep(3 * pools.LOOK)
+            os.kill(os.getpid(), signal.SIGKILL)
+        connection.send(Answer(success({"task": job.task}), frozenset(), worn=False))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(pools, "work", does_as_told)
+
+    def job(pool: Pool, task: str, **request: Any) -> Any:
+        told = {"marks": str(tmp_path), **request}
+        return pool.run(Job(task, Source("tiger"), told), seconds=PATIENCE, slow=True)
+
+    return job
+
+
+@contextmanager
+def started() -> Iterator[Pool]:
+    pool = Pool(SETTINGS)
+    pool.start()
+    try:
+        yield pool
+    finally:
+        pool.stop()
+        assert not any(worker.process.is_alive() for worker in pool._workers)
+
+
+def ask(run: Any, task: str, **request: Any) -> Reply:
+    async def asked() -> Reply:
+        with started() as pool:
+            reply: Reply = await run(pool, task, **request)
+            return reply
+
+    return asyncio.run(asked())
+
+
+def test_a_job_whose_worker_was_killed_is_done_by_another(run: Any) -> None:
+    assert ask(run, "plan", ends=1) == success({"task": "plan"})
+
+
+def test_workers_that_are_killed_are_not_said_to_need_memory(run: Any) -> None:
+    status, told = ask(run, "plan", ends=100)
+    assert status == 503
+    assert b"memory" not in told
+
+
+def test_a_worker_that_ends_at_its_memory_limit_is_said_to(run: Any) -> None:
+    status, told = ask(run, "plan", ends=100, large=True)
+    assert status == 413
+    assert b"needs more memory than 0.8 GB" in told
+
+
+def test_a_check_waits_for_no_plan(run: Any) -> None:
+    """The worker is at slow work, and more is in line: eight checks are done meanwhile."""
+
+    async def checks() -> list[Reply]:
+        with started() as pool:
+            slow = [asyncio.ensure_future(run(pool, "wait")) for _ in range(3)]
+            await asyncio.sleep(0)
+            found = await asyncio.gather(*(run(pool, CHECK) for _ in range(8)))
+            assert not any(one.done() for one in slow)
+            pool.stop()
+            assert [status for status, _ in await asyncio.gather(*slow)] == [503, 503, 503]
+            return list(found)
+
+    assert asyncio.run(checks()) == [success({"task": CHECK})] * 8
+
+
+def test_work_that_nobody_waits_for_is_not_begun_again(run: Any, tmp_path: Path) -> None:
+    async def gone() -> None:
+        with started() as pool:
+            doing = asyncio.ensure_future(run(pool, "wait"))
+            while not list(tmp_path.iterdir()):
+                await asyncio.sleep(0.01)
+            doing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await doing
+            assert await run(pool, "plan") == success({"task": "plan"})
+
+    asyncio.run(gone())
+    assert sorted(mark.name.partition("-")[0] for mark in tmp_path.iterdir()) == ["plan", "wait"]
