@@ -47,7 +47,7 @@ def test_what_if_changes_only_what_it_says() -> None:
     same = rhoplan.what_if("screening-cascade", budget=0.5)
     assert not same.is_other
     assert same.own.record == same.changed.record
-    dear = rhoplan.what_if("screening-cascade", costs={"strip": 1000}, budget=0.5)
+    dear = rhoplan.what_if("screening-cascade", costs={"strip": 1000})
     assert dear.is_other
     assert dear.changed.do == "leave"
     row = dear.to_frame().set_index("id").loc["cost.strip"]
