@@ -108,14 +108,15 @@ def test_every_example_is_taken(shelf: Shelf, name: str) -> None:
 
 def test_many_cases_are_advised_on_as_one_by_one(shelf: Shelf) -> None:
     name, seen = "screening-cascade", [["strip", "positive"]]
-    cases = [{"given": seen, "id": "a"}, {"given": [["strip", "purple"]]}, {"unavailable": ["strip"]}]
+    own = {"prior": {"ill": 0.3}, "known": [["strip", "negative"]]}
+    cases = [{"given": seen, "id": "a"}, {"given": [["strip", "purple"]]}, {"unavailable": ["strip"]}, own]
     request = schema.Batch.model_validate({"problem": name, "cases": cases, "weight": 3}).model_dump()
     told = reply(shelf, "advise/batch", Source(name), **request)
     assert left_out(replies.Batched, told) == []
-    assert [one["id"] for one in told["cases"]] == ["a", None, None]
+    assert [one["id"] for one in told["cases"]] == ["a", None, None, None]
     assert told["refused"] == 1
     assert told["cases"][1]["error"]["field"] == "given.0.outcome"
-    for place, more in ((0, {"given": seen}), (2, {"unavailable": ["strip"]})):
+    for place, more in ((0, {"given": seen}), (2, {"unavailable": ["strip"]}), (3, own)):
         alone = schema.Advise.model_validate({"problem": name, "weight": 3, **more}).model_dump()
         found = reply(shelf, "advise", Source(name), **alone)
         assert {key: found[key] for key in told["cases"][place]["advice"]} == told["cases"][place]["advice"]

@@ -329,3 +329,30 @@ def test_advice_as_json_has_every_part_with_its_kind(tmp_path: Path) -> None:
     lower, upper = large[1]["content"]["value_bounds"]
     assert lower < upper
     assert large[0]["content"]["value_bounds"] == [lower, upper]
+
+
+def test_a_log_that_was_forged_or_damaged_is_told_and_the_rest_is_replayed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for outcome in ("hear-left", "hear-right", "hear-left"):
+        case = tiger_case()
+        case.enter("listen", outcome)
+        case.stop()
+        case.append_to(log, by="A. Reader")
+    assert replay(log) == (3, None)
+    first, second, third = log.read_text().splitlines(keepends=True)
+    log.write_text(first + second.replace('"why": ""', '"why": "none"', 1) + third)  # no number, no advice
+    count, difference = replay(log)
+    assert count == 3
+    assert difference is not None
+    assert (difference["case"], difference["line"]) == (2, 2)
+    assert "it was changed" in difference["what"]
+    log.write_text(first + second[:40] + "\n" + third)
+    found = subprocess.run([*COMMAND, "replay", str(log)], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "case 2, line 2: it is damaged; it is left out" in found.stdout
+    assert "2 cases: the advice is the same throughout" in found.stdout
+    log.write_text(first)
+    found = subprocess.run([*COMMAND, "replay", str(log), "--json"], capture_output=True, text=True, check=False)
+    told = json.loads(found.stdout)
+    assert (found.returncode, told["cases"], told["sealed"]) == (1, 1, True)
+    assert "2 of 3 lines that the seal counts are missing" in told["faults"][0]["what"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.advice.case import Advice, Adviser, Evidence, First, check_fixed, follow, without
+from rhoplan.advice.chain import append, read_lines
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.start import Prior, started
 from rhoplan.advice.words import likeliest
@@ -209,11 +210,9 @@ class Case:
         """Keep the case in a file of its own: a log of one line."""
         write_text(path, self.line())
 
-    def append_to(self, path: Path) -> None:
-        """Add the case to a log, one line per case."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as handle:
-            handle.write(self.line())
+    def append_to(self, path: Path, by: str | None = None) -> None:
+        """Add the case to a log, one line per case, chained to the one before (see `chain`); by: who did it."""
+        append(path, self.as_dict(), by=by)
 
 
 def digest(problem: Problem) -> str:
@@ -276,23 +275,13 @@ def read_log(path: Path) -> str:
 
 def read_cases(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The cases in the text of a log, each with its place; a case may also go over several lines."""
-    decoder, place, line = json.JSONDecoder(), 0, 1
-    while place < len(text):
-        if text[place].isspace():
-            line, place = line + (text[place] == "\n"), place + 1
-            continue
-        begin = place
-        try:
-            record, place = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            record = None
-        if not _is_case(record):
-            raise ModelFileError("this is no case that rhoplan kept", file=where, line=line)
-        yield f"{where}, line {line}", record
-        line += text.count("\n", begin, place)
+    for line in read_lines(text):
+        if line.record is None or not is_case(line.record):
+            raise ModelFileError("this is no case that rhoplan kept", file=where, line=line.number)
+        yield f"{where}, line {line.number}", line.record
 
 
-def _is_case(record: Any) -> bool:
+def is_case(record: Any) -> bool:
     """Whether `record` has the shape that `as_dict` gives it."""
     return (
         isinstance(record, dict)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, read_cases, read_log, start_of, told
+from rhoplan.advice.chain import Line, faults, read_lines, read_seal
+from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, is_case, read_log, start_of, told
 from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
@@ -20,33 +22,76 @@ LARGEST_LOG = 100_000_000
 Difference = dict[str, Any]
 """case, step: where it is, counted from 1 (step 0: the model). what: in words. then, now: what was kept, what is so."""
 
+Fault = dict[str, Any]
+
 CaseOf = Callable[[dict[str, Any]], Case]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of a log.
+
+    cases: how many were computed again, up to the first difference in what was advised; last: the record of the last
+    one. faults: what is wrong with the lines and their chain (see `chain`), each with its case, line and what. sealed:
+    whether the log's seal stood beside it, without which cases at its end can be gone unnoticed.
+    """
+
+    cases: int
+    difference: Difference | None
+    last: dict[str, Any] | None
+    faults: tuple[Fault, ...]
+    sealed: bool
+
+    @property
+    def is_sound(self) -> bool:
+        return self.difference is None and not self.faults
 
 
 def replay(path: Path, problem: Problem | None = None) -> tuple[int, Difference | None]:
     """Compute the advice of every case in the log again: how many cases, and the first difference, if any.
 
-    problem: the model to advise by, whatever was kept; each case's own where None.
+    A fault of the log itself counts as a difference. problem: the model to advise by, whatever was kept; each case's
+    own where None.
     """
+    found = replay_log(path, problem)
+    fault = next(({**one, "step": 0, "then": None, "now": None} for one in found.faults), None)
+    return found.cases, fault or found.difference
+
+
+def replay_log(path: Path, problem: Problem | None = None) -> Replayed:
+    """The log at `path` computed again, and its chain checked."""
     if path.stat().st_size > LARGEST_LOG:
         raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
-    number, difference, _ = replay_text(read_log(path), str(path), case_of=lambda record: start_case(record, problem))
-    if not number:
+    text = read_log(path)
+    found = replay_text(text, str(path), case_of=lambda record: start_case(record, problem), seal=read_seal(path))
+    if found.last is None:
         raise ProblemError(f"{path} holds no case")
-    return number, difference
+    return found
 
 
-def replay_text(text: str, where: str, *, case_of: CaseOf) -> tuple[int, Difference | None, dict[str, Any] | None]:
-    """How many cases of a log were computed again, the first difference, and the record of the last case.
+def replay_text(text: str, where: str, *, case_of: CaseOf, seal: dict[str, Any] | None = None) -> Replayed:
+    """The text of a log computed again; a line that is damaged is told and left out.
 
     case_of: a case without entries for a record, advised by the record's agent.
     """
-    number, record = 0, None
-    for number, (place, record) in enumerate(read_cases(text, where), 1):
-        difference = check_case(record, place, case_of)
+    lines = [line if line.record is None or is_case(line.record) else _no_case(line) for line in read_lines(text)]
+    if lines and not any(line.record for line in lines):
+        raise ModelFileError("this is no case that rhoplan kept", file=where, line=lines[0].number)
+    wrong = tuple(faults(lines, seal))
+    count, record, difference = 0, None, None
+    for place, line in enumerate(lines, 1):
+        if line.record is None:
+            continue
+        count, record = count + 1, line.record
+        difference = check_case(record, f"{where}, line {line.number}", case_of)
         if difference is not None:
-            return number, {"case": number, **difference}, record
-    return number, None, record
+            difference = {"case": place, **difference}
+            break
+    return Replayed(count, difference, record, wrong, seal is not None)
+
+
+def _no_case(line: Line) -> Line:
+    return replace(line, record=None, fault="it is no case that rhoplan kept")
 
 
 def start_case(record: dict[str, Any], problem: Problem | None = None) -> Case:

@@ -11,6 +11,7 @@ import numpy as np
 from rhoplan.advice.words import counted, likeliest, money, percent
 from rhoplan.io.learned import LEARNED
 from rhoplan.learn.opinion import NOT_RUN, chances
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Ids, Problem
 
 
@@ -29,8 +30,8 @@ def second_opinion(problem: Problem, given: Sequence[tuple[str, str]], commit: s
     """The opinion on a case that is to end with `commit` after `given`; None where the model carries none."""
     learned = problem.details.get(LEARNED) or {}
     found = learned.get("second_opinion") or {}
-    kept = found.get("model")
-    if not kept:
+    kept, start = found.get("model"), problem.start
+    if not kept or (isinstance(start, Done) and start.run):  # what was known at the start is not among what it sees
         return None
     factor = problem.factors[0]
     shares = chances(kept, _outcomes(problem, kept["tests"], given)[None, :])[0]

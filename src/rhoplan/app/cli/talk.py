@@ -25,6 +25,7 @@ from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
     from rhoplan.advice.journal import Case
+    from rhoplan.advice.replay import Replayed
     from rhoplan.agents.agent import Agent
     from rhoplan.model.problem import Problem
 
@@ -50,6 +51,7 @@ quit                            leave; the case is kept where --case says
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
+@click.option("--by", metavar="NAME", help="Who decides, for the log.")
 @click.option("--given", multiple=True, help="Evidence to begin with, in order: test=outcome,test=outcome.")
 @click.option("--prior", callback=own_prior, metavar="STATE=SHARE",
               help="This case's own chances, such as PE=30%; states that are not named share the rest.")  # fmt: skip
@@ -69,6 +71,7 @@ def advise_command(
     agents: list[Agent],
     case_file: Path | None,
     log: Path | None,
+    by: str | None,
     given: tuple[str, ...],
     prior: dict[str, float] | None,
     known: tuple[str, ...],
@@ -114,7 +117,7 @@ def advise_command(
         paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, problem.unit)}"
         out.print(f"\nCommitted: {case.entries[-1]['commit']}, {paid}")
         if log and not over:
-            case.append_to(log)
+            case.append_to(log, by)
     elif case_file:
         out.print(f"\nThe case is kept in {case_file}")
 
@@ -264,17 +267,28 @@ def _pair(case: Case, text: str) -> tuple[str, str]:
 def replay_command(file: Path, model: str | None, as_json: bool) -> None:
     """Compute the advice in a case log again, and report the first difference.
 
-    FILE is a log, a case file, or a case saved in the page.
+    FILE is a log, a case file, or a case saved in the page. The lines of a log are chained: what was changed, left out,
+    doubled, added or moved is told, and so is what is damaged; the cases that can be read are computed.
     """
-    from rhoplan.advice.replay import replay
+    from rhoplan.advice.replay import replay_log
 
-    cases, difference = replay(file, load_problem(model) if model else None)
+    found = replay_log(file, load_problem(model) if model else None)
     if as_json:
-        print_json({"cases": cases, "difference": difference})
-    elif difference is None:
-        click.echo(f"{cases} {'case' if cases == 1 else 'cases'}: the advice is the same throughout")
+        told = {"cases": found.cases, "difference": found.difference, "faults": list(found.faults)}
+        print_json({**told, "sealed": found.sealed})
     else:
-        click.echo(f"case {difference['case']}, step {difference['step']}: {difference['what']}")
-        click.echo(json.dumps({name: difference[name] for name in ("then", "now")}, indent=2, ensure_ascii=False))
-    if difference is not None:
+        for fault in found.faults:
+            place = "the log" if fault["case"] is None else f"case {fault['case']}, line {fault['line']}"
+            click.echo(f"{place}: {fault['what']}")
+        _tell_difference(found)
+    if not found.is_sound:
         sys.exit(1)
+
+
+def _tell_difference(found: Replayed) -> None:
+    if found.difference is None:
+        click.echo(f"{found.cases} {'case' if found.cases == 1 else 'cases'}: the advice is the same throughout")
+        return
+    difference = found.difference
+    click.echo(f"case {difference['case']}, step {difference['step']}: {difference['what']}")
+    click.echo(json.dumps({name: difference[name] for name in ("then", "now")}, indent=2, ensure_ascii=False))

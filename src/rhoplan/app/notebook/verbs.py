@@ -20,6 +20,7 @@ from rhoplan.advice import pathway as pathways
 from rhoplan.advice.case import Adviser, Evidence
 from rhoplan.advice.overrides import overridden
 from rhoplan.advice.standin import flips_of
+from rhoplan.advice.start import started
 from rhoplan.advice.variations import with_values
 from rhoplan.agents.agent import Agent, make_adviser
 from rhoplan.app import sweep as sweeping
@@ -44,6 +45,8 @@ def advise(
     problem: Named,
     given: Given = (),
     *,
+    prior: Mapping[str, float] | None = None,
+    known: Given = (),
     agent: Agent | str | None = None,
     unavailable: Iterable[str] = (),
     seconds: float = 20.0,
@@ -51,9 +54,10 @@ def advise(
 ) -> CaseAdvice:
     """What to do next in a case in which `given` was seen, why, and how much longer it will take.
 
-    unavailable: tests that cannot be had. seconds: for each part that is told after what to do next.
+    prior: chances of the case's own. known: results that were there before, which are not paid for. unavailable: tests
+    that cannot be had. seconds: for each part that is told after what to do next.
     """
-    found = _problem(problem)
+    found = started(_problem(problem), prior, _pairs(known))
     return CaseAdvice.on(found, _adviser(found, agent, settings), _pairs(given), unavailable, seconds)
 
 

@@ -246,6 +246,12 @@ Kept = shape(
     "Kept",
     says="A case as its line of the case log.",
     version=(str, None),
+    time=(str, None),
+    by=(str, None),
+    previous=(str, None),
+    sha256=(str, None),
+    prior=(dict[str, float], None),
+    known=(list[tuple[str, str]], None),
     problem=str,
     model=str,
     digest=str,
@@ -261,11 +267,13 @@ Differs = shape(
     then=Any,
     now=Any,
 )
+Broken = shape("Broken", says="What is wrong with a line of a log.", case=maybe(int), line=maybe(int), what=str)
 Replayed = shape(
     "Replayed",
     says="A case log computed again.",
     cases=int,
     difference=maybe(Differs),
+    faults=many(Broken),
     case=Kept,
     weight_per_nat=Number,
     known=Text,

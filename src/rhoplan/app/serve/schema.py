@@ -142,6 +142,8 @@ class OneCase(BaseModel):
     id: Annotated[str, Field(max_length=200)] | None = Field(None, description="Comes back with the advice.")
     given: Given = []
     unavailable: Unavailable = []
+    prior: Prior | None = Field(None, description=OWN_PRIOR)
+    known: Known = []
 
 
 class Batch(AdviserRequest):

@@ -157,12 +157,13 @@ def part_of_advice(asked: Asked) -> Record:
 
 def batch(asked: Asked) -> Record:
     """What to do next in each of many cases; what is wrong with one is told in its place."""
-    problem, agent, told = asked.problem, asked.agent, list[Record]()
+    agent, memory, told = asked.agent, asked.request["memory"], list[Record]()
     for case in asked.request["cases"]:
         given, left = [(test, outcome) for test, outcome in case["given"]], case["unavailable"]
         try:
-            graph = asked.graph(problem, asked.key, left)
-            memory = asked.request["memory"]
+            start = {name: case[name] for name in ("prior", "known") if case[name]}
+            key, problem = asked.begun(asked.model, asked.source.key, start)
+            graph = asked.graph(problem, key, left)
             adviser = Adviser(problem, agent, given, unavailable=left, graph=graph, memory=memory)
             first = adviser.first
         except EvidenceError as error:
@@ -241,13 +242,15 @@ def replayed(asked: Asked) -> Record:
         return asked.case(problem, kept.key, agent_of(record["agent"], problem), start_of(record))
 
     try:
-        cases, difference, last = replay_text(asked.request["text"], "the text", case_of=start)
+        found = replay_text(asked.request["text"], "the text", case_of=start)
     except (ProblemError, AgentError) as error:
         raise RhoplanError(str(error), field=("text",)) from None
+    last = found.last
     if last is None:
         raise RhoplanError("the text must hold a case; it is empty", field=("text",))
     price = per_nat(last["agent"]["weight"], last["agent"]["unit"])
-    return {"cases": cases, "difference": difference, "case": last, "weight_per_nat": price}
+    told = {"cases": found.cases, "difference": found.difference, "faults": list(found.faults)}
+    return {**told, "case": last, "weight_per_nat": price}
 
 
 def pathway(asked: Asked) -> Record:
