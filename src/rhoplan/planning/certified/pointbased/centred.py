@@ -59,19 +59,20 @@ def first_moved(first: First, by: float, error: float) -> First:
 def graph_moved(graph: Graph, by: float, error: float, discount: float) -> Graph:
     """The same of all that a search has found."""
     low, high = by - error, by + error
-    bound, slot, cloud = graph.bound.copy(), graph.slot.copy(), graph.cloud.copy()
-    bound[:, LOWER] += low
-    bound[:, [UPPER, BASE, OWN]] += high
-    slot[:, ABOVE] += high
-    slot[:, BELOW] += low
-    slot[:, PAID] += (1 - discount) * by
-    cloud[0] += high
-    return graph._replace(
-        bound=bound,
-        slot=slot,
-        cloud=cloud,
-        alpha=graph.alpha + low,
-        corner=graph.corner + high,
-        action=graph.action + high,
-        price=graph.price + high,
-    )
+    with np.errstate(all="ignore"):  # what is not filled yet may hold anything
+        bound, slot, cloud = graph.bound.copy(), graph.slot.copy(), graph.cloud.copy()
+        bound[:, LOWER] += low
+        bound[:, [UPPER, BASE, OWN]] += high
+        slot[:, ABOVE] += high
+        slot[:, BELOW] += low
+        slot[:, PAID] += (1 - discount) * by
+        cloud[0] += high
+        return graph._replace(
+            bound=bound,
+            slot=slot,
+            cloud=cloud,
+            alpha=graph.alpha + low,
+            corner=graph.corner + high,
+            action=graph.action + high,
+            price=graph.price + high,
+        )

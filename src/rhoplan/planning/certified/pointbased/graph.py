@@ -260,7 +260,7 @@ def raise_lower(model: Model, graph: Graph, node: int, potential: float) -> None
 
 @compiled
 def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None:
-    """Bring the upper bound of `node` up to date with the corners and points of its class."""
+    """Bring the upper bound of `node` up to date with the corners of its class, and, where hulls do not, its points."""
     row, bound = graph.node[node], graph.bound[node]
     home = row[HOME]
     if row[CORNERS] != graph.chain[home, MOVES]:
@@ -268,9 +268,9 @@ def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None
         bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
         bound[UPPER] = min(bound[UPPER], bound[BASE] + potential * bound[ENTROPY])
     entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
-    if entry < 0 or row[COUNT] == 1:
-        return
     size = model.class_state[home + 1] - model.class_state[home]
+    if entry < 0 or row[COUNT] == 1 or size <= HULL_STATES:
+        return
     unfold(graph, node, graph.dense, size)
     best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
     while entry >= 0:

@@ -49,6 +49,9 @@ STEPS, KEPT, LEAST_MASS = 60, 0.97, 1e-9
 SETTLED = 1e-15
 """An action is better than another by more than this share of the largest value; less is rounding."""
 
+REFINED = 0.999
+"""Discount from which on what a linear system leaves over is solved for once more."""
+
 MOST_ROUNDS = 30
 """Rounds of policy iteration; a handful is the rule, and after any number the values are made to hold."""
 
@@ -248,7 +251,7 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
     for i in range(len(nodes)):
         if not has_room(graph, settings):
             return
-        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings, False)
+        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
 
 
 def best_values(
@@ -277,7 +280,8 @@ def best_values(
         matrix = unit - np.where(capped[:, None], 0.0, share[chosen])
         paid = np.where(capped, most[chosen], known[chosen])
         values = np.linalg.solve(matrix, paid)
-        values += np.linalg.solve(matrix, paid - matrix @ values)
+        if discount > REFINED:
+            values += np.linalg.solve(matrix, paid - matrix @ values)
     worth = np.minimum(known + share @ values, most) + rounding * (np.abs(known) + share @ np.abs(values))
     rise = float((np.maximum.reduceat(worth, first) - values).max())
     return values + max(rise, 0.0) / (1 - discount), chosen

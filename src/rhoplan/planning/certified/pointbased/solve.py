@@ -299,7 +299,7 @@ class Search:
             pairs = np.empty(rows, dtype=np.int64)
             write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
             values, best = best_values(
-                values, first, share, known, most, discount=settings.discount, rounding=settings.rounding
+                values, first, share, known, most, discount=settings.discount, rounding=2 * settings.rounding
             )
             values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)

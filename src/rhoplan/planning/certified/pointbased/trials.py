@@ -211,19 +211,13 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
 
 
 @compiled
-def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings, every: bool) -> None:
-    """Back the lower bound of `node` up by the better of `likely` and the action that was best so far; by the best of
-    all, where `every` one is to be worked out."""
+def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: Settings) -> None:
+    """Back the lower bound of `node` up by the better of `likely` and the action that was best so far."""
     home, first = graph.node[node, HOME], graph.node[node, SLOT]
     raise_lower(model, graph, node, settings.potential)
     pairs = model.class_pair[home + 1] - model.class_pair[home]
     best = likely - model.class_pair[home]
     look_down(model, graph, likely, first + best, settings)
-    if every:
-        for action in range(pairs):
-            if graph.slot_child[first + action] < 0:
-                expand(model, graph, node, model.class_pair[home] + action, settings)
-            look_down(model, graph, model.class_pair[home] + action, first + action, settings)
     other = best
     for action in range(pairs):
         if graph.slot[first + action, BELOW] > graph.slot[first + other, BELOW]:
@@ -298,7 +292,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
             if not has_room(graph, settings):
                 return FULL
             pair = backup_above(model, graph, graph.path[step], settings)
-            backup_below(model, graph, graph.path[step], pair, settings, follows)
+            backup_below(model, graph, graph.path[step], pair, settings)
             graph.used[BACKUPS] += 1
         graph.used[TRIALS] += 1
     return PAUSED
