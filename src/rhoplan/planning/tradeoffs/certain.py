@@ -78,7 +78,7 @@ def without_chance(
         room = min(room, value - floor + hair)
         try:
             plans = search.listed(room)
-        except _TooManyError:
+        except (_TooManyError, RecursionError):
             best = _coarse(search, room, floor, best)
             break
         best = search.first(plans, value) or best
@@ -101,7 +101,7 @@ def _coarse(search: _Search, room: float, floor: float, best: Course | None) -> 
     for grain in GRAINS:
         coarse = search.with_grain(grain)
         value = _worth(best, search.criteria[0])
-        with suppress(_TooManyError):
+        with suppress(_TooManyError, RecursionError):
             while True:
                 best = coarse.first(coarse.listed(min(room, value - floor)), value) or best
                 value = _worth(best, search.criteria[0])
