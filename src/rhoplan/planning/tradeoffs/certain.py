@@ -29,6 +29,9 @@ from rhoplan.planning.tradeoffs.mixing import Bound, Mix
 MOST_PAIRS = 2_000_000
 """Sums of plans that are looked at: a second or two."""
 
+VISIT = 200
+"""Sums of plans that take as long as listing what can be done in a situation."""
+
 GRAINS = (0.01, 0.04, 0.15)
 """Parts of a bound within which plans count as nearly the same, where there are too many to list."""
 
@@ -181,6 +184,11 @@ class _Search:
     def _at(self, node: int, room: float) -> _Plans:
         if node in self._kept and self._kept[node].room >= room:
             return self._kept[node]
+        if node in self._kept:  # asked again from where fewer cases come: more than is asked for, so not often
+            room = max(room, 2 * self._kept[node].room)
+        self.pairs -= VISIT
+        if self.pairs < 0:
+            raise _TooManyError
         here, graph = np.array([node]), self.graph
         left = int(self.ground.left[node])
         commits, belief = self.plan.commits(here)[0], graph.beliefs(here)[0]
