@@ -29,7 +29,7 @@ from rhoplan.planning.tradeoffs.mixing import Bound, Mix
 MOST_PAIRS = 2_000_000
 """Sums of plans that are looked at: a second or two."""
 
-VISIT = 200
+VISIT = 350
 """Sums of plans that take as long as listing what can be done in a situation."""
 
 GRAINS = (0.01, 0.04, 0.15)
@@ -169,7 +169,7 @@ class _Search:
 
     def with_grain(self, grain: float) -> _Search:
         """The same search, coarser."""
-        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most, grain)
+        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most // 2, grain)
 
     def first(self, plans: list[tuple[float, Back]], value: float) -> Course | None:
         """The first of `plans` that can be followed, where it costs less than `value`."""
