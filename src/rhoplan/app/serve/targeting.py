@@ -34,7 +34,7 @@ class Frontier(schema.Request):
         None, description="What misses are about; the model's positive state if left out."
     )
     horizon: int | None = Field(
-        None, ge=1, le=200, description="Tests that a pathway may have; as many as fit if left out."
+        None, ge=1, le=50, description="Tests that a pathway may have; as many as fit if left out."
     )
 
 

@@ -29,6 +29,9 @@ from rhoplan.planning.tradeoffs.mixing import Bound, Mix
 MOST_PAIRS = 2_000_000
 """Sums of plans that are looked at: a second or two."""
 
+VISIT = 350
+"""Sums of plans that take as long as listing what can be done in a situation."""
+
 GRAINS = (0.01, 0.04, 0.15)
 """Parts of a bound within which plans count as nearly the same, where there are too many to list."""
 
@@ -78,7 +81,7 @@ def without_chance(
         room = min(room, value - floor + hair)
         try:
             plans = search.listed(room)
-        except _TooManyError:
+        except (_TooManyError, RecursionError):
             best = _coarse(search, room, floor, best)
             break
         best = search.first(plans, value) or best
@@ -101,7 +104,7 @@ def _coarse(search: _Search, room: float, floor: float, best: Course | None) -> 
     for grain in GRAINS:
         coarse = search.with_grain(grain)
         value = _worth(best, search.criteria[0])
-        with suppress(_TooManyError):
+        with suppress(_TooManyError, RecursionError):
             while True:
                 best = coarse.first(coarse.listed(min(room, value - floor)), value) or best
                 value = _worth(best, search.criteria[0])
@@ -166,7 +169,7 @@ class _Search:
 
     def with_grain(self, grain: float) -> _Search:
         """The same search, coarser."""
-        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most, grain)
+        return _Search(self.ground, self.criteria[0], self.bounds, self.mix, self.most // 2, grain)
 
     def first(self, plans: list[tuple[float, Back]], value: float) -> Course | None:
         """The first of `plans` that can be followed, where it costs less than `value`."""
@@ -181,6 +184,11 @@ class _Search:
     def _at(self, node: int, room: float) -> _Plans:
         if node in self._kept and self._kept[node].room >= room:
             return self._kept[node]
+        if node in self._kept:  # asked again from where fewer cases come: more than is asked for, so not often
+            room = max(room, 2 * self._kept[node].room)
+        self.pairs -= VISIT
+        if self.pairs < 0:
+            raise _TooManyError
         here, graph = np.array([node]), self.graph
         left = int(self.ground.left[node])
         commits, belief = self.plan.commits(here)[0], graph.beliefs(here)[0]
