@@ -47,13 +47,14 @@ def home(page: Any, address: str) -> Any:
 
 NAMELESS = """() => {
   const shown = (one) => one.offsetParent !== null || one.classList.contains("unseen");
-  const name = (one) => one.getAttribute("aria-label") || [...(one.labels ?? [])].map((label) => label.textContent).join("") || one.textContent;
+  const label = (one) => [...(one.labels ?? [])].map((label) => label.textContent).join("");
+  const name = (one) => one.getAttribute("aria-label") || label(one) || one.textContent;
   const fields = [...document.querySelectorAll("input, select, textarea, button, summary, a[href]")].filter(shown);
   const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
   return [...fields.filter((one) => !name(one).trim()).map((one) => one.outerHTML),
     ...ids.filter((id, place) => ids.indexOf(id) !== place),
-    ...[...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].filter((one) =>
-      !(one.getAttribute("aria-labelledby") ?? one.getAttribute("aria-describedby")).split(" ").every((id) => ids.includes(id))).map((one) => one.outerHTML)];
+    ...["aria-labelledby", "aria-describedby"].flatMap((name) => [...document.querySelectorAll(`[${name}]`)]
+      .filter((one) => !one.getAttribute(name).split(" ").every((id) => ids.includes(id))).map((one) => one.outerHTML))];
 }"""
 """What a screen reader could not name, ids that stand twice, and names that lead nowhere."""
 
