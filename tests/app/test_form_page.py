@@ -54,7 +54,8 @@ NAMELESS = """() => {
   return [...fields.filter((one) => !name(one).trim()).map((one) => one.outerHTML),
     ...ids.filter((id, place) => ids.indexOf(id) !== place),
     ...["aria-labelledby", "aria-describedby"].flatMap((name) => [...document.querySelectorAll(`[${name}]`)]
-      .filter((one) => !one.getAttribute(name).split(" ").every((id) => ids.includes(id))).map((one) => one.outerHTML))];
+      .filter((one) => !one.getAttribute(name).split(" ").every((id) => ids.includes(id)))
+      .map((one) => one.outerHTML))];
 }"""
 """What a screen reader could not name, ids that stand twice, and names that lead nowhere."""
 
