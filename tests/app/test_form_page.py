@@ -33,6 +33,10 @@ losses:
 """
 
 
+wide = pytest.mark.parametrize("page", [1280], indirect=True, ids=["wide"])
+"""For what does not depend on the width of the screen."""
+
+
 def expect(found: Any) -> Any:
     return playwright.expect(found)
 
@@ -118,6 +122,7 @@ def test_a_screening_model_is_made_in_forty_clicks_and_advises_like_its_file(hom
     assert {**shown["record"], "name": ""} == {**own["record"], "name": ""}
 
 
+@wide
 def test_what_is_wrong_stands_beside_its_field(home: Any) -> None:
     home.click("#new-model")
     home.click("#form-use")
@@ -141,6 +146,7 @@ def test_what_is_wrong_stands_beside_its_field(home: Any) -> None:
     )
 
 
+@wide
 def test_form_and_text_agree(page: Any) -> None:
     page.click("[data-tab='Model']")
     price = page.locator("[data-field='tests.troponin.cost']")
@@ -184,6 +190,7 @@ def test_several_states_groups_and_other_ways(home: Any) -> None:
     expect(home.locator("#form-said")).to_contain_text("fill in", timeout=PATIENCE)
 
 
+@wide
 def test_the_tour_has_five_steps_and_comes_once(home: Any) -> None:
     home.click("#take-tour")
     for place in range(1, 6):
@@ -201,6 +208,7 @@ def test_the_tour_has_five_steps_and_comes_once(home: Any) -> None:
     expect(home.locator("#tour")).to_have_count(0, timeout=PATIENCE)
 
 
+@wide
 def test_settings_are_remembered(page: Any) -> None:
     assert not page.get_by_text("Doubt:").is_visible()
     assert page.locator("html").get_attribute("data-theme") == "light"
