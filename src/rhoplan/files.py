@@ -13,7 +13,7 @@ from typing import Any
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well; otherwise nothing changes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
@@ -21,7 +21,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -37,6 +37,6 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_text(path, text.getvalue())
 
 
-def write_text(path: Path, text: str) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+def write_text(path: Path, text: str, mode: int = 0o644) -> None:
+    with replacing(path, mode) as temporary:
+        temporary.write_bytes(text.encode())

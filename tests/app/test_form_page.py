@@ -33,6 +33,10 @@ losses:
 """
 
 
+wide = pytest.mark.parametrize("page", [1280], indirect=True, ids=["wide"])
+"""For what does not depend on the width of the screen."""
+
+
 def expect(found: Any) -> Any:
     return playwright.expect(found)
 
@@ -47,13 +51,15 @@ def home(page: Any, address: str) -> Any:
 
 NAMELESS = """() => {
   const shown = (one) => one.offsetParent !== null || one.classList.contains("unseen");
-  const name = (one) => one.getAttribute("aria-label") || [...(one.labels ?? [])].map((label) => label.textContent).join("") || one.textContent;
+  const label = (one) => [...(one.labels ?? [])].map((label) => label.textContent).join("");
+  const name = (one) => one.getAttribute("aria-label") || label(one) || one.textContent;
   const fields = [...document.querySelectorAll("input, select, textarea, button, summary, a[href]")].filter(shown);
   const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
   return [...fields.filter((one) => !name(one).trim()).map((one) => one.outerHTML),
     ...ids.filter((id, place) => ids.indexOf(id) !== place),
-    ...[...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].filter((one) =>
-      !(one.getAttribute("aria-labelledby") ?? one.getAttribute("aria-describedby")).split(" ").every((id) => ids.includes(id))).map((one) => one.outerHTML)];
+    ...["aria-labelledby", "aria-describedby"].flatMap((name) => [...document.querySelectorAll(`[${name}]`)]
+      .filter((one) => !one.getAttribute(name).split(" ").every((id) => ids.includes(id)))
+      .map((one) => one.outerHTML))];
 }"""
 """What a screen reader could not name, ids that stand twice, and names that lead nowhere."""
 
@@ -116,6 +122,7 @@ def test_a_screening_model_is_made_in_forty_clicks_and_advises_like_its_file(hom
     assert {**shown["record"], "name": ""} == {**own["record"], "name": ""}
 
 
+@wide
 def test_what_is_wrong_stands_beside_its_field(home: Any) -> None:
     home.click("#new-model")
     home.click("#form-use")
@@ -139,6 +146,7 @@ def test_what_is_wrong_stands_beside_its_field(home: Any) -> None:
     )
 
 
+@wide
 def test_form_and_text_agree(page: Any) -> None:
     page.click("[data-tab='Model']")
     price = page.locator("[data-field='tests.troponin.cost']")
@@ -182,6 +190,7 @@ def test_several_states_groups_and_other_ways(home: Any) -> None:
     expect(home.locator("#form-said")).to_contain_text("fill in", timeout=PATIENCE)
 
 
+@wide
 def test_the_tour_has_five_steps_and_comes_once(home: Any) -> None:
     home.click("#take-tour")
     for place in range(1, 6):
@@ -199,6 +208,7 @@ def test_the_tour_has_five_steps_and_comes_once(home: Any) -> None:
     expect(home.locator("#tour")).to_have_count(0, timeout=PATIENCE)
 
 
+@wide
 def test_settings_are_remembered(page: Any) -> None:
     assert not page.get_by_text("Doubt:").is_visible()
     assert page.locator("html").get_attribute("data-theme") == "light"

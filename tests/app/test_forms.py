@@ -230,11 +230,13 @@ def test_conversions_answer_alone(api: Any) -> None:
 
 def test_a_model_is_saved_to_its_file_and_the_old_text_kept(api: Any, folder: Path) -> None:
     old = (folder / "screen.yaml").read_text()
+    (folder / "screen.yaml").chmod(0o600)
     dear = TEXT.replace("cost: 4", "cost: 5")
     found = post(api, "save", {"name": "screen", "text": dear})
     assert found == {"name": "screen", "file": "screen.yaml", "backup": "screen.yaml.bak"}
     assert (folder / "screen.yaml").read_text() == dear
     assert (folder / "screen.yaml.bak").read_text() == old
+    assert {(folder / name).stat().st_mode & 0o777 for name in ("screen.yaml", "screen.yaml.bak")} == {0o600}
     assert api.get("models/screen").json()["text"] == dear
     assert post(api, "save", {"name": "screen", "text": dear})["backup"] is None
     again = post(api, "save", {"name": "screen", "text": TEXT})

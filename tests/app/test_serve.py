@@ -886,7 +886,7 @@ def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
     with server("--workers", "1", str(path)) as address:
         listed = httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).json()
         assert listed["first"] == "my coin"
-        assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None}]
+        assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None, "file": None}]
         assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
 
 

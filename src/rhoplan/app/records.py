@@ -221,7 +221,6 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
 
 def catalogue_record() -> dict[str, Any]:
     """The problems, worked models, agents, planners, utilities and settings that ship with rhoplan."""
-    from rhoplan.advice.words import WORDS, words_of
     from rhoplan.agents.agent import AGENTS
     from rhoplan.agents.registry import PLANNERS, UTILITIES
     from rhoplan.agents.settings import SETTINGS
@@ -238,7 +237,6 @@ def catalogue_record() -> dict[str, Any]:
             {"name": name, "weight": kind.weight, "one_step": kind.one_step, "controls_for": kind.controls_for}
             for name, kind in AGENTS.items()
         ],
-        "words": {field: words_of(field) for field in WORDS},
         "planners": {name: row.about for name, row in PLANNERS.items()},
         "utilities": {name: row.about for name, row in UTILITIES.items()},
         "settings": [

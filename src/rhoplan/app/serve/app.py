@@ -20,6 +20,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
+from rhoplan.advice.words import WORDS, words_of
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.border import Border, with_headers
 from rhoplan.app.serve.carrying import add_carrying
@@ -114,13 +115,13 @@ ModelName = Annotated[str, Path(min_length=1, max_length=500)]
 class Desk:
     """Takes requests to workers, and gives the same reply to the same request."""
 
-    def __init__(self, settings: Settings, opened: Sequence[Source], files: Files) -> None:
-        self.settings, self.files = settings, files
+    def __init__(self, settings: Settings, opened: Sequence[Source], files: Files | None = None) -> None:
+        self.settings, self.files = settings, files or Files()
         self.library = Library(most=settings.uploads, most_bytes=settings.upload_bytes, expiry=settings.expiry)
         for source in opened:
             if source.text is not None:
                 self.library.keep(source, opened=True)
-        self.first = opened[0].name if len(opened) == 1 and files.folder is None else None
+        self.first = opened[0].name if len(opened) == 1 and self.files.folder is None else None
         self.pool = Pool(settings)
         self._replies: OrderedDict[str, Reply] = OrderedDict()
         self._brisk: set[str] = set()
@@ -199,7 +200,7 @@ class Desk:
 
 def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), files: Files | None = None) -> FastAPI:
     """The server with these limits; `opened` are the models it was started with, `files` those it may save to."""
-    desk = Desk(settings or Settings(), opened, files or Files())
+    desk = Desk(settings or Settings(), opened, files)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -315,6 +316,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
             "first": desk.first,
             "folder": desk.files.folder_name,
             "limits": limits,
+            "words": {field: words_of(field) for field in WORDS},
         }
         return response(success({**json.loads(body), **more, "version": __version__}))
 

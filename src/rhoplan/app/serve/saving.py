@@ -7,6 +7,7 @@ in one step.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ from rhoplan.files import write_text
 
 WRITTEN = (".yaml", ".yml")
 """Endings of files that a model can be saved to; what is saved is YAML."""
+
+NEW_MODE = 0o644
+"""Who may read a new file."""
 
 MOST_KEPT = 1000
 """Old texts that are kept of one file."""
@@ -55,15 +59,20 @@ class Files:
         known = name in self.paths
         path = self.paths[name] if known else self._new(name)
         path = path.resolve()
-        backup = None
+        backup, mode = None, NEW_MODE
         try:
             old = path.read_bytes() if path.exists() else None
             if old == text.encode():
                 return Saved(path.name, None)
             if old is not None:
-                backup = _free(path)
+                backup, mode = _free(path), stat.S_IMODE(path.stat().st_mode)
+                backup.touch(mode, exist_ok=False)  # who may not read the file may not read the old one either
                 backup.write_bytes(old)
-            write_text(path, text)
+            write_text(path, text, mode)
+        except UnicodeEncodeError:
+            raise ProblemError(
+                "a model must be whole characters to be saved; this has half of one", field=("text",)
+            ) from None
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise ProblemError(f"'{path.name}' could not be written: {why}; download it instead") from None
