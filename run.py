@@ -186,7 +186,9 @@ def try_distributions() -> int:
             tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
                                    capture_output=True)  # fmt: skip
             if tried.returncode:
-                print(f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr)
+                print(
+                    f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr
+                )
                 return 1
         files = subprocess.run([str(python(clean)), "-I", "-c", FILES], cwd=name)
     print("built, installed and tried: " + ", ".join(sorted(path.name for path in out.iterdir() if path.is_file())))

@@ -34,7 +34,11 @@ FILES: dict[str, Callable[[int], str]] = {
         TWO + f"groups: {{{listed(n, 'g{}: {{first: 1}}')}}}\n" + some_tests(n, lambda i: f", group: g{i}") + COMMITS
     ),
     "panels": lambda n: (
-        TWO + some_tests(n) + "panels:\n" + "".join(f"  p{i}: {{cost: 1, tests: [t0, t{i}]}}\n" for i in range(1, n)) + COMMITS
+        TWO
+        + some_tests(n)
+        + "panels:\n"
+        + "".join(f"  p{i}: {{cost: 1, tests: [t0, t{i}]}}\n" for i in range(1, n))
+        + COMMITS
     ),
     "states": lambda n: (
         f"states: [{listed(n, 's{}')}]\nprior: {{{', '.join(f's{i}: {1 / n!r}' for i in range(n))}}}\n"

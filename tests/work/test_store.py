@@ -59,9 +59,7 @@ def damaged(data: bytes, kind: str, draw: np.random.Generator) -> bytes:
 
 @given(seed=some.integers(0, 2**32), kind=some.sampled_from(["flip", "digit", "cut"]))
 @settings(max_examples=300, deadline=None)
-def test_a_damaged_result_is_never_used(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str
-) -> None:
+def test_a_damaged_result_is_never_used(tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str) -> None:
     folder, draw = tmp_path_factory.mktemp("store"), np.random.default_rng(seed)
     store = kept(folder)
     victim = JOBS[int(draw.integers(len(JOBS)))]

@@ -109,4 +109,6 @@ def _beaten(problem: Problem, commits: tuple[Commit, ...]) -> Iterator[Caution]:
         for other in np.flatnonzero(beats & ~same)[:1]:
             how = "the same as" if np.all(payoff[other] == one.reward) else "never better than"
             told = f"{how} {commits[other].name} in every state"
-            yield Caution("beaten decision", f"{one.name}: is {told}, so nobody needs it. Is a number missing?", one.name)
+            yield Caution(
+                "beaten decision", f"{one.name}: is {told}, so nobody needs it. Is a number missing?", one.name
+            )

@@ -215,4 +215,3 @@ class Rewards:
             chosen = ranks[last]
             result[given] = keys[chosen], np.concatenate([part[1] for part in parts])[chosen], when[chosen]
         return result
-

@@ -252,9 +252,7 @@ class _YamlReader:
 
 
 def _twice(name: str, file: str, line: int | None, place: Field) -> ModelFileError:
-    return ModelFileError(
-        f"'{shown(name)}' stands twice in the same place", file=file, line=line, field=(*place, name)
-    )
+    return ModelFileError(f"'{shown(name)}' stands twice in the same place", file=file, line=line, field=(*place, name))
 
 
 def _json_tree(text: str, file: str) -> Tree:
@@ -284,8 +282,8 @@ class _Pairs(dict[str, Any]):
 
 
 _TOML_TEXT = re.compile(
-    r'''"{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3}|'{3}(?:[^']|'{1,2}(?!'))*'{3}'''
-    r'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\#[^\n]*'''
+    r""""{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3}|'{3}(?:[^']|'{1,2}(?!'))*'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\#[^\n]*"""
 )
 """Strings and comments."""
 _MANY_PARTS = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{DEEPEST_TREE + 1}}}")
