@@ -174,7 +174,8 @@ def test_aliases_within_measure_are_read_with_their_own_fields() -> None:
         ("5", "number"), ("-1.5e3", "number"), ("1_000", "number"), (".5", "number"), (".inf", "number"),
         (".nan", "number"), ("0x1F", "number"), ("0o17", "number"), ("true", "truth"), ("FALSE", "truth"),
         ("yes", "text"), ("on", "text"), ("~", "nothing"), ("null", "nothing"), ("'5'", "text"), ("!!str 5", "text"),
-        ("!!int '5'", "number"), ("1e", "text"), ("12:30", "text"), ("1.2.3", "text"), ("5%", "text"), ("+.INF", "number"),
+        ("!!int '5'", "number"), ("1e", "text"), ("12:30", "text"), ("1.2.3", "text"), ("5%", "text"),
+        ("+.INF", "number"),
     ],
 )  # fmt: skip
 def test_plain_values_are_what_yaml_1_2_says(written: str, kind: str) -> None:

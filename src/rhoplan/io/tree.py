@@ -1,7 +1,7 @@
 """A YAML, JSON or TOML text as a tree that remembers the line of every value, so that errors can name it.
 
-The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader. Time
-grows with the text and not faster: what could unfold (aliases, nesting, keys of many parts) is counted and refused.
+The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader.
+Time grows with the text: what could unfold (aliases, nesting, keys of many parts) is counted and refused.
 """
 
 from __future__ import annotations

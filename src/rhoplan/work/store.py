@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from rhoplan.errors import RhoplanError
 from rhoplan.files import write_text
 
-
 DIGEST = "sha256"
 """The field of a kept result that the others are checked by."""
 
@@ -66,7 +65,7 @@ class Store:
                 self._tell()
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """What `job` gave before: its outcome as `put` was given it; None where there is nothing that can be trusted."""
+        """What `job` gave before: its outcome as `put` was given it; None where nothing can be trusted."""
         path = self._path(job)
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
