@@ -265,8 +265,8 @@ def _json_tree(text: str, file: str) -> Tree:
         raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
     except ValueError as error:
         raise ModelFileError(f"this is not valid JSON: {error}", file=file) from None
-    if not isinstance(data, dict):
-        return _from_data(data, file, {})
+    if not isinstance(data, dict):  # it will be refused, however long it is
+        return _from_data(data[:1] if isinstance(data, list) else data, file, {})
     try:
         return _yaml_tree(text.replace("\t", " "), file)
     except NotYaml:

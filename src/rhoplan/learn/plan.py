@@ -17,6 +17,7 @@ Also as in a model file: name, states (their order), positive, prior, commits, c
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ class PlanReader(ModelReader):
             target=target,
             states=states,
             tests=tests,
-            commits=self.commits(tree, diagnoses.grouped, taken=[test.name for test in tests]),
+            commits=self.commits(tree, diagnoses.grouped, taken={test.name for test in tests}),
             prior=self.prior(tree, diagnoses, positive) if {"prior", "prevalence"} & items.keys() else None,
             first_prices=self.first_prices(tree, used={test.group for test in tests}),
             most_tests=most_tests,
@@ -143,7 +144,7 @@ class PlanReader(ModelReader):
             raise self.fault("a plan must have losses for each diagnosis by name, or the field states", given or tree)
         return tuple(first.items)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: tuple[str, ...]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:
         for given in tree.items if tree.kind == "map" else ():
             if given in TEST_FIELDS and given not in PLANNED:
                 raise self.fault(

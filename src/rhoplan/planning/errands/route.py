@@ -25,9 +25,7 @@ MOST_AT_ONCE = 17
 
 
 @compiled_with_arrays
-def _tour(
-    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, chosen: Ids, best: Array
-) -> None:
+def _tour(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, chosen: Ids, best: Array) -> None:
     """Fill best (K,): value of starting with each chosen errand, standing on its place; minus infinity elsewhere."""
     count = len(chosen)
     sets = 1 << count
@@ -64,9 +62,7 @@ def _tours(
 
 
 @compiled_with_arrays
-def _in_order(
-    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array
-) -> None:
+def _in_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array) -> None:
     """Fill best (n, K): value of starting with an errand and doing the others by number.
 
     Where errands may be skipped, any may be the first; where all must be done the first one is, since the value of
