@@ -118,6 +118,11 @@ LARGE = {
     "directives": "".join(f"%TAG !e{i}! tag:x,2000:{i}\n" for i in range(10_000)) + "---\n" + TWO + COMMITS,
     "digits": TWO + "commits: {x: [" + "9" * 200_000 + ", 1]}\n",
     "merged maps": TWO + f"tests: {{t: &t {{{RATES}}}, u: {{<<: *t}}}}\n" + COMMITS,
+    "outcomes that multiply": (
+        f"factors: {{{listed(40, 'f{}: {{states: [u, v]}}')}}}\nactions: {{big: {{parts: {{"
+        + listed(40, "f{}: {{outcomes: [n, p], likelihood: {{u: [1, 0], v: [0, 1]}}}}")
+        + "}}}\n"
+    ),
     "a circle of tests": TWO + some_tests(2_000, lambda i: f", after: t{(i + 1) % 2_000}") + COMMITS,
 }
 

@@ -24,6 +24,7 @@ discount: 0.98
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 
 from rhoplan.agents.registry import PLANNERS
@@ -33,7 +34,7 @@ from rhoplan.io.part_reader import PartReader
 from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.blocks import joined_problem
+from rhoplan.model.blocks import MOST_STATES, joined_problem
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.parts import JointPrior, Part, PartedAction
 from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
@@ -161,6 +162,11 @@ class GeneralReader(PartReader):
         """An action at each place where it is offered."""
         self.check_fields(tree, ACTION_FIELDS)
         own, parts = self.paying(tree, self.parts(tree.items["parts"]) if "parts" in tree.items else {})
+        count = prod(max(len(part.outcomes), 1) for part in parts)
+        if count > MOST_STATES:
+            raise self.fault(
+                f"{tree.label} may have {MOST_STATES:,} combined outcomes at most; its parts make {count:,}", tree
+            )
         outcomes = PartedAction(name, (END,), parts).outcomes
         targets = self.targets(tree, outcomes)
         return {place: PartedAction(name, leads_to, parts, own) for place, leads_to in targets.items()}
