@@ -118,6 +118,10 @@ LARGE = {
     "directives": "".join(f"%TAG !e{i}! tag:x,2000:{i}\n" for i in range(10_000)) + "---\n" + TWO + COMMITS,
     "digits": TWO + "commits: {x: [" + "9" * 200_000 + ", 1]}\n",
     "merged maps": TWO + f"tests: {{t: &t {{{RATES}}}, u: {{<<: *t}}}}\n" + COMMITS,
+    "actions at every place": (
+        f"factors: {{f: {{states: [u, v]}}}}\nplaces: [{listed(2_000, 'p{}')}]\n"
+        f"actions: {{{listed(2_000, 'a{}: {{cost: 1}}')}}}\n"
+    ),
     "outcomes that multiply": (
         f"factors: {{{listed(40, 'f{}: {{states: [u, v]}}')}}}\nactions: {{big: {{parts: {{"
         + listed(40, "f{}: {{outcomes: [n, p], likelihood: {{u: [1, 0], v: [0, 1]}}}}")

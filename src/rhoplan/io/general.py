@@ -56,6 +56,9 @@ HERE = "here"
 THE_END = "end"
 """What `to` says where the episode ends."""
 
+MOST_OFFERED = 100_000
+"""Actions of all places together."""
+
 LARGEST_CAP = 1_000_000
 DEFAULT_CAP, DEFAULT_PLANNER = (Problem.__dataclass_fields__[name].default for name in ("cap", "planner"))
 
@@ -139,6 +142,7 @@ class GeneralReader(PartReader):
     def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
         """The actions of every place, in the order of the file."""
         found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
+        count = 0
         for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
                 raise self.fault(
@@ -154,6 +158,9 @@ class GeneralReader(PartReader):
                         )
                     offered.add(place)
                     found[place].append(action)
+            count += len(offered)
+            if count > MOST_OFFERED:
+                raise self.fault(f"{tree.label} may be offered {MOST_OFFERED:,} times at most, place by place", given)
         for empty in (place for place, menu in found.items() if not menu):
             raise self.fault(f"every place must offer an action; '{empty}' offers none", places)
         return found
