@@ -5,7 +5,7 @@ python3 run.py          sets up, then reproduces the paper (the quick size) into
 python3 run.py test     sets up, then runs the tests
 python3 run.py lint     sets up, then runs the linter and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
-python3 run.py dist     sets up, builds wheels and sdists into dist/, installs them in a clean environment and tries them
+python3 run.py dist     sets up, builds wheels and sdists into dist, installs them in a clean environment, tries them
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
 python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exact oracle on random models for N seconds
                         (--seed S begins at another model, --jobs J uses more processes; 1 comes back if any differs)
@@ -47,8 +47,9 @@ FILES = """
 from importlib.metadata import entry_points
 from importlib.resources import files
 assert {one.name for one in entry_points(group="rhoplan.commands")} == {"reproduce", "bench"}
-for package, name in (("rhoplan", "py.typed"), ("rhoplan", "app/serve/static/index.html"), ("rhoplan_paper", "published.json")):
-    assert files(package).joinpath(name).is_file(), f"{package} was built without {name}"
+for name in ("rhoplan/py.typed", "rhoplan/app/serve/static/index.html", "rhoplan_paper/published.json"):
+    package, _, inside = name.partition("/")
+    assert files(package).joinpath(inside).is_file(), f"{name} is missing"
 """
 """What distributions must bring besides code."""
 
@@ -186,7 +187,9 @@ def try_distributions() -> int:
             tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
                                    capture_output=True)  # fmt: skip
             if tried.returncode:
-                print(f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr)
+                print(
+                    f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr
+                )
                 return 1
         files = subprocess.run([str(python(clean)), "-I", "-c", FILES], cwd=name)
     print("built, installed and tried: " + ", ".join(sorted(path.name for path in out.iterdir() if path.is_file())))

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
 
 import rhoplan
 
-SPEC = importlib.util.spec_from_file_location("run", Path(__file__).resolve().parent.parent / "run.py")
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).resolve().parent.parent
+SPEC = importlib.util.spec_from_file_location("run", HERE / "run.py")
 assert SPEC
 assert SPEC.loader
 run = importlib.util.module_from_spec(SPEC)
@@ -77,9 +85,10 @@ def test_a_half_made_environment_is_made_anew(installed: list[str], monkeypatch:
         (place / "half").mkdir()
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(run.venv, "create", killed)
-        run.set_up("")
+        with pytest.raises(KeyboardInterrupt):
+            run.set_up("")
     assert (run.VENV / "half").exists()
     run.set_up("")
     assert run.environment() == run.VENV
@@ -140,3 +149,36 @@ def test_the_adversary_runs_from_the_command(
     monkeypatch.setattr(run, "python", lambda place: Path(sys.executable))
     assert run.main(["adversary", "--models", "2", "--kinds", "decide", "--out", str(tmp_path)]) == 0
     assert "2 models" in capfd.readouterr().out
+
+
+def test_nothing_that_gets_installed_is_unpinned() -> None:
+    requirements = pytest.importorskip("packaging.requirements", reason="pytest brings it")
+    lines = [one for one in (HERE / "constraints.txt").read_text().splitlines() if not one.startswith("#")]
+    pinned = {_plain(line.partition("==")[0]) for line in lines if "==" in line}
+    assert len(lines) == sum("==" in line for line in lines), "a pin names one version"
+    waiting, seen = [], set[tuple[str, str]]()
+    for folder in (".", *run.BESIDE):
+        project = tomllib.loads((HERE / folder / "pyproject.toml").read_text())
+        extras = project["project"].get("optional-dependencies", {}).values()
+        waiting += [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+        waiting += [one for extra in extras for one in extra]
+    while waiting:
+        wanted = requirements.Requirement(waiting.pop())
+        name = _plain(wanted.name)
+        if name == "rhoplan" or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        assert name in pinned, f"constraints.txt must pin {name}"
+        for extra in {"", *wanted.extras} - {extra for known, extra in seen if known == name}:
+            seen.add((name, extra))
+            try:
+                needs = requires(name) or []
+            except PackageNotFoundError:  # an extra that is not installed here
+                continue
+            parsed = [(one, requirements.Requirement(one).marker) for one in needs]
+            waiting += [
+                one.partition(";")[0] for one, marker in parsed if not marker or marker.evaluate({"extra": extra})
+            ]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -118,6 +118,15 @@ LARGE = {
     "directives": "".join(f"%TAG !e{i}! tag:x,2000:{i}\n" for i in range(10_000)) + "---\n" + TWO + COMMITS,
     "digits": TWO + "commits: {x: [" + "9" * 200_000 + ", 1]}\n",
     "merged maps": TWO + f"tests: {{t: &t {{{RATES}}}, u: {{<<: *t}}}}\n" + COMMITS,
+    "actions at every place": (
+        f"factors: {{f: {{states: [u, v]}}}}\nplaces: [{listed(2_000, 'p{}')}]\n"
+        f"actions: {{{listed(2_000, 'a{}: {{cost: 1}}')}}}\n"
+    ),
+    "outcomes that multiply": (
+        f"factors: {{{listed(40, 'f{}: {{states: [u, v]}}')}}}\nactions: {{big: {{parts: {{"
+        + listed(40, "f{}: {{outcomes: [n, p], likelihood: {{u: [1, 0], v: [0, 1]}}}}")
+        + "}}}\n"
+    ),
     "a circle of tests": TWO + some_tests(2_000, lambda i: f", after: t{(i + 1) % 2_000}") + COMMITS,
 }
 
@@ -174,7 +183,8 @@ def test_aliases_within_measure_are_read_with_their_own_fields() -> None:
         ("5", "number"), ("-1.5e3", "number"), ("1_000", "number"), (".5", "number"), (".inf", "number"),
         (".nan", "number"), ("0x1F", "number"), ("0o17", "number"), ("true", "truth"), ("FALSE", "truth"),
         ("yes", "text"), ("on", "text"), ("~", "nothing"), ("null", "nothing"), ("'5'", "text"), ("!!str 5", "text"),
-        ("!!int '5'", "number"), ("1e", "text"), ("12:30", "text"), ("1.2.3", "text"), ("5%", "text"), ("+.INF", "number"),
+        ("!!int '5'", "number"), ("1e", "text"), ("12:30", "text"), ("1.2.3", "text"), ("5%", "text"),
+        ("+.INF", "number"),
     ],
 )  # fmt: skip
 def test_plain_values_are_what_yaml_1_2_says(written: str, kind: str) -> None:

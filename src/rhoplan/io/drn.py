@@ -38,7 +38,7 @@ from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
 
 MOST_CHOICES = 5_000
 
-MOST_LOOKED = 1_000_000
+MOST_LOOKED = 300_000
 """States, menu by menu, that are looked at for faults: a menu says of every state what becomes of it."""
 
 STATE = re.compile(r"state (\d{1,9}) ?(?:\{([^}]*)\})? ?(?:!\S+)? ?(?:\[([^\]]*)\])? ?(.*)", re.ASCII)

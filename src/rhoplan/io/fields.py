@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -142,8 +141,9 @@ class Fields:
         counted = FREQUENCY.fullmatch(tree.text) if tree.kind == "text" else None
         if counted:
             return self._frequency(tree, *(float(number.replace(",", "")) for number in counted.groups()))
-        percent = re.fullmatch(r"\s*([^%]*?)\s*%\s*", tree.text) if tree.kind == "text" else None
-        value = self.number(replace(tree, kind="number", text=percent.group(1)) if percent else tree)
+        written = tree.text.strip()
+        percent = tree.kind == "text" and written.endswith("%") and written.count("%") == 1
+        value = self.number(replace(tree, kind="number", text=written[:-1].strip()) if percent else tree)
         value = value / 100 if percent else value
         if not 0 <= value <= 1:
             raise self.fault(f"{tree.label} must be a probability between 0 and 1; it is {described(tree)}", tree)

@@ -34,7 +34,8 @@ class Budget:
     """How many numbers a file may stand for: a short text must not make for long work."""
 
     def __init__(self, text: str, file: str) -> None:
-        self.most = self._left = UNWRITTEN + PER_CHARACTER * len(text)
+        self.most = UNWRITTEN + PER_CHARACTER * len(text)
+        self._left: float = self.most
         self._file = file
 
     def spend(self, numbers: float, line: int | None = None) -> None:

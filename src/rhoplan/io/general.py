@@ -24,6 +24,7 @@ discount: 0.98
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 
 from rhoplan.agents.registry import PLANNERS
@@ -33,7 +34,7 @@ from rhoplan.io.part_reader import PartReader
 from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.blocks import joined_problem
+from rhoplan.model.blocks import MOST_STATES, joined_problem
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.parts import JointPrior, Part, PartedAction
 from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
@@ -54,6 +55,9 @@ HERE = "here"
 
 THE_END = "end"
 """What `to` says where the episode ends."""
+
+MOST_OFFERED = 100_000
+"""Actions of all places together."""
 
 LARGEST_CAP = 1_000_000
 DEFAULT_CAP, DEFAULT_PLANNER = (Problem.__dataclass_fields__[name].default for name in ("cap", "planner"))
@@ -138,6 +142,7 @@ class GeneralReader(PartReader):
     def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
         """The actions of every place, in the order of the file."""
         found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
+        count = 0
         for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
                 raise self.fault(
@@ -153,6 +158,9 @@ class GeneralReader(PartReader):
                         )
                     offered.add(place)
                     found[place].append(action)
+            count += len(offered)
+            if count > MOST_OFFERED:
+                raise self.fault(f"{tree.label} may be offered {MOST_OFFERED:,} times at most, place by place", given)
         for empty in (place for place, menu in found.items() if not menu):
             raise self.fault(f"every place must offer an action; '{empty}' offers none", places)
         return found
@@ -161,6 +169,11 @@ class GeneralReader(PartReader):
         """An action at each place where it is offered."""
         self.check_fields(tree, ACTION_FIELDS)
         own, parts = self.paying(tree, self.parts(tree.items["parts"]) if "parts" in tree.items else {})
+        count = prod(max(len(part.outcomes), 1) for part in parts)
+        if count > MOST_STATES:
+            raise self.fault(
+                f"{tree.label} may have {MOST_STATES:,} combined outcomes at most; its parts make {count:,}", tree
+            )
         outcomes = PartedAction(name, (END,), parts).outcomes
         targets = self.targets(tree, outcomes)
         return {place: PartedAction(name, leads_to, parts, own) for place, leads_to in targets.items()}

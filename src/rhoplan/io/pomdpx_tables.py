@@ -192,7 +192,7 @@ class TableReader:
         if depth > DEEPEST_DIAGRAM:
             self.fault(f"a diagram may be {DEEPEST_DIAGRAM} decisions deep; this one goes on", holder.line)
         for element in holder.inside:
-            self.budget.spend(1 + numbers[tuple(place)].size / PER_CELL, element.line)
+            self.budget.spend(PER_CELL + numbers[tuple(place)].size / PER_CELL, element.line)
             kind = element.attributes.get("type", "")
             if element.tag == "Terminal":
                 numbers[tuple(place)] = self._terminal(element)

@@ -42,6 +42,9 @@ from rhoplan.model.subtypes import Grouped
 
 DEFAULT_HORIZON = 3
 
+MOST_JOINT = 50_000
+"""Joint outcomes of all panels together."""
+
 MODEL_FIELDS = (
     "name", "unit", "states", "subtypes", "information", "positive", "prior", "prevalence", "groups", "tests", "panels",
     *STAKES, "worth", "cap", "horizon", "targets", "field", "info", "learned", "uncertain",
@@ -225,7 +228,7 @@ class ModelReader(Fields):
 
     def panels(self, tree: Tree, tests: tuple[Test, ...], groups: Collection[str]) -> tuple[Test, ...]:
         """Tests that are run together, for one price."""
-        known, found = {test.name: test for test in tests}, []
+        known, found, joint = {test.name: test for test in tests}, [], 0
         for name, one in self.named_maps(tree, most=MOST_ACTIONS).items():
             self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
             if name in known:
@@ -238,6 +241,9 @@ class ModelReader(Fields):
                 found.append(panel(name, self.amount(one.items["cost"]), [known[n] for n in names], group=group))
             except ProblemError as error:
                 raise self.fault(error.message, one.items["tests"]) from None
+            joint += len(found[-1].outcomes)
+            if joint > MOST_JOINT:
+                raise self.fault(f"{tree.label} may have {MOST_JOINT:,} joint outcomes in all; they have more", one)
         return tuple(found)
 
     def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:

@@ -1,8 +1,7 @@
 """A YAML, JSON or TOML text as a tree that remembers the line of every value, so that errors can name it.
 
 The tree holds text only: no tag of a YAML file constructs an object, and what is a number is decided by the reader.
-Time grows with the text and not faster: what could unfold (aliases, nesting, keys of many parts) is counted and
-refused.
+Time grows with the text: what could unfold (aliases, nesting, keys of many parts) is counted and refused.
 """
 
 from __future__ import annotations
@@ -269,8 +268,8 @@ def _json_tree(text: str, file: str) -> Tree:
         raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
     except ValueError as error:
         raise ModelFileError(f"this is not valid JSON: {error}", file=file) from None
-    if not isinstance(data, dict):
-        return _from_data(data, file, {})
+    if not isinstance(data, dict):  # it will be refused, however long it is
+        return _from_data(data[:1] if isinstance(data, list) else data, file, {})
     try:
         return _yaml_tree(text.replace("\t", " "), file)
     except NotYaml:

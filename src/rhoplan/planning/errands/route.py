@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.machine import compiled_with_arrays
@@ -24,7 +25,7 @@ MOST_AT_ONCE = 17
 
 
 @compiled_with_arrays
-def _tour(worth, after, cost, fade, leaving, chosen, best):  # type: ignore[no-untyped-def]
+def _tour(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, chosen: Ids, best: Array) -> None:
     """Fill best (K,): value of starting with each chosen errand, standing on its place; minus infinity elsewhere."""
     count = len(chosen)
     sets = 1 << count
@@ -53,13 +54,15 @@ def _tour(worth, after, cost, fade, leaving, chosen, best):  # type: ignore[no-u
 
 
 @compiled_with_arrays
-def _tours(worth, after, cost, fade, leaving, useful, best):  # type: ignore[no-untyped-def]
+def _tours(
+    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, useful: NDArray[np.bool_], best: Array
+) -> None:
     for row in range(len(worth)):
         _tour(worth[row], after[row], cost, fade, leaving, np.flatnonzero(useful[row]), best[row])
 
 
 @compiled_with_arrays
-def _in_order(worth, after, cost, fade, leaving, must, best):  # type: ignore[no-untyped-def]
+def _in_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array) -> None:
     """Fill best (n, K): value of starting with an errand and doing the others by number.
 
     Where errands may be skipped, any may be the first; where all must be done the first one is, since the value of
