@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import replace

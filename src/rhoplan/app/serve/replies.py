@@ -185,7 +185,9 @@ AgentKind = shape("AgentKind", says="A kind of agent.", name=str, weight=Number,
 SettingTold = shape(
     "SettingTold", says="A setting of agents.", name=str, about=str, of=str, used_by=list[str], default=Any, kept=bool
 )
-Held = shape("Held", says="A model that is kept in memory.", name=str, opened=bool, expires_in=maybe(int))
+Held = shape(
+    "Held", says="A model that is kept in memory.", name=str, opened=bool, expires_in=maybe(int), file=(Text, None)
+)
 Catalogue = shape(
     "Catalogue",
     says="What there is to plan with, what is kept, and the limits of this server.",
@@ -198,6 +200,8 @@ Catalogue = shape(
     report=bool,
     uploaded=many(Held),
     first=Text,
+    folder=(Text, None),
+    words=(dict[str, dict[str, str]], None),
     limits=dict[str, Number],
     version=str,
 )
@@ -217,6 +221,7 @@ Model = shape(
     places=Any,
     stake=Text,
     info=maybe(Free),
+    field=Text,
     agents=list[str],
     language=str,
     text=Text,
