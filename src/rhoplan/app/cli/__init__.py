@@ -26,6 +26,7 @@ COMMANDS = {
     "sweep": "run",
     "advise": "talk",
     "replay": "talk",
+    "verify": "verify",
     "learn": "learn",
     "update": "update",
     "serve": "serve",

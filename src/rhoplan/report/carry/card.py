@@ -17,6 +17,7 @@ from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
 from rhoplan.report.origin import DISCLAIMER, Origin
 from rhoplan.report.page.parts import safe
+from rhoplan.report.signed import signed
 from rhoplan.report.telling import outcomes_of
 
 LINES, LETTERS = 26, 62
@@ -74,13 +75,14 @@ def card_page(card: Card, origin: Origin) -> str:
     info = problem.details.get("info")
     made_up = " The numbers of this model are made up." if isinstance(info, dict) and info.get("illustrative") else ""
     facts = "; ".join(f"{name.lower()} {_cut(value)}" for name, value in origin.facts)
-    return (
+    text = (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{safe(origin.title)}: card</title><style>{style}</style></head><body>"
         f"<h1>{safe(_cut(origin.title, LETTERS))}</h1>{_limits(card)}<ul class='steps'>{steps}</ul>"
         f"<p class='expect'>{safe(expected)}</p><footer><p><b>{safe(DISCLAIMER)}</b>{made_up}</p>"
         f"<p>{safe(facts)}.</p></footer></body></html>\n"
     )
+    return signed(text, problem)
 
 
 def _lines(node: Node, when: str, depth: int) -> Iterator[tuple[Node, str, int]]:

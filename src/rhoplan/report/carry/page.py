@@ -15,6 +15,7 @@ from rhoplan.advice.carried import Carried
 from rhoplan.report.carry.data import plan_data
 from rhoplan.report.origin import DISCLAIMER, Origin
 from rhoplan.report.page.parts import safe
+from rhoplan.report.signed import signed
 
 
 def carried_page(carried: Carried, origin: Origin) -> str:
@@ -24,7 +25,7 @@ def carried_page(carried: Carried, origin: Origin) -> str:
     facts = "".join(f"<dt>{safe(name)}</dt><dd>{safe(value)}</dd>" for name, value in origin.facts)
     info = carried.problem.details.get("info")
     made_up = " The numbers of this model are made up." if isinstance(info, dict) and info.get("illustrative") else ""
-    return (
+    text = (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='color-scheme' "
@@ -40,6 +41,7 @@ def carried_page(carried: Carried, origin: Origin) -> str:
         f"<script type='application/json' id='plan'>{as_script(plan_data(carried))}</script>"
         f"<script>{script}</script></body></html>\n"
     )
+    return signed(text, carried.problem, carried.agent.settings)
 
 
 def policy() -> str:

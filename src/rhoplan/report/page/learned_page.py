@@ -32,6 +32,7 @@ from rhoplan.report.page.learned import (
 from rhoplan.report.page.parts import safe
 from rhoplan.report.page.pathway import pathway_section
 from rhoplan.report.page.tripod import tripod
+from rhoplan.report.signed import signed
 from rhoplan.scoring.followed import Plans
 from rhoplan.version import __version__
 
@@ -88,7 +89,8 @@ def learned_page(problem: Problem) -> str:
     style = files("rhoplan.report.page").joinpath("report.css").read_text(encoding="utf-8")
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     head += f"<title>{name}: learned from cases</title><style>{style}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+    text = f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+    return signed(text, problem)
 
 
 def _pathway(problem: Problem) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from rhoplan.report.page.targets import targets_section
 from rhoplan.report.page.tests import tests_section
 from rhoplan.report.page.uncertain import uncertain_section
 from rhoplan.report.page.weight import weight_section
+from rhoplan.report.signed import signed
 from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.version import __version__
 
@@ -76,7 +77,8 @@ def page(report: Report, origin: Origin | None = None) -> str:
     style = files("rhoplan.report.page").joinpath("report.css").read_text(encoding="utf-8")
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     head += f"<title>{name}: recommended pathway</title><style>{style}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+    text = f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+    return signed(text, report.problem, report.agent.settings)
 
 
 def _bill(report: Report) -> list[str]:
