@@ -269,12 +269,12 @@ def test_a_faulty_model_is_not_saved(api: Any, folder: Path) -> None:
 
 
 def test_who_is_reached_by_others_saves_nothing(folder: Path) -> None:
-    _, files = open_models([str(folder)], saving=False)
+    _, files, _ = open_models([str(folder)], saving=False)
     assert (files.paths, files.folder) == ({}, None)
 
 
 def test_a_folder_leaves_out_what_is_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    opened, files = open_models([str(folder), "tiger"], saving=True)
+    opened, files, _ = open_models([str(folder), "tiger"], saving=True)
     names = {one.name for one in opened}
     assert {"screen", "other", "tiger"} <= names
     assert "notes" not in names

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rhoplan.app.serve.saving import Files
     from rhoplan.app.serve.sources import Source
+    from rhoplan.app.serve.watching import Watch
 
 USUAL = Settings()
 
@@ -68,6 +69,7 @@ def serve_command(
     """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file, a folder of them or a name.
 
     The page saves a model to the file it came from, keeping the old one beside it, and a new one into the folder.
+    Files that change, come or go are read again.
 
     Everything stays on this machine: the page asks no other host, and nobody else can reach it unless --host says so.
     Then it answers to the names that --allow-host gives it, and only to those who know its key.
@@ -81,7 +83,7 @@ def serve_command(
         if error.name not in EXTRAS:
             raise
         raise MissingExtra("serve", error.name) from None
-    opened, files = open_models(models, saving=is_local(host))
+    opened, files, watch = open_models(models, saving=is_local(host))
     hosts, made = names_of(host, names), None
     if key is not None:
         check_key(key)
@@ -101,7 +103,7 @@ def serve_command(
     if not is_local(host):
         click.echo("note: what is sent can be read on the way; put a proxy with TLS before it on a network", err=True)
         click.echo("note: the page saves no model to a file here", err=True)
-    run(create_app(settings, opened, files), settings, listening)
+    run(create_app(settings, opened, files, watch), settings, listening)
 
 
 def is_local(host: str) -> bool:
@@ -133,17 +135,18 @@ def check_key(key: str) -> None:
         )
 
 
-def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files]:
-    """What the page shows for each MODEL, and where it is saved to: nowhere unless `saving`.
+def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files, Watch]:
+    """What the page shows for each MODEL, where it is saved to (nowhere unless `saving`), and what to look after.
 
     A file of a folder that is no sound model is left out, and a line says so.
     """
     from rhoplan.app.serve.saving import Files
+    from rhoplan.app.serve.watching import Watch, models_in
 
     opened: dict[str, Source] = {}
     paths, folder = dict[str, Path](), None
     for model in models:
-        inside = models_in(Path(model)) if is_folder(model) else None
+        inside = [str(path) for path in models_in(Path(model))] if is_folder(model) else None
         folder = folder or (Path(model) if inside is not None else None)
         for text in [model] if inside is None else inside:
             try:
@@ -158,7 +161,8 @@ def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], F
             opened[source.name] = source
             if source.text is not None:
                 paths[source.name] = Path(text)
-    return list(opened.values()), Files.of(paths, folder) if saving else Files()
+    files = Files.of(paths, folder) if saving else Files()
+    return list(opened.values()), files, Watch(paths, folder)
 
 
 def is_folder(text: str) -> bool:
@@ -166,14 +170,6 @@ def is_folder(text: str) -> bool:
     from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
 
     return Path(text).is_dir() and text not in PROBLEMS and text not in WORKED_MODELS
-
-
-def models_in(folder: Path) -> list[str]:
-    """The model files of `folder`, not of folders inside it."""
-    from rhoplan.io.formats import FORMATS
-
-    found = (path for path in folder.iterdir() if path.suffix.lower() in FORMATS and not path.name.startswith("."))
-    return sorted(str(path) for path in found if path.is_file())
 
 
 def open_model(text: str) -> Source:

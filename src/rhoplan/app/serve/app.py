@@ -6,6 +6,7 @@ to learn from, and replies to give again, all in memory with a limit.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import OrderedDict
@@ -16,26 +17,26 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
-from starlette.exceptions import HTTPException
 
 from rhoplan.advice.words import WORDS, words_of
 from rhoplan.app.serve import replies, schema
-from rhoplan.app.serve.border import Border, with_headers
+from rhoplan.app.serve.border import Border
 from rhoplan.app.serve.carrying import add_carrying
 from rhoplan.app.serve.examples import example
+from rhoplan.app.serve.faults import add_errors
 from rhoplan.app.serve.forms import add_forms
 from rhoplan.app.serve.gallery import add_gallery
 from rhoplan.app.serve.learning import add_learning
 from rhoplan.app.serve.pool import Pool
-from rhoplan.app.serve.refusals import Reply, refusal, refused, success
+from rhoplan.app.serve.refusals import Reply, success
 from rhoplan.app.serve.replying import API, LINES, Replies, response, typed, while_there
 from rhoplan.app.serve.saving import Files
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import NO_MODEL, Library, Source, UnknownModel, check_name, find_source
 from rhoplan.app.serve.targeting import add_targets
 from rhoplan.app.serve.uncertain import add_uncertainty
+from rhoplan.app.serve.watching import Watch
 from rhoplan.app.serve.worker import Job
 from rhoplan.errors import RhoplanError
 from rhoplan.problems.registry import WORKED_MODELS
@@ -198,16 +199,26 @@ class Desk:
             self._size -= len(old) + len(body)
 
 
-def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), files: Files | None = None) -> FastAPI:
-    """The server with these limits; `opened` are the models it was started with, `files` those it may save to."""
+def create_app(
+    settings: Settings | None = None,
+    opened: Sequence[Source] = (),
+    files: Files | None = None,
+    watch: Watch | None = None,
+) -> FastAPI:
+    """The server with these limits.
+
+    opened: the models it was started with. files: those it may save to. watch: looks after files that change.
+    """
     desk = Desk(settings or Settings(), opened, files)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         desk.pool.start()
+        watching = asyncio.ensure_future((watch or Watch()).go_on(desk.library))
         try:
             yield
         finally:
+            watching.cancel()
             desk.pool.stop()
 
     app = FastAPI(
@@ -222,7 +233,7 @@ def create_app(settings: Settings | None = None, opened: Sequence[Source] = (), 
     )
     app.state.desk = desk
     app.add_middleware(Border, settings=desk.settings)
-    _add_errors(app)
+    add_errors(app)
     _add_page(app)
     _add_models(app, desk)
     add_gallery(app, desk)
@@ -244,42 +255,6 @@ def _line(part: str, reply: Reply) -> bytes:
         told = {"part": part, "kind": "missing", "words": f"not worked out: {reason}", "content": None}
         _, body = success(told)
     return body + b"\n"
-
-
-def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Any, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = [part for part in first["loc"] if part not in ("body", "path", "query")]
-        known = [
-            str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
-        ]
-        field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
-        return response(refusal(422, field or None, _sentence(first)))
-
-    @app.exception_handler(RhoplanError)
-    async def broken(_: Any, error: RhoplanError) -> Response:
-        return response(refused(error))
-
-    @app.exception_handler(Exception)
-    async def fault(_: Any, error: Exception) -> Response:  # goes past the border: the framework answers last
-        told = response(refusal(500, None, f"this should not have happened ({type(error).__name__})"))
-        told.raw_headers = with_headers(told.raw_headers)
-        return told
-
-    @app.exception_handler(HTTPException)
-    async def failed(_: Any, error: HTTPException) -> Response:
-        message = {404: "there is nothing at this address", 405: "this address takes another method"}
-        return response(refusal(error.status_code, None, message.get(error.status_code, str(error.detail))))
-
-
-def _sentence(fault: Any) -> str:
-    """What is wrong with a field, in our words where the checker's own do not help."""
-    if fault["type"] == "model_attributes_type":
-        return "the body must be a JSON object, sent with the header content-type: application/json"
-    if fault["type"] == "extra_forbidden":
-        return "this address takes no such field; see openapi.json"
-    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def _add_page(app: FastAPI) -> None:

@@ -107,6 +107,10 @@ class Library:
         del self._kept[name]
         return True
 
+    def forget(self, name: str) -> None:
+        """Forget a model, however it came."""
+        self._kept.pop(name, None)
+
     def listed(self) -> list[dict[str, Any]]:
         """Name and kind of every model kept, and for how many seconds it will be if nobody uses it."""
         self.drop_old()
