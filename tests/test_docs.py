@@ -54,9 +54,9 @@ def test_code_that_fails_is_not_passed_over() -> None:
 
 
 def test_a_conversation_is_held_again() -> None:
-    page = "```console\n$ .venv/bin/rhoplan advise tiger\nold\n> hear-left\nold\n> quit\n```\n"
+    page = "```console\n$ .venv/bin/rhoplan advise tiger\nstale\n> hear-left\nstale\n> quit\n```\n"
     made = generate.page_with_output(page)
-    assert "old" not in made
+    assert "stale" not in made
     assert re.findall(r"^(> .*|DO NEXT.*|  tiger-left .*)$", made, flags=re.MULTILINE) == [
         "  tiger-left               ###############                50.0%",
         "DO NEXT: listen",

@@ -111,7 +111,7 @@ def test_a_full_disk_leaves_no_half_result(tmp_path: Path, monkeypatch: pytest.M
     def full(self: Path, *_: Any, **__: Any) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space"):
         store.put(wanted, outcome)
     monkeypatch.undo()

@@ -447,7 +447,8 @@ def test_a_saved_case_is_computed_again_and_its_model_is_found(
     assert (found["cases"], found["difference"], found["known"]) == (1, None, "chest-pain")
     assert found["case"] == json.loads(line)
     (tmp_path / "log").write_text(line)
-    assert command("replay", str(tmp_path / "log")) == {"cases": 1, "difference": None}
+    told = {"cases": 1, "difference": None, "faults": [], "sealed": False}
+    assert command("replay", str(tmp_path / "log")) == told
     other = json.loads(line)
     other["entries"][1]["advised"]["do"] = "cholesterol"
     found = post("replay", text=f"{line}\n{json.dumps(other)}\n")

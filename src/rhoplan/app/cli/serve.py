@@ -75,6 +75,8 @@ def serve_command(
     Then it answers to the names that --allow-host gives it, and only to those who know its key.
     """
     try:
+        import uvicorn  # noqa: F401  (what is missing is told here)
+
         from rhoplan.app.serve.app import create_app
         from rhoplan.app.serve.running import run
     except ModuleNotFoundError as error:

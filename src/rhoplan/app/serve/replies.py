@@ -16,13 +16,14 @@ from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.agents.policy import ActionValue, Decision
 from rhoplan.agents.settings import SETTINGS
-from rhoplan.app.serve.shapes import Number, either, many, maybe, shape
+from rhoplan.app.serve.shapes import Number, by_name, either, many, maybe, pair, shape
 from rhoplan.planning.certified.solution import Solution
 from rhoplan.scoring.evaluate import Score
 
 Kind = Literal["exact", "bounded", "estimated", "missing"]
 Free = Annotated[dict[str, Any], Field(description="As a model file has it.")]
-Bounds = tuple[Number, Number]
+Bounds = pair(Number, Number)
+Evidence = many(pair(str, str))
 Text = str | None
 
 
@@ -52,9 +53,9 @@ Decided = shape(
     *(Whose, Decision, Lead),
     says="What to do next, and the value of every action in parts that add up.",
     kind=Kind,
-    given=list[tuple[str, str]],
+    given=Evidence,
     actions=many(Valued),
-    bounds=(maybe(dict[str, Bounds]), None),
+    bounds=(maybe(by_name(Bounds)), None),
     proven=(Text, None),
 )
 Offered = shape("Offered", Option, behind=Number, outcomes=many(Chance), bounds=(Bounds, None))
@@ -256,7 +257,7 @@ Kept = shape(
     previous=(str, None),
     sha256=(str, None),
     prior=(dict[str, float], None),
-    known=(list[tuple[str, str]], None),
+    known=(Evidence, None),
     problem=str,
     model=str,
     digest=str,

@@ -18,6 +18,16 @@ from pydantic import BaseModel, Field, create_model
 Number = Annotated[float | None, Field(description="Null where it is infinite or not known.")]
 
 
+def pair(one: Any, other: Any) -> Any:
+    """Two values in a list; a plain list of either, since not every tool reads lists with a kind for each place."""
+    return Annotated[list[either(one, other)], Field(min_length=2, max_length=2)]  # type: ignore[misc]
+
+
+def by_name(kind: Any) -> Any:
+    """A map from names to `kind`."""
+    return dict[str, kind]
+
+
 def many(kind: Any) -> Any:
     """A list of `kind`."""
     return list[kind]
@@ -74,7 +84,9 @@ def _served(kind: Any) -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_served(parts[0])]  # type: ignore[misc]
-    if origin in (tuple, list, dict):
+    if origin is tuple and len(parts) == 2:
+        return pair(*map(_served, parts))
+    if origin in (list, dict):
         return origin[tuple(_served(part) for part in parts)]
     if origin in (Union, types.UnionType):
         return either(*map(_served, parts))
