@@ -13,7 +13,7 @@ project = "rhoplan"
 author = "the rhoplan authors"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "offline"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "offline", "finished"]
 exclude_patterns = ["_build"]
 smartquotes = False
 
