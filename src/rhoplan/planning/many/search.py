@@ -57,7 +57,7 @@ HAIR = 1e-12
 WORTH_SCOUTING, SCOUTING_WORK = 0.05, 200_000
 """Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
 
-SMALL = 120
+SMALL = 80
 """States times commits up to which a belief counts as one. Where there are more it counts as the root of how many
 times more: that keeps dozens of states within a second, a hundred within two, and leaves enough to find a plan."""
 
