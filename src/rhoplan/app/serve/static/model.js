@@ -63,15 +63,13 @@ export async function showModel() {
     said.replaceChildren(`✓ ${found.states} states, ${parts}; look-ahead ${found.horizon}.`,
       ...found.cautions.map(({ text }) => el("div", { class: "doubt" }, `Caution: ${text}`)));
   };
-  const examine = async () => {
-    const found = await check(body({ check_only: true }));
-    if (found) (found.sound ? fine(found) : complain(found.error));
-    return found?.sound;
-  };
-  const look = later(400, () => examine().catch(complain));
+  const tell = (found) => found && (found.sound ? fine(found) : complain(found.error));
+  const look = later(400, () => check(body({ check_only: true })).then(tell).catch(complain));
   const use = async () => {
     try {
-      if (!(await examine())) return;
+      const checked = await ask("models", body({ check_only: true })); // one of its own: what is typed meanwhile does not end it
+      tell(checked);
+      if (!checked.sound) return;
       const found = await ask("models", body());
       await openModel(found.name, { tab: "Case" });
     } catch (error) { complain(error); }
