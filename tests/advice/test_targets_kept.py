@@ -197,3 +197,11 @@ def test_words_say_what_the_target_acts_as_if() -> None:
     words = " ".join(answer_words(kept(miss="1 in 1,000")))
     assert "acts as if a case of ill that is missed cost 84,513 EUR; the model's own price is 11,600 EUR" in words
     assert "no plan and no mix costs less" in words
+
+
+def test_rounding_is_no_plan_of_a_mixture() -> None:
+    """A bound that one plan keeps to the last digit leaves no room for a billionth of another."""
+    found = kept(sensitive="100%")
+    assert [part.share for part in found.mixture] == [1.0]
+    assert found.mixture[0].numbers.spend == 0
+    assert found.gap <= 1e-6

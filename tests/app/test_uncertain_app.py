@@ -10,26 +10,13 @@ from typing import Any
 import pytest
 
 from rhoplan.app.cli import main
-
-MODEL = """
-name: unsure
-unit: EUR
-states: [well, ill]
-prevalence: {ill: 20% (12-30)}
-tests:
-  smear: {cost: 5, sensitivity: 0.83 (0.70-0.92), specificity: 90% (80-96)}
-  scan: {cost: 12 to 20, tp: 45, fn: 5, fp: 6, tn: 94}
-losses:
-  leave: {well: 0, ill: 300 to 700}
-  treat: {well: 100 (60-150), ill: 10}
-horizon: 2
-"""
+from unsure import SMALL
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     path = tmp_path / "unsure.yaml"
-    path.write_text(MODEL)
+    path.write_text(SMALL)
     return str(path)
 
 
@@ -109,7 +96,7 @@ def client(address: str) -> Iterator[Any]:
 
 def test_address_tells_what_the_command_tells(client: Any, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "uncertainty", file, "--samples", "100", "--json")
-    assert client.post("models", json={"name": "unsure", "text": MODEL}).status_code == 200
+    assert client.post("models", json={"name": "unsure", "text": SMALL}).status_code == 200
     reply = client.post("uncertainty", json={"problem": "unsure", "samples": 100})
     assert reply.status_code == 200, reply.text
     expected = json.loads(out)

@@ -10,13 +10,16 @@ exact fractions of the floats that plans come to, so that no pivot is decided by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rhoplan.planning.tradeoffs.corners import SAME
 from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, weighed
 
 MOST_PIVOTS = 5000
+
+DUST = 1e-9
+"""Share of cases up to which a plan of a mixture is nothing but rounding, where another one keeps the bounds alone."""
 
 LITTLE = 1e-6
 """Share with which what decides between equals counts at first."""
@@ -107,7 +110,7 @@ class Mixer:
             duals = _solved(basis, paid)
             entering, gap = self._entering(cost, costs, columns, duals)
             if entering is None:
-                return self._mix(shares, value, [-dual for dual in duals[:-1]], gap)
+                return self._mix(cost, shares, value, [-dual for dual in duals[:-1]], gap)
             change = _solved([list(row) for row in zip(*basis, strict=True)], self._entry(entering, columns))
             steps = zip(shares, change, self._basis, range(len(basis)), strict=True)
             leaving = min((share / part, one, place) for share, part, one, place in steps if part > 0)
@@ -153,12 +156,19 @@ class Mixer:
             return columns[one]
         return [Fraction(int(place == -1 - one)) for place in range(len(self._bounds) + 1)]
 
-    def _mix(self, shares: list[Fraction], value: Fraction, prices: list[Fraction], gap: float) -> Mix:
+    def _mix(self, cost: Criterion, shares: list[Fraction], value: Fraction, prices: list[Fraction], gap: float) -> Mix:
         used = [
             (self.pool[one], float(share)) for one, share in zip(self._basis, shares, strict=True) if one >= 0 < share
         ]
         courses, parts = zip(*used, strict=True)
-        return Mix(courses, parts, float(value), tuple(float(price) for price in prices), gap)
+        mix = Mix(courses, parts, float(value), tuple(float(price) for price in prices), gap)
+        kept = [(course, share) for course, share in used if share > DUST]
+        if len(kept) == 1 < len(used) and all(bound.keeps(kept[0][0]) for bound in self._bounds):
+            alone = kept[0][0].by(cost)  # the others lived on the hair of a bound; what that costs more is in the gap
+            return replace(
+                mix, courses=(kept[0][0],), shares=(1.0,), value=alone, gap=gap + max(0.0, alone - mix.value)
+            )
+        return mix
 
 
 def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
