@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rhoplan.advice.chain import HASH, append, faults, hash_of, read_lines, read_seal, seal_of
+from rhoplan.advice.journal import read_log
 
 Lines = list[dict[str, Any]]
 CASES = [{"agent": {"weight": float(k)}, "version": "1", "entries": [{"why": f"reason {k}", "n": k}]} for k in range(5)]
@@ -27,7 +28,8 @@ def log(tmp_path: Path) -> Path:
 
 
 def found(path: Path) -> list[dict[str, Any]]:
-    return faults(list(read_lines(path.read_text(encoding="utf-8"))), read_seal(path))
+    text = path.read_text(encoding="utf-8")
+    return faults(text, list(read_lines(text)), read_seal(path))
 
 
 def forged(log: Path, change: Callable[[Lines], Any]) -> list[dict[str, Any]]:
@@ -83,6 +85,11 @@ FORGERIES: dict[str, Callable[[Lines], Any]] = {
     "last changed and hashed again": lambda lines: [*lines[:4], rehashed(lines[4], version="9")],
     "hash changed": lambda lines: lines[2].update({HASH: "0" * 64}),
     "hash taken out": lambda lines: lines[2].pop(HASH),
+    "hash of the first taken out": lambda lines: lines[0].pop(HASH),
+    "first changed, hash taken out": lambda lines: [{**CASES[0], "version": "2"}, *lines[1:]],
+    "added in front without a hash": lambda lines: [CASES[4], *lines],
+    "all hashes taken out": lambda lines: CASES,
+    "all hashes but the last taken out": lambda lines: [*CASES[:4], lines[4]],
     "chain changed": lambda lines: lines[2].update(previous="0" * 64),
     "chain taken out": lambda lines: lines[2].pop("previous"),
 }
@@ -131,6 +138,27 @@ def test_logs_of_earlier_versions_go_on(tmp_path: Path) -> None:
     append(path, CASES[2])
     append(path, CASES[3])
     assert found(path) == []
+    text = path.read_text()
+    path.write_text(text.replace("reason 1", "reason 9", 1))  # what was written before there was a chain
+    assert [one["line"] for one in found(path)] == [3]
+
+
+@pytest.mark.parametrize("begin", ["\ufeff", ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_logs_of_earlier_versions_go_on_however_they_were_kept(tmp_path: Path, begin: str, end: str) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes((begin + json.dumps(CASES[0]) + end).encode())
+    append(path, CASES[1])
+    text = read_log(path)
+    assert faults(text, list(read_lines(text)), read_seal(path)) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b'{"lines": "5"}', b"[" * 100_000])
+def test_a_damaged_seal_is_told(log: Path, damage: bytes) -> None:
+    seal_of(log).write_bytes(damage)
+    assert any("seal" in one["what"] for one in found(log))
+    append(log, CASES[0])
+    assert found(log) == []
 
 
 def test_an_append_that_fails_leaves_the_log_as_it_was(log: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,11 +32,15 @@ HASH, PREVIOUS, TIME, BY = "sha256", "previous", "time", "by"
 
 @dataclass(frozen=True)
 class Line:
-    """A record of a log and where it stands; `record` is None where the text is none, `fault` says why."""
+    """A record of a log and where it stands; `record` is None where the text is none, `fault` says why.
+
+    begin: the characters of the log in front of it.
+    """
 
     number: int
     record: Record | None
     fault: str = ""
+    begin: int = 0
 
 
 def hash_of(record: Record) -> str:
@@ -64,7 +69,9 @@ def append(path: Path, record: Record, *, by: str | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b", buffering=0) as handle, _alone(handle):  # what is not written must not be written later
         size = handle.seek(0, os.SEEK_END)
-        seal = read_seal(path) or _seal_now(handle)
+        seal = read_seal(path)
+        if seal is None or not seal["lines"]:
+            seal = _seal_now(handle)
         line = sealed(record, previous=seal[HASH], by=by)
         ends = size == 0 or _last_byte(handle, size) == b"\n"
         try:
@@ -100,13 +107,15 @@ def seal_of(path: Path) -> Path:
 
 
 def read_seal(path: Path) -> Record | None:
-    """The seal of the log at `path`; None where there is none, or none that can be read."""
+    """The seal of the log at `path`; None where there is none. One that is damaged is the seal of no lines."""
     try:
-        found = json.loads(seal_of(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(seal_of(path).read_bytes())
+    except OSError:
         return None
+    except (ValueError, RecursionError):
+        found = None
     sound = isinstance(found, dict) and isinstance(found.get("lines"), int) and isinstance(found.get(HASH), str)
-    return found if sound else None
+    return found if sound else {"lines": 0, HASH: ""}
 
 
 def read_lines(text: str) -> Iterator[Line]:
@@ -125,11 +134,11 @@ def read_lines(text: str) -> Iterator[Line]:
             place = len(text) if end < 0 else end
             record, fault = None, str(error) if isinstance(error, _Doubled) else "it is damaged"
         number += text.count("\n", begin, place)
-        yield Line(first, record if isinstance(record, dict) else None, fault)
+        yield Line(first, record if isinstance(record, dict) else None, fault, begin)
 
 
-def faults(lines: list[Line], seal: Record | None) -> list[Record]:
-    """What is wrong with the chain: the number of the case (None: of the log), its line, and what."""
+def faults(text: str, lines: list[Line], seal: Record | None) -> list[Record]:
+    """What is wrong with the chain of the `lines` in a log's text: the case (None: of the log), its line, and what."""
     found: list[Record] = []
     previous: str | None = None  # not known: after damage, and before lines of versions that kept no chain
     chained = False
@@ -150,13 +159,14 @@ def faults(lines: list[Line], seal: Record | None) -> list[Record]:
             continue
         if record[HASH] != hash_of(record):
             tell("it was changed: what it says has another hash than it was written with")
-        first = not chained and place == 1
-        if first and record.get(PREVIOUS):
+        if not chained and place == 1 and record.get(PREVIOUS):
             tell("lines before it are missing")
+        if not chained and place > 1 and record.get(PREVIOUS) not in _hashes(text[: line.begin]):
+            tell("what stands before it, without a hash, is not what it was written after")
         if previous is not None and record.get(PREVIOUS) != previous:
             tell("it does not follow the line before it: one was left out, doubled, added or moved")
         previous, chained = str(record[HASH]), True
-    if seal is not None and chained:
+    if seal is not None and lines:
         last = next((line.record for line in reversed(lines) if line.record), {}) or {}
         gone = seal["lines"] - len(lines)
         if gone > 0:
@@ -164,6 +174,12 @@ def faults(lines: list[Line], seal: Record | None) -> list[Record]:
         elif len(lines) > seal["lines"] or last.get(HASH) != seal[HASH]:
             found.append(_whole("the seal is not that of the last line: lines were added or changed"))
     return found
+
+
+def _hashes(before: str) -> set[str]:
+    """What `_seal_now` can have made of a log with this text; a mark in front, or a line's end, is no difference."""
+    whole = before.encode("utf-8", "surrogatepass")
+    return {hashlib.sha256(mark + text).hexdigest() for mark in (b"", BOM_UTF8) for text in (whole, whole[:-1])}
 
 
 def _whole(what: str) -> Record:

@@ -268,7 +268,7 @@ def start_of(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_log(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ModelFileError("this is no case that rhoplan kept", file=str(path)) from None
 

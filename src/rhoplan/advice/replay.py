@@ -77,7 +77,7 @@ def replay_text(text: str, where: str, *, case_of: CaseOf, seal: dict[str, Any] 
     lines = [line if line.record is None or is_case(line.record) else _no_case(line) for line in read_lines(text)]
     if lines and not any(line.record for line in lines):
         raise ModelFileError("this is no case that rhoplan kept", file=where, line=lines[0].number)
-    wrong = tuple(faults(lines, seal))
+    wrong = tuple(faults(text, lines, seal))
     count, record, difference = 0, None, None
     for place, line in enumerate(lines, 1):
         if line.record is None:

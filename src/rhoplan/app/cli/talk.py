@@ -270,6 +270,7 @@ def replay_command(file: Path, model: str | None, as_json: bool) -> None:
     FILE is a log, a case file, or a case saved in the page. The lines of a log are chained: what was changed, left out,
     doubled, added or moved is told, and so is what is damaged; the cases that can be read are computed.
     """
+    from rhoplan.advice.chain import HASH
     from rhoplan.advice.replay import replay_log
 
     found = replay_log(file, load_problem(model) if model else None)
@@ -280,6 +281,8 @@ def replay_command(file: Path, model: str | None, as_json: bool) -> None:
         for fault in found.faults:
             place = "the log" if fault["case"] is None else f"case {fault['case']}, line {fault['line']}"
             click.echo(f"{place}: {fault['what']}")
+        if found.last and HASH in found.last and not found.sealed:
+            click.echo("the log's seal is not beside it: whether cases at its end are missing cannot be told")
         _tell_difference(found)
     if not found.is_sound:
         sys.exit(1)

@@ -22,7 +22,7 @@ def verify_command(file: Path, model: str | None, as_json: bool) -> None:
     is not computed again, which `rhoplan replay` does. Exit 1 where something was changed.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes().decode("utf-8")  # as it stands, ends of lines too
     except UnicodeDecodeError:
         raise click.UsageError(f"'{file}' is no page or log: it is not text") from None
     found = _page(file, text, model) if file.suffix.lower() in (".html", ".htm") else _log(file, text, model)
@@ -61,10 +61,11 @@ def _log(file: Path, text: str, model: str | None) -> dict[str, Any]:
 
     if model is not None:
         raise click.UsageError("--model is for pages; a log has the model of each case (rhoplan replay --model)")
-    lines, seal = list(read_lines(text.removeprefix("\ufeff"))), read_seal(file)
+    text = text.removeprefix("\ufeff")
+    lines, seal = list(read_lines(text)), read_seal(file)
     if not any(line.record for line in lines):
         raise click.UsageError(f"'{file}' is no page (.html) and no case log")
-    wrong = faults(lines, seal)
+    wrong = faults(text, lines, seal)
     words = [f"{'the log' if one['case'] is None else 'line ' + str(one['line'])}: {one['what']}" for one in wrong] or [
         f"{file}: {len(lines)} lines as they were written"
     ]
