@@ -14,18 +14,16 @@ from pydantic import TypeAdapter
 
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.app import PLANNING, create_app
-from rhoplan.app.serve.examples import EXAMPLES
+from rhoplan.app.serve.examples import COIN, EXAMPLES
 from rhoplan.app.serve.refusals import success
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.tasks import run
 from rhoplan.app.serve.worker import Job, Shelf
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
+from serving import PATIENCE, server
 
-OPERATIONS = {
-    one["operationId"]: one
-    for path in create_app().openapi()["paths"].values()
-    for one in path.values()
-}  # fmt: skip
+OPENAPI = create_app().openapi()
+OPERATIONS = {one["operationId"]: one for path in OPENAPI["paths"].values() for one in path.values()}
 
 
 @pytest.fixture(scope="module")
@@ -87,23 +85,60 @@ def test_problems_with_places_are_as_described(shelf: Shelf) -> None:
         assert left_out(gives, reply(shelf, task, Source(name), **request)) == []
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_every_example_is_taken(shelf: Shelf, name: str) -> None:
-    takes: dict[str, Any] = {
-        task.replace("-", "_").replace("/", "_"): (task, kind, gives) for task, (kind, gives, _) in PLANNING.items()
-    }
-    takes |= {
-        "journal": ("journal", schema.Journal, replies.Kept),
-        "upload_model": ("check", schema.Upload, replies.Checked),
-    }
-    takes |= {"advise_parts": ("part", schema.AdviseParts, schema.Part)}
-    task, kind, gives = takes[name]
+TAKES: dict[str, Any] = {
+    task.replace("-", "_").replace("/", "_"): (task, kind, gives) for task, (kind, gives, _) in PLANNING.items()
+}
+TAKES |= {
+    "journal": ("journal", schema.Journal, replies.Kept),
+    "upload_model": ("check", schema.Upload, replies.Checked),
+}
+TAKES |= {"advise_parts": ("part", schema.AdviseParts, schema.Part)}
+
+
+@pytest.mark.parametrize("name", sorted(TAKES))
+def test_nothing_is_left_out_of_what_comes_of_an_example(shelf: Shelf, name: str) -> None:
+    task, kind, gives = TAKES[name]
     request = kind.model_validate(EXAMPLES[name]).model_dump()
     source = Source(request["name"], request["text"]) if name == "upload_model" else Source(request.pop("problem"))
     for part in request.pop("parts", [None]):
         told = reply(shelf, task, source, **request, **({"part": part} if part else {}))
         assert left_out(gives, told) == []
-    assert OPERATIONS[name]["requestBody"]["content"]["application/json"]["example"] == EXAMPLES[name]
+
+
+CASES = "strip,outcome\n" + 30 * "positive,ill\nnegative,well\nnegative,well\npositive,well\n"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "coin.yaml").write_text(COIN)
+    with server(str(folder)) as found:
+        yield found
+
+
+def taken(operation: Any) -> Any:
+    """What an address takes, if that is JSON."""
+    return operation.get("requestBody", {}).get("content", {}).get("application/json")
+
+
+@pytest.mark.parametrize("name", [name for name, one in OPERATIONS.items() if taken(one)])
+def test_every_example_is_taken_and_answered_as_described(address: str, name: str) -> None:
+    httpx, checker = pytest.importorskip("httpx"), pytest.importorskip("jsonschema_rs")
+    (path,) = [path for path, one in OPENAPI["paths"].items() if OPERATIONS[name] in one.values()]
+    body = taken(OPERATIONS[name])["example"]
+    assert body == EXAMPLES[name]
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        if "table" in body:
+            sent = client.post("/api/v1/learn/table", content=CASES, headers={"content-type": "text/csv"})
+            body = {**body, "table": sent.json()["table"]}
+        found = client.post(path, json=body)
+    assert found.status_code == 200, found.text
+    kind, described = found.headers["content-type"], OPERATIONS[name]["responses"]["200"]["content"]
+    shape = described[kind.partition(";")[0]]["schema"]
+    check = checker.validator_for({**shape, "components": OPENAPI["components"]})
+    for line in found.text.splitlines() if "ndjson" in kind else [found.text]:
+        check.validate(json.loads(line))
+        assert "error" not in json.loads(line) or json.loads(line)["error"] is None
 
 
 def test_many_cases_are_advised_on_as_one_by_one(shelf: Shelf) -> None:

@@ -23,7 +23,7 @@ from rhoplan.advice.words import WORDS, words_of
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.border import Border
 from rhoplan.app.serve.carrying import add_carrying
-from rhoplan.app.serve.examples import example
+from rhoplan.app.serve.examples import add_examples
 from rhoplan.app.serve.faults import add_errors
 from rhoplan.app.serve.forms import add_forms
 from rhoplan.app.serve.gallery import add_gallery
@@ -244,6 +244,7 @@ def create_app(
     add_carrying(app, desk.answer)
     add_targets(app, desk.answer)
     add_learning(app, desk.settings, desk.pool, lambda name: find_source(name, desk.library, "name"))
+    add_examples(app)
     return app
 
 
@@ -295,7 +296,7 @@ def _add_models(app: FastAPI, desk: Desk) -> None:
         }
         return response(success({**json.loads(body), **more, "version": __version__}))
 
-    @app.post(f"{API}/models", responses=typed(replies.Checked), tags=["models"], openapi_extra=example("upload_model"))
+    @app.post(f"{API}/models", responses=typed(replies.Checked), tags=["models"])
     async def upload_model(body: schema.Upload, client: Request) -> Response:
         """Keep a model under a name; its text is checked first, and errors name the line and the field."""
         check_name(body.name)
@@ -327,10 +328,7 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
 
         answer.__annotations__["body"] = takes
         name = task.replace("-", "_").replace("/", "_")
-        app.post(
-            f"{API}/{task}", responses=typed(gives), tags=["planning"], name=name, description=about,
-            openapi_extra=example(name),
-        )(answer)  # fmt: skip
+        app.post(f"{API}/{task}", responses=typed(gives), tags=["planning"], name=name, description=about)(answer)
 
     for task, row in PLANNING.items():
         add(task, *row)
@@ -338,17 +336,14 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
     part = {LINES: {"schema": schema.Part.model_json_schema()}}
     lines: Replies = {200: {"description": "A part on each line", "content": part}}
 
-    @app.post(
-        f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"],
-        openapi_extra=example("advise_parts"),
-    )  # fmt: skip
+    @app.post(f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"])
     async def advise_parts(body: schema.AdviseParts, client: Request) -> Response:
         """Advice part by part, a line for each as soon as it is there; closing the connection ends the work."""
         return await desk.stream(body, client)
 
 
 def _add_cases(app: FastAPI, desk: Desk) -> None:
-    @app.post(f"{API}/journal", responses=typed(replies.Kept), tags=["cases"], openapi_extra=example("journal"))
+    @app.post(f"{API}/journal", responses=typed(replies.Kept), tags=["cases"])
     async def journal(body: schema.Journal, client: Request) -> Response:
         """A case as its line of the case log: the model, its digest, and the advice with its parts at each entry."""
         return await desk.answer("journal", body, client)
