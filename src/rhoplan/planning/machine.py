@@ -28,6 +28,7 @@ from rhoplan.planning.clock import COMPILING
 try:
     from numba import config, njit
     from numba.core import event
+    from numba.core.types import unliteral
 except ModuleNotFoundError:
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
@@ -77,13 +78,28 @@ def compiled_with_arrays(function: Function) -> Function:
 
 def _made(function: Function, **options: Any) -> Function:
     function.__qualname__ += f"_{_sources(Path(function.__code__.co_filename).parent):08x}"
+    options["no_cfunc_wrapper"] = True  # an entrance for C, which nobody calls
     for _ in range(2):
         try:
-            return cast(Function, njit(cache=True, **options)(function))
+            return cast(Function, _once_per_type(njit(cache=True, **options)(function)))
         except RuntimeError:  # no folder to keep it in
             if not _has_folder_of_its_own():
                 break
-    return cast(Function, njit(**options)(function))
+    return cast(Function, _once_per_type(njit(**options)(function)))
+
+
+def _once_per_type(kernel: Any) -> Any:
+    """`kernel`, to which a number that its caller has written down (`f(x, 0)`) is a number like any other.
+
+    To Numba it is a type of its own, for which it would make the kernel, and all that this calls, once more.
+    """
+    usual = kernel.get_call_template
+
+    def of_types(args: Any, kws: Any) -> Any:
+        return usual(tuple(map(unliteral, args)), {name: unliteral(one) for name, one in kws.items()})
+
+    kernel.get_call_template = of_types
+    return kernel
 
 
 @cache
