@@ -74,4 +74,11 @@ def ends(numbers: Array, last: int) -> float:
 
 def test_a_kernel_is_made_once_whether_its_caller_writes_a_number_down_or_not() -> None:
     assert ends(np.array([3.0, 5.0, 7.0]), 2) == 3.0 + 3.0 * 7.0 + 2.0 * 5.0
-    assert len(part.signatures) == 1  # type: ignore[attr-defined]
+    assert len(part.inside.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it() -> None:
+    assert ends(np.array([3.0, 5.0, 7.0]), 2) == 34.0
+    assert not part.entrance.signatures  # type: ignore[attr-defined]
+    assert part(np.array([3.0, 5.0]), 1, 2.0) == 10.0
+    assert part.entrance.signatures  # type: ignore[attr-defined]
