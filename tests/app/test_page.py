@@ -67,8 +67,9 @@ def test_the_address_that_the_command_prints_shows_the_gallery(browser: Any) -> 
 def test_the_one_model_that_the_command_names_is_opened(browser: Any) -> None:
     with server("printer") as fresh:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(fresh)
-        page.wait_for_selector("main[data-view='printer Case'] [data-do]", timeout=PATIENCE)
+        page.wait_for_selector("main[data-view='printer Case'] [data-do]")
         page.close()
 
 
