@@ -23,6 +23,7 @@ from rhoplan_paper.runner import on_cluster, on_this_machine, reproduce, run
 from rhoplan_paper.store import FolderInUse, Store
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, ONLY_BITS, Finding, Outcome, Sheet, Study
 from rhoplan_paper.tables.rows import build_table
+from serving import PATIENCE
 
 SMALL = ("testbed", "misspecification-tiger")
 
@@ -238,7 +239,7 @@ def test_a_missing_cluster_is_one_clear_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
     command = [sys.executable, "-m", "rhoplan", "reproduce", "testbed", "--out", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--cluster", "tcp://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=60
+        [*command, "--cluster", "tcp://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 2
     assert "no Dask scheduler" in done.stderr

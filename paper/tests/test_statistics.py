@@ -1,11 +1,10 @@
-"""Statistics against SciPy and statsmodels, and what happens at the edges."""
+"""Statistics against SciPy, and what happens at the edges."""
 
 import math
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from statsmodels.stats import multitest, proportion, weightstats
 
 from rhoplan.scoring.intervals import wilson
 from rhoplan_paper import statistics as ours
@@ -54,77 +53,28 @@ def test_student_at_the_edges():
         ours.student_p(1.0, 0.0)
 
 
-# Means and tests
+# Effects
 
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("seed", range(4))
-def test_mean_welch_and_effect_size_agree(seed, sizes):
+def test_effect_size_is_in_units_of_the_pooled_spread(seed, sizes):
     first, second = two_samples(seed, sizes)
-    found, expected = ours.welch(first, second), scipy_stats.ttest_ind(first, second, equal_var=False)
-    assert (found.statistic, found.degrees, found.p) == tuple(map(close, (*expected[:1], expected.df, expected.pvalue)))
-    assert found.difference == close(first.mean() - second.mean())
     pooled = ((sizes[0] - 1) * first.var(ddof=1) + (sizes[1] - 1) * second.var(ddof=1)) / (sum(sizes) - 2)
     assert ours.cohens_d(first, second) == close((first.mean() - second.mean()) / math.sqrt(pooled))
 
 
-@pytest.mark.parametrize("size", [2, 5, 40, 5000])
-@pytest.mark.parametrize("seed", range(4))
-def test_paired_test_agrees_with_scipy(seed, size):
-    first, second = two_samples(seed, (size, size))
-    found, expected = ours.paired(first, second), scipy_stats.ttest_rel(first, second)
-    assert (found.statistic, found.degrees, found.p) == tuple(map(close, (*expected[:1], expected.df, expected.pvalue)))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_equivalence_agrees_with_statsmodels(seed):
-    rng = generator(seed)
-    size = int(rng.integers(3, 60))
-    first = rng.normal(0.1, 1, size)
-    second = first + rng.normal(0.05, 0.4, size)
-    for margin in (0.05, 0.3, 1.0):
-        found = ours.equivalence(first, second, margin=margin, pairs=True)
-        p, above, below = weightstats.ttost_paired(first, second, -margin, margin)
-        assert (found.p, found.above, found.below) == tuple(map(close, (p, above[1], below[1])))
-        found = ours.equivalence(first, second[1:], margin=margin)
-        p, above, below = weightstats.ttost_ind(first, second[1:], -margin, margin, usevar="unequal")
-        assert (found.p, found.above, found.below) == tuple(map(close, (p, above[1], below[1])))
-        assert found.margin == margin
-
-
-def test_samples_that_are_equal_show_no_difference():
+def test_samples_that_are_equal_show_no_effect():
     rewards = [10.0, -100.0, 9.0, 9.0]
-    for test in (ours.paired(rewards, rewards), ours.welch(rewards, rewards), ours.welch([0.1] * 7, [0.1] * 3)):
-        assert (test.difference, test.statistic, test.p) == (0.0, 0.0, 1.0)
     assert ours.cohens_d(rewards, rewards) == 0.0
     assert ours.cohens_d([0.1] * 7, [0.1] * 3) == 0.0
-    assert ours.equivalence([0.1] * 7, [0.1] * 3, margin=1e-6).p == 0.0
-    assert ours.equivalence(rewards, rewards, margin=1e-6, pairs=True).p == 0.0
-    assert ours.equivalence(rewards, rewards, margin=1e-6).p > 0.4
 
 
 def test_samples_without_spread_that_differ_do_so_for_certain():
-    test = ours.welch([2.0, 2.0, 2.0], [5.0, 5.0])
-    assert (test.difference, test.se, test.statistic, test.degrees, test.p) == (-3.0, 0.0, -math.inf, 3.0, 0.0)
-    assert ours.paired([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]).p == 0.0
     assert ours.cohens_d([2.0, 2.0], [5.0, 5.0]) == -math.inf
-    assert ours.equivalence([2.0, 2.0], [5.0, 5.0], margin=4.0).p == 0.0
-    assert ours.equivalence([2.0, 2.0], [5.0, 5.0], margin=2.0).p == 1.0
-
-
-@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # SciPy's, about the constant sample
-def test_one_constant_sample_is_enough_for_a_welch_test():
-    first, second = [3.0] * 6, [1.0, 2.0, 4.0, 8.0]
-    found, expected = ours.welch(first, second), scipy_stats.ttest_ind(first, second, equal_var=False)
-    assert (found.statistic, found.degrees, found.p) == tuple(map(close, (*expected[:1], expected.df, expected.pvalue)))
 
 
 def test_one_observation_has_no_spread():
-    for test in (ours.welch([4.0], [1.0, 2.0]), ours.welch([4.0], [1.0]), ours.paired([4.0], [1.0])):
-        assert test.difference > 0
-        assert math.isnan(test.statistic)
-        assert math.isnan(test.p)
-    assert math.isnan(ours.equivalence([4.0], [1.0, 2.0], margin=1.0).p)
     assert math.isnan(ours.cohens_d([4.0], [1.0]))
     assert ours.cohens_d([4.0], [1.0, 3.0]) == pytest.approx(2 / math.sqrt(2))
 
@@ -132,11 +82,7 @@ def test_one_observation_has_no_spread():
 def test_samples_that_are_none_are_refused():
     for bad in ([], [[1.0, 2.0]], [1.0, math.nan], [math.inf]):
         with pytest.raises(ValueError, match="a sample must"):
-            ours.welch(bad, [1.0, 2.0])
-    with pytest.raises(ValueError, match="equally long"):
-        ours.paired([1.0, 2.0], [1.0])
-    with pytest.raises(ValueError, match="margin"):
-        ours.equivalence([1.0, 2.0], [1.0, 3.0], margin=0.0)
+            ours.cohens_d(bad, [1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -155,31 +101,15 @@ def test_effect_sizes_have_their_usual_names(d, label):
     assert ours.effect_label(math.nan) == "undefined"
 
 
-# Many tests, shares, resampling
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_holm_agrees_with_statsmodels(seed):
-    p_values = generator(seed).uniform(0, 1, size=1 + 3 * seed) ** 4
-    p_values[::3] = p_values[0]
-    assert ours.holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1], abs=SAME)
-
-
-def test_holm_leaves_out_tests_that_could_not_be_made():
-    adjusted = ours.holm([0.04, math.nan, 0.01])
-    assert adjusted[[0, 2]].tolist() == [0.04, 0.02]
-    assert math.isnan(adjusted[1])
-    assert ours.holm([]).size == 0
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        ours.holm([1.2])
+# Shares, resampling
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (0, 20), (20, 20), (7, 20), (4973, 5000), (1, 2)])
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_wilson_agrees_with_statsmodels(successes, n, confidence):
+def test_wilson_agrees_with_scipy(successes, n, confidence):
     found = wilson(successes, n, confidence=confidence)
-    expected = proportion.proportion_confint(successes, n, alpha=1 - confidence, method="wilson")
-    assert (found.lower, found.upper) == pytest.approx(expected, abs=SAME)
+    expected = scipy_stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high), abs=SAME)
     assert 0 <= found.lower < found.upper <= 1
 
 

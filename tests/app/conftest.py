@@ -27,7 +27,7 @@ def browser() -> Iterator[Any]:
         pytest.skip(f"there is no browser at {CHROMIUM}")
 
     with sync.sync_playwright() as engine:
-        found = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        found = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * PATIENCE)
         yield found
         found.close()
 

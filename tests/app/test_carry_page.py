@@ -38,6 +38,7 @@ def open_plan(browser: Any, tmp_path: Path) -> Any:
         path.write_text(text, encoding="utf-8")
         contexts.append(browser.new_context(**settings))
         page = contexts[-1].new_page()
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: faults.append(dialog.message))
@@ -150,6 +151,7 @@ def long_names() -> Problem:
 
 def test_a_card_fits_one_page_of_a4(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     for problem in (*map(make, WORKED_MODELS), long_names()):
         command = f"rhoplan carry {problem.name} --card -o card.html"
         made = origin_of(problem, author="Somebody", date="2026-11-16", command=command)

@@ -67,8 +67,9 @@ def test_the_address_that_the_command_prints_shows_the_gallery(browser: Any) -> 
 def test_the_one_model_that_the_command_names_is_opened(browser: Any) -> None:
     with server("printer") as fresh:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(fresh)
-        page.wait_for_selector("main[data-view='printer Case'] [data-do]", timeout=PATIENCE)
+        page.wait_for_selector("main[data-view='printer Case'] [data-do]")
         page.close()
 
 
@@ -192,7 +193,7 @@ def test_a_case_of_an_edited_model_is_opened_where_the_model_is_gone(page: Any, 
     record = saved(page, tmp_path / "case.json")
     assert record["agent"]["weight"] == 40
     assert replays(tmp_path / "case.json")
-    httpx.delete(f"{address}/api/v1/models/{name}").raise_for_status()
+    httpx.delete(f"{address}/api/v1/models/{name}", timeout=serving.PATIENCE).raise_for_status()
     open_model(page, "printer")
     page.set_input_files("#open-case", tmp_path / "case.json")
     page.wait_for_selector(f"main[data-view='{name} Case'] [data-do]")

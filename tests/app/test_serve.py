@@ -695,14 +695,14 @@ def test_no_name_reaches_the_file_system(client: Any, refuse: Any, name: str) ->
 )
 def test_only_the_page_s_own_files_are_served(client: Any, path: str) -> None:
     root = str(client.base_url).removesuffix("/api/v1/")
-    assert httpx.get(root + path).status_code == 404
-    assert httpx.get(root + "/app.js").status_code == 200
+    assert httpx.get(root + path, timeout=PATIENCE).status_code == 404
+    assert httpx.get(root + "/app.js", timeout=PATIENCE).status_code == 200
 
 
 def test_the_server_answers_to_its_own_name_only_and_allows_nothing_from_elsewhere(client: Any) -> None:
     assert client.get("models", headers={"host": "evil.example"}).status_code == 421
     root = str(client.base_url).removesuffix("/api/v1/")
-    page = httpx.get(root + "/")
+    page = httpx.get(root + "/", timeout=PATIENCE)
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "http" not in page.text.replace("http-equiv", "")
     assert client.get("docs").status_code == 404
@@ -888,7 +888,7 @@ def test_models_given_to_the_command_are_opened_first(tmp_path: Path) -> None:
         listed = httpx.get(f"{address}/api/v1/models", timeout=PATIENCE).json()
         assert listed["first"] == "my coin"
         assert listed["uploaded"] == [{"name": "my coin", "opened": True, "expires_in": None, "file": None}]
-        assert httpx.delete(f"{address}/api/v1/models/my coin").status_code == 404
+        assert httpx.delete(f"{address}/api/v1/models/my coin", timeout=PATIENCE).status_code == 404
 
 
 def test_what_was_spent_is_told_in_the_unit_of_the_model(post: Any) -> None:

@@ -132,7 +132,7 @@ def test_page_shows_and_asks_again(page: Any, address: str) -> None:
     page.locator("#model").select_option("security-lane")
     page.locator("[data-tab=Uncertainty]").click()
     expect(page.locator("[data-right]")).to_contain_text("scan is right in", timeout=patience)
-    expect(page.locator("#unsure-spread")).to_have_value("")
+    expect(page.locator("#unsure-spread")).to_have_value("", timeout=patience)
     expect(page.locator("[data-tornado] tbody tr").first).to_contain_text("swab", timeout=patience)
     page.locator("#unsure-spread").select_option("0.3")
     expect(page.locator("main")).to_contain_text("known to within 30% of itself", timeout=patience)

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.model.problem import Array
 
 pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
+
+from rhoplan.planning.machine import compiled
 
 KERNEL = """
 from rhoplan.planning.machine import compiled
@@ -56,3 +60,25 @@ def test_kernels_run_where_no_cache_folder_can_be_made(tmp_path: Path, place: st
     assert bool(folder) == (place == "temporary")
     assert (int(files) > 0) == (place == "temporary"), "what was made is kept while the program runs"
     assert not list(temporary.iterdir()), "and goes with it"
+
+
+@compiled
+def part(numbers: Array, first: int, scale: float) -> float:
+    return scale * numbers[first]
+
+
+@compiled
+def ends(numbers: Array, last: int) -> float:
+    return part(numbers, 0, 1.0) + part(numbers, last, numbers[0]) + part(numbers, first=1, scale=2.0)
+
+
+def test_a_kernel_is_made_once_whether_its_caller_writes_a_number_down_or_not() -> None:
+    assert ends(np.array([3.0, 5.0, 7.0]), 2) == 3.0 + 3.0 * 7.0 + 2.0 * 5.0
+    assert len(part.inside.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it() -> None:
+    assert ends(np.array([3.0, 5.0, 7.0]), 2) == 34.0
+    assert not part.entrance.signatures  # type: ignore[attr-defined]
+    assert part(np.array([3.0, 5.0]), 1, 2.0) == 10.0
+    assert part.entrance.signatures  # type: ignore[attr-defined]

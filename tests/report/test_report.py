@@ -518,8 +518,9 @@ def test_reports_can_be_read_on_paper(tmp_path):
     """In print no letter is below 6.5 points, nothing is wider than the paper, and words stay in their boxes."""
     playwright = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
     with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * PATIENCE)
         sheet = browser.new_page(viewport={"width": PAPER, "height": 1000})
+        sheet.set_default_timeout(1000 * PATIENCE)
         sheet.emulate_media(media="print")
         for name in ("bridge", "chest-pain", "screening-cascade", "diagnosis", "security-lane"):
             written = write_report(report_of(name), tmp_path / f"{name}.html")

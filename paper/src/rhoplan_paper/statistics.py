@@ -1,17 +1,14 @@
-"""The statistics of the studies: whether two agents differ, and how far a count or a mean may be off.
+"""The statistics of the studies: how large an effect is, and how far a count or a mean may be off.
 
-SciPy and statsmodels compute; here are the records, and what happens at the edges, everywhere alike: an empty sample or
-a number that is not finite is an error. One observation has no spread, so what needs one is NaN. Samples without any
-spread differ for certain (statistic infinite, p = 0) or not at all (statistic 0, p = 1): two agents with one policy
-give identical rows, and that is no evidence of a difference. Agents that share episodes may be compared in pairs.
+SciPy computes; here is what happens at the edges, everywhere alike: an empty sample or a number that is not finite is
+an error. One observation has no spread, so what needs one is NaN. Of samples without any spread an effect is infinite,
+or 0 where they are equal: two agents with one policy give identical rows, and that is no evidence of a difference.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,68 +26,6 @@ CHUNK_NUMBERS = 2_000_000
 """How many resampled values are held at once: 32 MB with their places."""
 
 EFFECT_SIZES = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
-
-
-@dataclass(frozen=True)
-class TTest:
-    """A difference of means (first minus second), its standard error, Student's t, degrees of freedom, two-sided p."""
-
-    difference: float
-    se: float
-    statistic: float
-    degrees: float
-    p: float
-
-
-@dataclass(frozen=True)
-class Equivalence:
-    """Two one-sided t tests of |difference| < margin: p below alpha supports equivalence at level alpha.
-
-    above: p of "the difference is -margin or less", below: p of "the difference is margin or more"; p is the larger.
-    """
-
-    difference: float
-    margin: float
-    above: float
-    below: float
-    p: float
-
-
-def welch(first: Sample, second: Sample) -> TTest:
-    """Welch's t test of two independent samples, of episodes or of seed means."""
-    return _t_test(*_compared(first, second, pairs=False))
-
-
-def paired(first: Sample, second: Sample) -> TTest:
-    """t test of the differences of two samples whose members belong together: same seed, same episode."""
-    return _t_test(*_compared(first, second, pairs=True))
-
-
-def equivalence(first: Sample, second: Sample, *, margin: float, pairs: bool = False) -> Equivalence:
-    """TOST of whether two means differ by less than `margin`; Welch's, or on differences where samples are pairs."""
-    if not 0 < margin < math.inf:
-        raise ValueError(f"the margin of an equivalence test must be a number above 0; it is {margin:g}")
-    difference, se, degrees = _compared(first, second, pairs=pairs)
-    if math.isnan(se):
-        return Equivalence(difference, margin, math.nan, math.nan, math.nan)
-    above, below = (
-        float(stats.t.sf(_ratio(distance, se), degrees)) for distance in (difference + margin, margin - difference)
-    )
-    return Equivalence(difference, margin, above, below, max(above, below))
-
-
-def holm(p_values: Sample) -> Array:
-    """p values adjusted by Holm-Bonferroni, in the order given. NaN (no test was possible) stays and does not count."""
-    from statsmodels.stats.multitest import multipletests  # brings pandas: a second that no other function needs
-
-    values = np.asarray(p_values, dtype=float)
-    adjusted = np.full(values.shape, np.nan)
-    tested = ~np.isnan(values)
-    if np.any((values[tested] < 0) | (values[tested] > 1)):
-        raise ValueError("p values must lie between 0 and 1")
-    if tested.any():
-        adjusted[tested] = multipletests(values[tested], method="holm")[1]
-    return adjusted
 
 
 def bootstrap(
@@ -188,29 +123,6 @@ def _variance(values: Array) -> float:
     if len(values) == 1:
         return math.nan
     return 0.0 if np.ptp(values) == 0 else float(values.var(ddof=1))
-
-
-def _compared(first: Sample, second: Sample, *, pairs: bool) -> tuple[float, float, float]:
-    """Difference of means, its standard error, and the degrees of freedom (of Welch and Satterthwaite, or of pairs)."""
-    one, two = _checked(first), _checked(second)
-    if pairs and len(one) != len(two):
-        raise ValueError(f"paired samples must be equally long; they have {len(one)} and {len(two)} members")
-    samples = [one - two] if pairs else [one, two]
-    difference = _mean(samples[0]) if pairs else _mean(one) - _mean(two)
-    squares = [_variance(part) / len(part) for part in samples]
-    if math.isnan(sum(squares)):
-        return difference, math.nan, math.nan
-    if pairs or not sum(squares):
-        return difference, math.sqrt(sum(squares)), float(sum(len(part) - 1 for part in samples))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of a precision lost where one sample is constant: it is not
-        degrees = float(stats.ttest_ind(one, two, equal_var=False).df)
-    return difference, math.sqrt(sum(squares)), degrees
-
-
-def _t_test(difference: float, se: float, degrees: float) -> TTest:
-    statistic = _ratio(difference, se)
-    return TTest(difference, se, statistic, degrees, math.nan if math.isnan(se) else student_p(statistic, degrees))
 
 
 def _ratio(difference: float, spread: float) -> float:

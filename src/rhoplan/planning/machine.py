@@ -15,8 +15,9 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -28,6 +29,8 @@ from rhoplan.planning.clock import COMPILING
 try:
     from numba import config, njit
     from numba.core import event
+    from numba.core.types import Dispatcher
+    from numba.core.types.misc import unliteral
 except ModuleNotFoundError:
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
@@ -75,15 +78,56 @@ def compiled_with_arrays(function: Function) -> Function:
     return _made(function)
 
 
+class Kernel:
+    """A function in machine code: `entrance` is what Python calls, `inside` what other kernels do; each is made on use.
+
+    Kernels need no entrance from Python, and most take less time to make than their entrance, which unpacks every
+    array of every record they are given. And to kernels a number that their caller has written down (`f(x, 0)`) is a
+    number like any other; to Numba it is a type of its own, for which it would make all that is called once more.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.function, self.options = function, options
+        self.entrance = _dispatcher(function, "", options)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.entrance(*arguments, **named)
+
+    @cached_property
+    def inside(self) -> Any:
+        kernel = _dispatcher(self.function, "_inside", {**self.options, "no_cpython_wrapper": True})
+        usual = kernel.get_call_template
+
+        def of_types(args: Any, kws: Any) -> Any:
+            return usual(tuple(map(unliteral, args)), {name: unliteral(one) for name, one in kws.items()})
+
+        kernel.get_call_template = of_types
+        return kernel
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this for where a kernel calls it."""
+        return Dispatcher(self.inside)
+
+
 def _made(function: Function, **options: Any) -> Function:
-    function.__qualname__ += f"_{_sources(Path(function.__code__.co_filename).parent):08x}"
+    return function if config.DISABLE_JIT else cast(Function, Kernel(function, options))
+
+
+def _dispatcher(function: Callable[..., Any], mark: str, options: dict[str, Any]) -> Any:
+    """`function` as Numba makes and keeps it, under a name that tells it from others made of the same function."""
+    code = cast(Any, function)
+    copy = FunctionType(code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__)
+    copy.__qualname__ = f"{code.__qualname__}_{_sources(Path(code.__code__.co_filename).parent):08x}{mark}"
+    options = {**options, "no_cfunc_wrapper": True}  # an entrance for C, which nobody calls
     for _ in range(2):
         try:
-            return cast(Function, njit(cache=True, **options)(function))
+            return njit(cache=True, **options)(copy)
         except RuntimeError:  # no folder to keep it in
             if not _has_folder_of_its_own():
                 break
-    return cast(Function, njit(**options)(function))
+    return njit(**options)(copy)
 
 
 @cache

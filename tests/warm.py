@@ -1,0 +1,47 @@
+"""Machine code made before the tests begin: `python -m warm 0` makes one half of it, `python -m warm 1` the other.
+
+Every worker of the tests needs most kernels within its first minutes, and would make them for itself as long as no
+other has; made beforehand, side by side, each is made once. What is forgotten here is made by the tests, as before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from rhoplan.agents.agent import make_agent
+from rhoplan.planning.certified.solve import solve
+from rhoplan.problems.registry import make
+from rhoplan.scoring.simulate import simulate_episodes
+
+
+def points() -> None:
+    solve(make("drilling"), method="points", gap=0.1, check=True)
+
+
+def grids() -> None:
+    solve(make("rocksample:n=3,k=2"), method="grids", gap=1.0)
+
+
+def errands() -> None:
+    solve(make("inspection:n=2"), method="errands", gap=1.0)
+
+
+def many() -> None:
+    solve(make("chest-pain"), method="many", gap=1.0)
+
+
+def search() -> None:
+    for spec in ("tiger", "rocksample:n=3,k=2"):
+        problem = make(spec)
+        for planner in ("mcts", "pomcp"):
+            agent = make_agent("planning", problem, planner=planner, simulations=20, horizon=3)
+            simulate_episodes(problem, agent, seeds=[1], episodes=1)
+
+
+HALVES: tuple[tuple[Callable[[], None], ...], ...] = ((points,), (many, search, grids, errands))
+"""What makes about half of the machine code each, by the time it takes."""
+
+if __name__ == "__main__":
+    for make_kernels in HALVES[int(sys.argv[1])]:
+        make_kernels()
