@@ -137,9 +137,7 @@ def _family(fields: Fields, tree: Tree) -> tuple[str, ...]:
     if "likelihood" in items or len(used) > 1:
         both = [name for name in ("likelihood", *SHORTHANDS) if name in items]
         ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in FAMILIES)])
-        raise fields.fault(
-            f"{tree.label} must give one of: {ways}; not both {both[0]} and {both[-1]}", items[both[-1]]
-        )
+        raise fields.fault(f"{tree.label} must give one of: {ways}; not both {both[0]} and {both[-1]}", items[both[-1]])
     fields.check_fields(tree, set(items), required=used[0])
     return used[0]
 
@@ -163,6 +161,10 @@ def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Foun
 
 
 def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
+    if not hidden.subtypes:  # as in most models, and in those of thousands of tests
+        right = {name: fields.probability(tree.items[name]) for name in RATES}
+        found = ([1 - right["sensitivity"], right["sensitivity"]], [right["specificity"], 1 - right["specificity"]])
+        return np.array([found[diagnosis != positive] for diagnosis in hidden.diagnoses])
     likelihood = np.empty((len(hidden.states), 2))
     for diagnosis in hidden.diagnoses:
         name, found = ("sensitivity", 1) if diagnosis == positive else ("specificity", 0)

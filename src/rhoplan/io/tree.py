@@ -193,7 +193,7 @@ class _YamlReader:
             kind = _WORDS.get(text) or ("number" if _NUMBER.fullmatch(text) else "text")
         else:
             kind = _TAGGED.get(str(tag).rsplit(":", 1)[-1], "text")
-        return Tree(kind, line, text, self._place(), NO_ITEMS)
+        return Tree(kind, line, text, self._checked(self._place(), line), NO_ITEMS)
 
     def _begin(self, kind: str, anchor: str | None, line: int) -> None:
         above = self._open[-1] if self._open else None
@@ -226,7 +226,6 @@ class _YamlReader:
             return tree
         above = self._open[-1]
         if above.tree.kind == "list":
-            self._checked(tree.field, line)
             above.list.append(tree)
         elif above.key is None:
             if tree.kind in ("list", "map"):
@@ -235,7 +234,6 @@ class _YamlReader:
                 raise _twice(tree.text, self.file, line, above.tree.field)
             above.key, above.key_line = tree.text, line
         else:
-            self._checked(tree.field, line)
             tree.line = line if line >= above.key_line else above.key_line
             above.items[above.key] = tree
             above.key = None
@@ -341,21 +339,24 @@ _TOML_KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:[ \t]*\.[ \t]*(?:[\w-]+
 
 
 def _toml_path(text: str) -> tuple[str, ...]:
+    if "." not in text and '"' not in text and "'" not in text:
+        return (text.strip(),)
     return tuple(part.strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", text))
 
 
-def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = ()) -> Tree:
+def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = (), line: int | None = None) -> Tree:
+    """The tree of what another reader has read; `line` is that of what it stands in."""
     if len(place) > DEEPEST_TREE:
         raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file)
-    line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
+    line = lines.get(place, line)
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)
         if repeated is not None:
             raise _twice(repeated, file, line, place)
-        items = {str(key): _from_data(value, file, lines, (*place, str(key))) for key, value in data.items()}
+        items = {str(key): _from_data(value, file, lines, (*place, str(key)), line) for key, value in data.items()}
         return Tree("map", line, field=place, items=items)
     if isinstance(data, list):
-        children = (_from_data(value, file, lines, (*place, number)) for number, value in enumerate(data))
+        children = (_from_data(value, file, lines, (*place, number), line) for number, value in enumerate(data))
         return Tree("list", line, field=place, list=tuple(children))
     if isinstance(data, bool):
         return Tree("truth", line, str(data).lower(), place)
