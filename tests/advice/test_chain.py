@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rhoplan.advice import chain
 from rhoplan.advice.chain import HASH, append, faults, hash_of, read_lines, read_seal, seal_of
 from rhoplan.advice.journal import read_log
 
@@ -187,3 +189,66 @@ def test_several_writers_keep_one_chain(tmp_path: Path) -> None:
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert len(path.read_text().splitlines()) == 60
     assert found(path) == []
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing is put right after it."""
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+@pytest.mark.parametrize(("what", "comes"), [("first seal", False), ("line", True), ("second seal", True)])
+def test_who_is_killed_leaves_a_line_or_none_and_the_chain_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, comes: bool, lines: int
+) -> None:
+    path, before = tmp_path / "cases.jsonl", CASES[:lines]
+    for case in before:
+        append(path, case)
+    seals: list[Path] = []
+
+    def seal(place: Path, text: str) -> None:
+        seals.append(place)
+        if len(seals) == (2 if what == "second seal" else 1 if what == "first seal" else 0):
+            raise Killed
+        place.write_text(text)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(chain, "write_text", seal)
+        if what == "line":
+            patch.setattr(os, "fsync", killed)
+        append(path, CASES[2])
+    assert found(path) == []
+    append(path, CASES[3])
+    assert found(path) == []
+    written = [line.record["agent"] for line in read_lines(path.read_text()) if line.record]
+    assert written == [case["agent"] for case in (*before, *CASES[2 : 3 if comes else 2], CASES[3])]
+
+
+def killed(_: object) -> None:
+    raise Killed
+
+
+def test_half_a_line_of_one_who_was_killed_is_taken_away(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, lines = log.stat().st_size, len(log.read_text().splitlines())
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(os, "fsync", killed)
+        append(log, CASES[0])
+    whole, seal = log.read_bytes(), seal_of(log).read_bytes()
+    for size in range(begin, len(whole) + 1, 7):
+        log.write_bytes(whole[:size])
+        seal_of(log).write_bytes(seal)
+        append(log, CASES[1])
+        assert found(log) == [], f"{size - begin} bytes of the line were written"
+        assert len(log.read_text().splitlines()) == lines + 1 + (size >= len(whole) - 1)
+
+
+def test_what_others_add_after_a_kill_is_still_found(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(os, "fsync", killed)
+        append(log, CASES[0])
+    *kept, last = log.read_text().splitlines(keepends=True)
+    record = json.loads(last)
+    for forgery in ({**record, "version": "2"}, rehashed(record, version="2")):
+        log.write_text("".join([*kept, json.dumps(forgery) + "\n"]))
+        assert found(log)
+        append(log, CASES[1])
+        assert found(log)

@@ -4,7 +4,8 @@ Changing, leaving out, doubling, adding or moving a line breaks the chain where 
 seal, a small file with the number of lines and the last hash: it tells when lines at the end are gone. Whoever can
 write both can write another history; the chain tells accidents and quiet changes, it is no signature.
 
-An append that fails leaves the log as it was.
+An append that fails leaves the log as it was. Before a line is written the seal says which one comes, so that one who
+is killed in the middle leaves either the line or none, and the next append finds out which.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ Record = dict[str, Any]
 
 HASH, PREVIOUS, TIME, BY = "sha256", "previous", "time", "by"
 """Of a line: its hash, that of the line before, when it was written, and by whom where somebody says so."""
+
+NEXT, SIZE = "next", "size"
+"""Of a seal while a line is added: the hash of that line, and the bytes of the log without it."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,12 @@ def append(path: Path, record: Record, *, by: str | None = None) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b", buffering=0) as handle, _alone(handle):  # what is not written must not be written later
+        known = read_seal(path)
+        seal = _settled(handle, known) if known and (known["lines"] or _adds(known)) else _seal_now(handle)
         size = handle.seek(0, os.SEEK_END)
-        seal = read_seal(path)
-        if seal is None or not seal["lines"]:
-            seal = _seal_now(handle)
         line = sealed(record, previous=seal[HASH], by=by)
         ends = size == 0 or _last_byte(handle, size) == b"\n"
+        write_text(seal_of(path), as_line({**seal, NEXT: line[HASH], SIZE: size}))
         try:
             left = (b"" if ends else b"\n") + as_line(line).encode("utf-8", "surrogatepass")
             while left:
@@ -83,7 +87,33 @@ def append(path: Path, record: Record, *, by: str | None = None) -> None:
         except OSError:
             with suppress(OSError):
                 handle.truncate(size)
+                write_text(seal_of(path), as_line(seal)) if known else seal_of(path).unlink()
             raise
+
+
+def _settled(handle: FileIO, seal: Record) -> Record:
+    """The seal without what it says of a line to come, whose append has ended: it is there, or what is there of it
+    is taken away."""
+    rest = {"lines": seal["lines"], HASH: seal[HASH]}
+    if not _adds(seal):
+        return rest
+    handle.seek(seal[SIZE])
+    left = handle.read()
+    if _came([line.record for line in read_lines(left.decode("utf-8", "replace"))], seal):
+        return {"lines": seal["lines"] + 1, HASH: seal[NEXT]}
+    if left and b"\n" not in left.removeprefix(b"\n"):  # half a line; whole ones are somebody's
+        handle.truncate(seal[SIZE])
+    return rest
+
+
+def _adds(seal: Record) -> bool:
+    return isinstance(seal.get(NEXT), str) and isinstance(seal.get(SIZE), int) and seal[SIZE] >= 0
+
+
+def _came(records: list[Record | None], seal: Record) -> bool:
+    """Whether the last of `records` is the line that `seal` says comes."""
+    last = records[-1] if records else None
+    return _adds(seal) and last is not None and last.get(HASH) == seal[NEXT] == hash_of(last)
 
 
 def _seal_now(handle: FileIO) -> Record:
@@ -166,6 +196,8 @@ def faults(text: str, lines: list[Line], seal: Record | None) -> list[Record]:
         if previous is not None and record.get(PREVIOUS) != previous:
             tell("it does not follow the line before it: one was left out, doubled, added or moved")
         previous, chained = str(record[HASH]), True
+    if seal is not None and _came([line.record for line in lines], seal):
+        seal = {"lines": seal["lines"] + 1, HASH: seal[NEXT]}
     if seal is not None and lines:
         last = next((line.record for line in reversed(lines) if line.record), {}) or {}
         gone = seal["lines"] - len(lines)

@@ -30,6 +30,7 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, default_horizon
+from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import check_size, read_text
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
@@ -52,6 +53,7 @@ def read_drn(path: Path | str) -> Problem:
     return parse_drn(read_text(path), file=str(path))
 
 
+@nothing_collected()
 def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     """The problem that `text` describes in Storm's format; `file` is what errors call it."""
     reader = _Reader(file)

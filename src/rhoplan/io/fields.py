@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -49,7 +49,7 @@ class Fields:
             if name not in tree.items:
                 raise self.fault(f"{tree.label} must have the field '{name}'", tree)
 
-    def named_maps(self, tree: Tree, *, empty_allowed: bool = False, most: int = LARGEST_FILE) -> dict[str, Tree]:
+    def named_maps(self, tree: Tree, *, empty_allowed: bool = False, most: int = LARGEST_FILE) -> Mapping[str, Tree]:
         """A map from names, `most` of them, to whatever they name."""
         if tree.kind == "nothing" and empty_allowed:
             return {}
@@ -139,11 +139,12 @@ class Fields:
     def probability(self, tree: Tree) -> float:
         """A probability, written 0.95, 95% or as a natural frequency: 19 of 20, 1 in 1,000."""
         tree = self.point(tree)
-        counted = FREQUENCY.fullmatch(tree.text) if tree.kind == "text" else None
-        if counted:
-            return self._frequency(tree, *(float(number.replace(",", "")) for number in counted.groups()))
-        written = tree.text.strip()
-        percent = tree.kind == "text" and written.endswith("%") and written.count("%") == 1
+        percent = False
+        if tree.kind == "text":
+            if counted := FREQUENCY.fullmatch(tree.text):
+                return self._frequency(tree, *(float(number.replace(",", "")) for number in counted.groups()))
+            written = tree.text.strip()
+            percent = written.endswith("%") and written.count("%") == 1
         value = self.number(replace(tree, kind="number", text=written[:-1].strip()) if percent else tree)
         value = value / 100 if percent else value
         if not 0 <= value <= 1:
@@ -158,20 +159,20 @@ class Fields:
 
     def distribution(self, tree: Tree, names: tuple[str, ...]) -> Array:
         """A probability for each of `names`, the states; together 1."""
-        return self._summing(tree, names, "state", f"{tree.label} must sum to 1; it")
+        return self._summing(tree, names, "state", lambda: f"{tree.label} must sum to 1; it")
 
     def row(self, tree: Tree, names: tuple[str, ...]) -> Array:
         """A row of a likelihood: a probability for each of `names`, the outcomes; together 1."""
         *table, state = tree.field
         return self._summing(
-            tree, names, "outcome", f"{label(tuple(table))} must have rows that sum to 1; row '{state}'"
+            tree, names, "outcome", lambda: f"{label(tuple(table))} must have rows that sum to 1; row '{state}'"
         )
 
-    def _summing(self, tree: Tree, names: tuple[str, ...], of: str, rule: str) -> Array:
+    def _summing(self, tree: Tree, names: tuple[str, ...], of: str, rule: Callable[[], str]) -> Array:
         values = self.per_name(tree, names, "a probability", of)
         total = math.fsum(values)
         if abs(total - 1) > ROW_SUM_TOLERANCE:
-            raise self.fault(f"{rule} sums to {total:.10g}", tree)
+            raise self.fault(f"{rule()} sums to {total:.10g}", tree)
         return values
 
     def per_name(self, tree: Tree, names: Collection[str], what: str, of: str) -> Array:

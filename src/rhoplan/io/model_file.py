@@ -29,6 +29,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import read_data
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import LARGEST_FILE, parse_tree
@@ -54,6 +55,7 @@ def read_model(path: Path | str) -> Problem:
     return parse_model(text, file=file, language=language)
 
 
+@nothing_collected()
 def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> Problem:
     """The problem that `text` describes; `file` is what errors call it, `language` yaml, json or toml."""
     if language not in LANGUAGES.values():

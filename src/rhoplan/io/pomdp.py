@@ -26,6 +26,7 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled
+from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
@@ -39,6 +40,7 @@ def read_pomdp(path: Path | str) -> Problem:
     return parse_pomdp(read_text(path), file=str(path))
 
 
+@nothing_collected()
 def parse_pomdp(text: str, *, file: str = "problem.pomdp") -> Problem:
     """The problem that `text` describes in Cassandra's format; `file` is what errors call it."""
     return _Reader(text, file).problem()

@@ -41,6 +41,7 @@ PREDICTIVE = ("ppv", "npv", "share_positive")
 GROUPS = ("shares", "chances")
 FAMILIES = (RATES, RATIOS, COUNTS, PREDICTIVE, GROUPS)
 SHORTHANDS = tuple(name for family in FAMILIES for name in family)
+_KNOWN = frozenset(SHORTHANDS)
 INCONCLUSIVE = "inconclusive"
 
 AS_IN = "as in "
@@ -52,7 +53,7 @@ LARGEST_COUNT = 10**15
 
 def has_shorthand(tree: Tree) -> bool:
     """Whether the test is given by one of the short ways instead of a likelihood."""
-    return any(name in tree.items for name in SHORTHANDS)
+    return not _KNOWN.isdisjoint(tree.items)
 
 
 def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> str:
@@ -131,13 +132,12 @@ def prior_as_in(fields: Fields, tree: Tree, tests: Tree | None, states: tuple[st
 def _family(fields: Fields, tree: Tree) -> tuple[str, ...]:
     """The one family of shorthands that the test uses, of which it has all."""
     items = tree.items
-    used = [family for family in FAMILIES if any(name in items for name in family)]
+    given = _KNOWN.intersection(items)
+    used = [family for family in FAMILIES if not given.isdisjoint(family)]
     if "likelihood" in items or len(used) > 1:
-        given = [name for name in ("likelihood", *SHORTHANDS) if name in items]
+        both = [name for name in ("likelihood", *SHORTHANDS) if name in items]
         ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in FAMILIES)])
-        raise fields.fault(
-            f"{tree.label} must give one of: {ways}; not both {given[0]} and {given[-1]}", items[given[-1]]
-        )
+        raise fields.fault(f"{tree.label} must give one of: {ways}; not both {both[0]} and {both[-1]}", items[both[-1]])
     fields.check_fields(tree, set(items), required=used[0])
     return used[0]
 
@@ -161,6 +161,10 @@ def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Foun
 
 
 def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
+    if not hidden.subtypes:  # as in most models, and in those of thousands of tests
+        right = {name: fields.probability(tree.items[name]) for name in RATES}
+        found = ([1 - right["sensitivity"], right["sensitivity"]], [right["specificity"], 1 - right["specificity"]])
+        return np.array([found[diagnosis != positive] for diagnosis in hidden.diagnoses])
     likelihood = np.empty((len(hidden.states), 2))
     for diagnosis in hidden.diagnoses:
         name, found = ("sensitivity", 1) if diagnosis == positive else ("specificity", 0)

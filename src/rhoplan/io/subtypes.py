@@ -95,4 +95,4 @@ def read_rows(fields: Fields, tree: Tree, hidden: Grouped, outcomes: tuple[str, 
             rows += [fields.row(one.items[name], outcomes) for name in names]
         else:
             rows += [fields.row(one, outcomes)] * max(len(names), 1)
-    return np.stack(rows)
+    return np.array(rows)

@@ -10,8 +10,9 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import yaml
@@ -39,6 +40,10 @@ class NotYaml(ModelFileError):
     """A text that a YAML reader does not take."""
 
 
+NO_ITEMS: Mapping[str, Tree] = MappingProxyType({})
+"""The children of what has none: one for all, since most values are such."""
+
+
 @dataclass(slots=True)
 class Tree:
     """A value and the line it stands on (from 1; None where the format does not tell).
@@ -51,7 +56,7 @@ class Tree:
     line: int | None
     text: str = ""
     field: Field = ()
-    items: dict[str, Tree] = dataclasses.field(default_factory=dict)
+    items: Mapping[str, Tree] = dataclasses.field(default_factory=lambda: NO_ITEMS)
     list: tuple[Tree, ...] = ()
 
     @property
@@ -125,7 +130,7 @@ def _yaml_tree(text: str, file: str) -> Tree:
     if sum(1 for _ in re.finditer("^%", text, re.MULTILINE)) > MOST_DIRECTIVES:
         not_yaml(f"it may have {MOST_DIRECTIVES} directives (lines that begin with %) at most", None)
     try:
-        return _YamlReader(file).tree(yaml.parse(text, Loader=_LOADER))
+        return _YamlReader(file).tree(_LOADER(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = str(error.problem or error.context or "it cannot be read")
@@ -142,6 +147,7 @@ class _Open:
 
     tree: Tree
     anchor: str | None
+    items: dict[str, Tree]
     list: list[Tree]
     key: str | None = None
     key_line: int = 0
@@ -156,22 +162,26 @@ class _YamlReader:
         self._anchors: dict[str, Tree | None] = {}
         self._repeated = 0
 
-    def tree(self, events: Iterator[Any]) -> Tree:
-        """The one document of `events`."""
+    def tree(self, loader: Any) -> Tree:
+        """The one document of a YAML loader."""
         top: Tree | None = None
-        for event in events:
+        next_event, begun, value, scalar = loader.get_event, self._begin, self._value, self._scalar
+        while (kind := type(event := next_event())) is not yaml.StreamEndEvent:
             line = event.start_mark.line + 1
-            if isinstance(event, yaml.ScalarEvent):
-                top = self._value(self._scalar(event, line), event.anchor, line, top)
-            elif isinstance(event, yaml.CollectionStartEvent):
-                self._begin(event, line)
-            elif isinstance(event, yaml.CollectionEndEvent):
+            if kind is yaml.ScalarEvent:
+                top = value(scalar(event, line), event.anchor, line, top)
+            elif kind is yaml.MappingStartEvent:
+                begun("map", event.anchor, line)
+            elif kind is yaml.SequenceStartEvent:
+                begun("list", event.anchor, line)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                 ended = self._open.pop()
-                ended.tree.list = tuple(ended.list)
-                top = self._value(ended.tree, ended.anchor, ended.tree.line or line, top)
-            elif isinstance(event, yaml.AliasEvent):
-                top = self._value(self._alias(event.anchor, line), None, line, top)
-            elif isinstance(event, yaml.DocumentStartEvent) and top is not None:
+                if ended.list:
+                    ended.tree.list = tuple(ended.list)
+                top = value(ended.tree, ended.anchor, ended.tree.line or line, top)
+            elif kind is yaml.AliasEvent:
+                top = value(self._alias(event.anchor, line), None, line, top)
+            elif kind is yaml.DocumentStartEvent and top is not None:
                 raise NotYaml("this is not valid YAML: expected a single document", file=self.file, line=line)
         if top is None or (top.kind == "nothing" and not top.text):
             raise ModelFileError("the file is empty; a model needs at least states and commits", file=self.file)
@@ -183,16 +193,16 @@ class _YamlReader:
             kind = _WORDS.get(text) or ("number" if _NUMBER.fullmatch(text) else "text")
         else:
             kind = _TAGGED.get(str(tag).rsplit(":", 1)[-1], "text")
-        return Tree(kind, line, text, self._place())
+        return Tree(kind, line, text, self._checked(self._place(), line), NO_ITEMS)
 
-    def _begin(self, event: Any, line: int) -> None:
-        kind = "map" if isinstance(event, yaml.MappingStartEvent) else "list"
+    def _begin(self, kind: str, anchor: str | None, line: int) -> None:
         above = self._open[-1] if self._open else None
         if above and above.tree.kind == "map" and above.key is None:
             raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = None
-        self._open.append(_Open(Tree(kind, line, field=self._checked(self._place(), line)), event.anchor, []))
+        if anchor is not None:
+            self._anchors[anchor] = None
+        items: dict[str, Tree] = {}
+        self._open.append(_Open(Tree(kind, line, "", self._checked(self._place(), line), items), anchor, items, []))
 
     def _place(self) -> Field:
         """Where the next value stands."""
@@ -216,18 +226,16 @@ class _YamlReader:
             return tree
         above = self._open[-1]
         if above.tree.kind == "list":
-            self._checked(tree.field, line)
             above.list.append(tree)
         elif above.key is None:
             if tree.kind in ("list", "map"):
                 raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
-            if tree.text in above.tree.items:
+            if tree.text in above.items:
                 raise _twice(tree.text, self.file, line, above.tree.field)
             above.key, above.key_line = tree.text, line
         else:
-            self._checked(tree.field, line)
             tree.line = line if line >= above.key_line else above.key_line
-            above.tree.items[above.key] = tree
+            above.items[above.key] = tree
             above.key = None
         return top
 
@@ -331,21 +339,24 @@ _TOML_KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:[ \t]*\.[ \t]*(?:[\w-]+
 
 
 def _toml_path(text: str) -> tuple[str, ...]:
+    if "." not in text and '"' not in text and "'" not in text:
+        return (text.strip(),)
     return tuple(part.strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", text))
 
 
-def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = ()) -> Tree:
+def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = (), line: int | None = None) -> Tree:
+    """The tree of what another reader has read; `line` is that of what it stands in."""
     if len(place) > DEEPEST_TREE:
         raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file)
-    line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
+    line = lines.get(place, line)
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)
         if repeated is not None:
             raise _twice(repeated, file, line, place)
-        items = {str(key): _from_data(value, file, lines, (*place, str(key))) for key, value in data.items()}
+        items = {str(key): _from_data(value, file, lines, (*place, str(key)), line) for key, value in data.items()}
         return Tree("map", line, field=place, items=items)
     if isinstance(data, list):
-        children = (_from_data(value, file, lines, (*place, number)) for number, value in enumerate(data))
+        children = (_from_data(value, file, lines, (*place, number), line) for number, value in enumerate(data))
         return Tree("list", line, field=place, list=tuple(children))
     if isinstance(data, bool):
         return Tree("truth", line, str(data).lower(), place)

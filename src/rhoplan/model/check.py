@@ -91,9 +91,10 @@ def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple
         )
     known = (id(action.likelihood), action.factor, len(action.outcomes))
     if known not in sound:
-        rows = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
-        rows &= np.abs(action.likelihood.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE
-        for row in np.flatnonzero(~rows)[:1]:
+        off = np.abs(action.likelihood.sum(axis=1) - 1)
+        if not (action.likelihood.min() >= 0 and off.max() <= ROW_SUM_TOLERANCE):  # what is no number fails, too
+            rows = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
+            (row, *_) = np.flatnonzero(~(rows & (off <= ROW_SUM_TOLERANCE)))
             what, field = f"likelihood row '{states[row]}' of {label}", (*place, "likelihood", states[row])
             _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
         sound.add(known)
