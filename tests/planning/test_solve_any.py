@@ -258,31 +258,19 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
     for arguments, line in (
         (
             ("--method", "reveal", "--save", str(tmp_path / "p")),
-            "--save, --plot and --check are for methods grids and points",
+            "--save, --plot and --check are for methods many, grids and points",
         ),
-        (("--method", "reveal", "--check"), "--save, --plot and --check are for methods grids and points"),
-        (("--method", "many", "--check"), "--save, --plot and --check are for methods grids and points"),
+        (("--method", "reveal", "--check"), "--save, --plot and --check are for methods many, grids and points"),
+        (("--method", "many", "--plot", "p.png"), "--plot is for method points; method is many"),
+        (("--method", "many", "--save", "p.policyx"), "--save FILE.policyx is for method points; method is many"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):
         assert _guarded(["solve", "tiger", *arguments]) == 2
         assert line in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(rhoplan.AgentError, match="check is for methods grids and points"):
+    with pytest.raises(rhoplan.AgentError, match="check is for methods many, grids and points"):
         rhoplan.solve(rhoplan.make("tiger"), check=True)
     assert _guarded(["solve", "tiger", "--gap", "0.1", "--save", str(tmp_path / "new" / "p")]) == 0
     assert (tmp_path / "new" / "p").exists()
-
-
-def test_a_check_of_dozens_of_tests_is_refused_before_the_work(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tests = "".join(f"  t{i}: {{cost: 1, sensitivity: 80%, specificity: {60 + i}%}}\n" for i in range(30))
-    model = tmp_path / "many.yaml"
-    model.write_text(
-        f"states: [well, ill]\nprevalence: {{ill: 30%}}\ntests:\n{tests}losses:\n  treat: [1, 0]\n  wait: [0, 9]\n"
-    )
-    for wish in (("--check",), ("--save", str(tmp_path / "p"))):
-        assert _guarded(["solve", str(model), *wish]) == 2
-        assert "method is many" in " ".join(capsys.readouterr().err.split())
 
 
 def corridor() -> Problem:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Problem
+
+MANY_FORMAT = "rhoplan-many-policy-1"
+"""How a file begins that holds a plan of method many; here, so that reading other files does not load its kernels."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class BoundedPolicy:
     def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
         """As a rule of a problem."""
         return self.action(situation)
+
+    def save(self, path: Path | str) -> None:
+        """Write it to a file; `load_policy` reads it for the same problem."""
+        raise NotImplementedError
 
     def heading(self, form: str, digest: str) -> dict[str, Any]:
         """What a file says of the policy in it: its form, and the problem by name and by the digest of its numbers."""

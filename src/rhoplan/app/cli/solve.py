@@ -84,7 +84,7 @@ EXPORTED = ".policyx"
     help="Draw bounds and first actions over the belief there, .png, .svg or .pdf, for two or three hidden states "
     "(method points).",
 )
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (grids and points).")
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (many, grids and points).")
 @click.option("--score", is_flag=True, help="Tell what following the plan earns (reveal and many always do).")
 @json_option
 def solve_command(
@@ -105,7 +105,7 @@ def solve_command(
     Ctrl-C stops with the bounds reached.
     """
     from rhoplan.belief.information import per_nat
-    from rhoplan.planning.certified.solve import solve, usual_method
+    from rhoplan.planning.certified.solve import solve
     from rhoplan.planning.clock import telling
 
     loaded = load_problem(problem)
@@ -114,15 +114,7 @@ def solve_command(
     asked["weight"] = asked["weight"] or 0.0
     asked["discount"] = loaded.discount if asked["discount"] is None else asked["discount"]
     if save or plot or check:
-        if method in SCORED:
-            raise click.UsageError(f"--save, --plot and --check are for methods grids and points; method is {method}")
-        if method is None and usual_method(loaded) in SCORED[1:]:
-            raise click.UsageError(
-                "--save, --plot and --check are for methods grids and points; with so many tests method "
-                "is many (--method points tries all the same)"
-            )
-        if usual_method(loaded) in SCORED or plot or (save and save.suffix.lower() == EXPORTED):
-            method = "points"
+        method = _with_policy(loaded, save, plot, method, asked["horizon"])
     _check_wishes(loaded, save, plot, **asked)
     out, told = console(), [0.0, 0.0]
 
@@ -165,6 +157,29 @@ def solve_command(
         out.print(f"  drawn: {plot}", soft_wrap=True)
 
 
+def _with_policy(
+    problem: Problem, save: Path | None, plot: Path | None, method: str | None, horizon: int | None
+) -> str | None:
+    """The method that a policy to be saved, drawn or checked is made with."""
+    from rhoplan.planning.certified.solve import usual_method
+
+    usual = usual_method(problem) if horizon is None else "points"
+    if method == "reveal":
+        raise click.UsageError(
+            "--save, --plot and --check are for methods many, grids and points; method is reveal: leave --method out"
+        )
+    if plot or (save and save.suffix.lower() == EXPORTED):
+        what = "--plot" if plot else f"--save FILE{EXPORTED}"
+        if method == "many":
+            raise click.UsageError(f"{what} is for method points; method is many")
+        if method is None and usual == "many":
+            raise click.UsageError(
+                f"{what} is for method points; with so many tests method is many (--method points tries all the same)"
+            )
+        return "points"
+    return "points" if method is None and usual == "reveal" else method
+
+
 def _check_wishes(
     problem: Problem,
     save: Path | None,
@@ -200,15 +215,14 @@ def _write(path: Path, write: Callable[[], None]) -> None:
 def _save(policy: object, path: Path) -> None:
     from rhoplan.files import write_text
     from rhoplan.io.policy_writer import write_policy
-    from rhoplan.planning.certified.errand_policy import ErrandPolicy
-    from rhoplan.planning.certified.lattice.policy import GridPolicy
+    from rhoplan.planning.asked import BoundedPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
 
     if path.suffix.lower() == EXPORTED:
         assert isinstance(policy, SolvedPolicy)  # of method points
         write_text(path, write_policy(policy))
     else:
-        assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)  # of method errands, grids or points
+        assert isinstance(policy, BoundedPolicy)
         policy.save(path)
 
 
@@ -277,6 +291,7 @@ def _print_solution(
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
     out.print(f"  {solution.nodes:,} nodes, {work}")
     if solution.certificate is not None:
-        seen = f"{solution.certificate.vectors:,} vectors and {solution.certificate.points:,} points"
+        lows = "situations of the plan" if solution.method == SCORED[1] else "vectors"
+        seen = f"{solution.certificate.vectors:,} {lows} and {solution.certificate.points:,} points"
         verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
         out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")

@@ -241,7 +241,7 @@ class General:
 
     @property
     def _checking(self) -> float:
-        return max(min(CHECKING, 0.1 * (self.deadline - self.begin)), 1.0)
+        return checking(self.deadline - self.begin)
 
     def _half(self) -> float:
         return clock.now() + HALF * (self.deadline - clock.now())
@@ -260,6 +260,11 @@ class General:
         if tell is None:
             return None
         return lambda low, high, nodes: tell(max(low, lower), min(high, upper), nodes)
+
+
+def checking(seconds: float) -> float:
+    """Seconds for a check where there were so many for the work."""
+    return max(min(CHECKING, 0.1 * seconds), 1.0)
 
 
 def _closest(found: list[Solution]) -> tuple[float, float]:

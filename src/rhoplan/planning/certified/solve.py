@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.limits import FEW_STATES
@@ -22,7 +23,7 @@ from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
-from rhoplan.planning.certified.general import General
+from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
 
 __all__ = ["Bounds", "Solution", "solve", "usual_method"]
@@ -72,7 +73,8 @@ def solve(
     half the time. All but `reveal` give a policy, and need numba. Time in which machine code is made or loaded does not
     count. Where the time ends before there is any other bound, the range of the rewards gives one (method RANGE), and
     there is no policy.
-    check: whether other code looks at both bounds afterwards (`grids` and `points`); what it finds is `certificate`.
+    check: whether other code looks at both bounds afterwards (`many`, `grids` and `points`); what it finds is
+    `certificate`.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
@@ -91,11 +93,11 @@ def solve(
         return General(
             problem, weight, discount, gap, clock.now() + seconds, memory, progress, check, flat=_errand_bounds
         ).run(chosen, alone=method is not None)
-    if check:
-        raise AgentError(f"check is for methods grids and points; method is {chosen}", field=("check",))
+    if check and chosen == REVEAL:
+        raise AgentError(f"check is for methods many, grids and points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if chosen == EVIDENCE:
-        return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress)
+        return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress, check)
     begin = clock.now()
     deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
     bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)
@@ -161,13 +163,15 @@ def _solve_by_evidence(
     seconds: float,
     memory: float,
     progress: Progress | None,
+    check: bool,
 ) -> Solution:
     with clock.loading():
-        from rhoplan.planning.many import search
+        from rhoplan.planning.many.check import check_search
+        from rhoplan.planning.many.search import Search
 
-    found = search(
-        problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
-    )
+    search = Search(problem, initial(problem), weight=weight, discount=discount, memory=memory)
+    stopped_by = search.run(gap, seconds=seconds, work=np.inf, until_proven=False, progress=progress)
+    found, rng = search.solution(gap, stopped_by), np.random.default_rng(0)
     return Solution(
         lower=found.lower,
         upper=found.upper,
@@ -184,4 +188,5 @@ def _solve_by_evidence(
         seconds=found.seconds,
         method=EVIDENCE,
         policy=found.policy,
+        certificate=check_search(search, found.policy, rng, seconds=checking(seconds)) if check else None,
     )

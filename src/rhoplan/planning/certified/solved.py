@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
-from rhoplan.planning.asked import Asked, BoundedPolicy
+from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
 from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
 from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
@@ -34,6 +34,9 @@ from rhoplan.planning.certified.pointbased.graph import HULL_STATES
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
+
+if TYPE_CHECKING:
+    from rhoplan.planning.many import ManyPolicy
 
 FORMAT = "rhoplan-policy-1"
 
@@ -230,14 +233,13 @@ def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     return SolvedPolicy(problem, compiled, settings, vectors, found, corner, informed, plan.settings.potential)
 
 
-def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy:
+def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy:
     """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
-    if told["format"] in (GRID_FORMAT, ERRAND_FORMAT):
-        grids = told["format"] == GRID_FORMAT
-        found = grid_policy(problem, told, arrays) if grids else errand_policy(problem, told)
+    if told["format"] in OTHERS:
+        found = OTHERS[told["format"]](problem, told, arrays)
         if found is None:
             raise _other_problem(path, told, problem)
         return found
@@ -251,6 +253,22 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     settings = Asked(float(told["weight"]), float(told["discount"]))
     potential = float(told.get("potential", settings.weight))  # files of versions before there was a choice
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"], potential)
+
+
+def _many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
+    from rhoplan.planning.many.loading import many_policy
+
+    return many_policy(problem, told, arrays)
+
+
+Made: TypeAlias = "Callable[[Problem, dict[str, Any], dict[str, Any]], GridPolicy | ErrandPolicy | ManyPolicy | None]"
+
+OTHERS: dict[str, Made] = {
+    GRID_FORMAT: grid_policy,
+    ERRAND_FORMAT: lambda problem, told, _: errand_policy(problem, told),
+    MANY_FORMAT: _many_policy,
+}
+"""How policies of other methods are made of what their files say; None where that was for another problem."""
 
 
 def _other_problem(path: Path | str, told: dict[str, Any], problem: Problem) -> ProblemError:
@@ -273,7 +291,7 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as found:
             told = json.loads(str(found["told"]))
             arrays = {name: found[name] for name in found.files if name != "told"}
-        if told["format"] not in (FORMAT, GRID_FORMAT, ERRAND_FORMAT):
+        if told["format"] not in (FORMAT, *OTHERS):
             raise KeyError
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None

@@ -8,6 +8,8 @@ what was done before is in `had`, `paid` and `caps`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,6 +99,15 @@ def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> dict[str
     waited, once = _waited(menu), {test.name for test in (*menu.tests, *menu.parts) if not test.repeatable}
     known = (*members, *((test.name,) for test in menu.parts))
     return {name: kind for kind, names in enumerate(known) for name in names if name in once or names[0] in waited}
+
+
+def digest_of(kinds: Kinds) -> str:
+    """What tells two problems apart: the numbers and names that a plan depends on."""
+    names = kinds.members, [commit.name for commit in kinds.problem.flat.commits]
+    found = hashlib.sha256(json.dumps(names).encode())
+    for part in (*kinds.model, kinds.belief):
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()
 
 
 def _rank(test: Test) -> tuple[float, list[list[float]]]:

@@ -22,7 +22,7 @@ from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, written
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
-from rhoplan.planning.asked import check_asked
+from rhoplan.planning.asked import Asked, check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
 from rhoplan.planning.many.graph import (
     ABOVE,
@@ -44,7 +44,7 @@ from rhoplan.planning.many.growing import SHARE_OF_MEMORY, enlarged, make_graph,
 from rhoplan.planning.many.machine import best_commit
 from rhoplan.planning.many.plan import REWARD, SUCCESS, TESTS, TRUNCATED, Followed, follow_plan, leading_arm, score_plan
 from rhoplan.planning.many.scouting import at_stake, make_frontier, scout
-from rhoplan.planning.many.solution import End, ManyPolicy, ManySolution, Step, Trace, trace_of
+from rhoplan.planning.many.solution import End, ManyPolicy, ManySolution, Step, by_trace
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.many.trials import DONE, FULL, PROVEN, back_up_all, first_arm, has_room, run_trials
 
@@ -252,12 +252,11 @@ class Search:
         score = followed.score[0, [REWARD, TESTS, SUCCESS, TRUNCATED]].tolist()
         steps, ended = self._steps(followed, commits, ends[:, 1])
         traces = remembered(self.problem.flat, self.kinds.members)
-        by_trace: dict[Trace, list[Step]] = {}
-        for done, step in steps:
-            by_trace.setdefault(trace_of(done, traces), []).append(step)
-        return ManyPolicy(self.problem, self._anew(), traces, by_trace), tuple(ended), tuple(score)
+        settings = Asked(self.settings.weight, self.settings.discount)
+        policy = ManyPolicy(self.problem, settings, anew(self.problem, settings), traces, by_trace(steps, traces))
+        return policy, tuple(ended), tuple(score)
 
-    def _steps(self, plan: Followed, commits: list[str], right: Array) -> tuple[list[tuple[Done, Step]], list[End]]:
+    def _steps(self, plan: Followed, commits: list[str], right: Array) -> tuple[list[Step], list[End]]:
         """What `plan` does in each situation that it comes to, and how cases end; right (n,): chances of its commits.
 
         Nodes of fewer tests come first, so shares of cases have all arrived where a node's turn comes.
@@ -266,7 +265,7 @@ class Search:
         assert isinstance(done, Done)
         tests, outcomes = {test.name: test for test in menu.tests}, np.diff(self.model.first).tolist()
         came, shares = {int(ROOT): (done, Fraction(0))}, {int(ROOT): 1.0}
-        steps, ended = list[tuple[Done, Step]](), list[End]()
+        steps, ended = list[Step](), list[End]()
         for place, node in enumerate(plan.order[: int(plan.reached[0])].tolist()):
             arm, share, depth = int(plan.arm[place]), shares.get(node, 0.0), int(plan.depth[place])
             here, paid = came[node]
@@ -284,11 +283,11 @@ class Search:
             if share and (arm < 0 or depth >= self.problem.cap):
                 commit = name if arm < 0 else None
                 ended.append(End(share, depth, paid, commit, float(right[place]) if commit else 0.0))
-            step = Step(graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist())
-            steps.append((here, step))
+            steps.append(Step(here, graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist()))
         return steps, ended
 
-    def _anew(self) -> Callable[[Situation], ManySolution]:
-        """A search for the same from another situation; it holds nothing of this one."""
-        problem, weight, discount = self.problem, self.settings.weight, self.settings.discount
-        return lambda situation: search(problem, situation, weight=weight, discount=discount, work=WORK_ANEW)
+
+def anew(problem: Problem, settings: Asked) -> Callable[[Situation], ManySolution]:
+    """A search for the same from any situation."""
+    weight, discount = settings.weight, settings.discount
+    return lambda situation: search(problem, situation, weight=weight, discount=discount, work=WORK_ANEW)

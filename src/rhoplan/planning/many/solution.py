@@ -8,17 +8,21 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rhoplan.belief.situation import Situation
+from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Array, Problem
+from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
+from rhoplan.planning.many.evidence import digest_of, kinds_of
 
 Trace: TypeAlias = tuple[tuple[int, ...], frozenset[str], int, int]
 """The kinds of tests that were run, where that leaves a trace, once for each run; groups paid for, tests and ticks."""
@@ -74,8 +78,10 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A situation of the plan: the belief (S,), what is done there, and bounds on the best value from there on."""
+    """A situation of the plan: what has been done, the belief (S,), what is done there, and bounds on the best value
+    from there on."""
 
+    done: Done
     belief: Array
     action: str
     lower: float
@@ -83,27 +89,29 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyPolicy:
+class ManyPolicy(BoundedPolicy):
     """What to do in any situation of an observe-then-commit problem, and bounds on what that is worth.
 
     search: a search from any situation. kinds: the kind of each test, where having run it leaves a trace. steps: the
-    plan.
+    plan, the start first.
     """
 
-    problem: Problem
+    origin: Problem
+    settings: Asked
     search: Callable[[Situation], ManySolution] = field(repr=False)
     kinds: Mapping[str, int]
     steps: dict[Trace, list[Step]] = field(repr=False)
     _anew: dict[object, ManySolution] = field(default_factory=dict, repr=False)
+    _beliefs: dict[Trace, Array] = field(default_factory=dict, repr=False)
 
     def action(self, situation: Situation) -> str:
         """The name of what to do in `situation`."""
-        step = self._step(situation)
+        step = self.step(situation)
         return self._search(situation).first if step is None else step.action
 
     def value(self, situation: Situation) -> tuple[float, float]:
         """Lower and upper bound on the best value from `situation` on."""
-        step = self._step(situation)
+        step = self.step(situation)
         if step is not None:
             return step.lower, step.upper
         found = self._search(situation)
@@ -117,18 +125,39 @@ class ManyPolicy:
         """The action that no other can beat in `situation`, where the bounds prove it."""
         return self._search(situation).proven
 
-    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
-        """As a rule of a problem."""
-        return self.action(situation)
+    def save(self, path: Path | str) -> None:
+        """Write it to a file; `load_policy` reads it for the same problem.
 
-    def _step(self, situation: Situation) -> Step | None:
+        The plan is all that is written: off the plan a policy searches anew, from the problem and the settings.
+        """
+        steps = [step for found in self.steps.values() for step in found]
+        visible = {done: place for place, done in enumerate(dict.fromkeys(step.done for step in steps))}
+        names = {name: place for place, name in enumerate(dict.fromkeys(step.action for step in steps))}
+        told = self.heading(MANY_FORMAT, digest_of(kinds_of(self.origin, initial(self.origin)))) | {
+            "actions": list(names),
+            "done": [[sorted(done.run), sorted(done.paid), done.tests, done.spent] for done in visible],
+        }
+        arrays = {
+            "visible": np.array([visible[step.done] for step in steps]),
+            "action": np.array([names[step.action] for step in steps]),
+            "belief": np.stack([step.belief for step in steps]),
+            "bound": np.array([(step.lower, step.upper) for step in steps]),
+        }
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)  # type: ignore[arg-type]
+
+    def step(self, situation: Situation) -> Step | None:
         if situation.visible is END:
-            raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to do")
+            raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
         assert isinstance(situation.visible, Done)
-        near = self.steps.get(trace_of(situation.visible, self.kinds), [])
-        apart = [float(np.abs(step.belief - situation.belief).max()) for step in near]
-        closest = int(np.argmin(apart)) if apart else -1
-        return near[closest] if apart and apart[closest] <= SAME_BELIEF else None
+        trace = trace_of(situation.visible, self.kinds)
+        if trace not in self.steps:
+            return None
+        if trace not in self._beliefs:
+            self._beliefs[trace] = np.stack([step.belief for step in self.steps[trace]])
+        same = np.flatnonzero(np.abs(self._beliefs[trace] - situation.belief).max(axis=1) <= SAME_BELIEF)
+        # Results of tests that are repeated can lead back to a belief; the plan is worth least where it ends soonest.
+        return max((self.steps[trace][place] for place in same.tolist()), key=lambda step: step.lower, default=None)
 
     def _search(self, situation: Situation) -> ManySolution:
         key = situation.visible, situation.belief.tobytes()
@@ -140,3 +169,11 @@ class ManyPolicy:
 def trace_of(done: Done, kinds: Mapping[str, int]) -> Trace:
     """What tells situations apart besides the belief, whichever copy of a test was run."""
     return tuple(sorted(kinds[name] for name in done.run if name in kinds)), done.paid, done.tests, done.spent
+
+
+def by_trace(steps: Iterable[Step], kinds: Mapping[str, int]) -> dict[Trace, list[Step]]:
+    """The steps of a plan as a policy looks them up."""
+    found: dict[Trace, list[Step]] = {}
+    for step in steps:
+        found.setdefault(trace_of(step.done, kinds), []).append(step)
+    return found
