@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rhoplan_bench.mutants import Mutant, drawn, mutants_of
-from rhoplan_bench.trying import Calls, score, trace, tried
+from rhoplan_bench.trying import Calls, Score, score, trace, tried
 
 LIBRARY = """\
 '''A library.'''
@@ -66,9 +66,9 @@ def test_faults_are_put_where_something_is_done(tree: Path) -> None:
 
 
 def test_what_no_test_notices_is_told(tree: Path) -> None:
-    """A test that fails anyway notices nothing; a fault that makes a test go on for ever is noticed."""
+    """A test that fails anyway notices nothing."""
     trace(tree, tree / "traced.json", ["test_largest.py"])
-    (tree / "test_largest.py").write_text(TESTS.replace("def test_fails(): pass", "def test_fails(): assert largest([])"))
+    (tree / "test_largest.py").write_text(TESTS.replace("pass", "assert largest([])"))
     faults = [m for m in mutants_of(tree, "src/rhoplan/belief/largest.py") if m.after != "if (best >= at_least):"]
     verdicts = list(tried(tree, faults, Calls(tree / "traced.json")))
     assert {verdict.mutant.after: verdict.noticed for verdict in verdicts} == {
@@ -77,5 +77,5 @@ def test_what_no_test_notices_is_told(tree: Path) -> None:
         "def largest(values, at_least=1):": None,
         "if (best <= at_least):": None,
     }
-    assert score(verdicts) == {"core": (2, 4)}
+    assert score(verdicts)["core"] == score(verdicts)["all"] == Score(4, 2, 0)
     assert (tree / "src/rhoplan/belief/largest.py").read_text() == LIBRARY

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
@@ -25,7 +25,7 @@ AREAS: dict[str, tuple[str, ...]] = {
 class Mutant:
     """A fault: in which file, function and line, and what the line was and becomes.
 
-    text: of the whole file. is_kernel: whether it stands in what numba compiles.
+    is_kernel: whether it stands in what numba compiles.
     """
 
     file: str
@@ -33,7 +33,6 @@ class Mutant:
     line: int
     before: str
     after: str
-    text: str
     is_kernel: bool
 
     @property
@@ -46,6 +45,20 @@ class Mutant:
     def id(self) -> tuple[str, str, str, str]:
         """What tells it from others, wherever its line has moved to."""
         return self.file, self.function, self.before, self.after
+
+    def text(self, root: Path) -> str:
+        """The text of the whole file with the fault."""
+        lines = (root / self.file).read_text(encoding="utf-8").splitlines(keepends=True)
+        lines[self.line - 1] = lines[self.line - 1].replace(self.before, self.after)
+        return "".join(lines)
+
+    def parses(self, root: Path) -> bool:
+        """Whether it is Python still."""
+        try:
+            ast.parse(self.text(root))
+        except (SyntaxError, ValueError):
+            return False
+        return True
 
 
 COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -86,7 +99,9 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, ast.unparse(ast.AugAssign(target, found(), value))
         case ast.BoolOp(op=joined, values=values):
             yield node, f"({ast.unparse(ast.BoolOp(ast.Or() if isinstance(joined, ast.And) else ast.And(), values))})"
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare | ast.UnaryOp):
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            if isinstance(test, ast.Compare | ast.UnaryOp):  # these are changed themselves
+                return
             yield test, f"(not ({ast.unparse(test)}))"
         case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
             yield node, f"({ast.unparse(operand)})"
@@ -113,10 +128,9 @@ def mutants_of(root: Path, file: str) -> Iterator[Mutant]:
                 continue
             line = lines[place.lineno - 1]
             after = line.encode()[: place.col_offset].decode() + put + line.encode()[place.end_col_offset :].decode()
-            text = "".join([*lines[: place.lineno - 1], after, *lines[place.lineno :]])
-            if after != line and _parses(text):
+            if after != line:
                 is_kernel = in_kernel or (not function and has_kernels)
-                yield Mutant(file, function, place.lineno, line.strip(), after.strip(), text, is_kernel)
+                yield Mutant(file, function, place.lineno, line.strip(), after.strip(), is_kernel)
 
 
 def _inside(node: ast.AST, function: str, in_kernel: bool) -> Iterator[tuple[str, bool, ast.AST]]:
@@ -145,14 +159,6 @@ def _is_kernel(node: ast.AST) -> bool:
     )
 
 
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
 def drawn(root: Path, areas: Sequence[str], count: int, seed: int) -> list[Mutant]:
     """So many faults in all, as many from each area, by seed; most stay the same when the library changes a little."""
     found: list[list[Mutant]] = []
@@ -161,5 +167,6 @@ def drawn(root: Path, areas: Sequence[str], count: int, seed: int) -> list[Mutan
         paths = sorted(chain.from_iterable(folder.rglob("*.py") for folder in folders))
         every = {one.id: one for path in paths for one in mutants_of(root, path.relative_to(root).as_posix())}
         share = count // len(areas) + (place < count % len(areas))
-        found.append(sorted(every.values(), key=lambda one: sha256(repr((seed, one.id)).encode()).digest())[:share])
+        order = sorted(every.values(), key=lambda one: sha256(repr((seed, one.id)).encode()).digest())
+        found.append(list(islice((one for one in order if one.parses(root)), share)))
     return list(chain.from_iterable(found))

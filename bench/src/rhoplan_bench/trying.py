@@ -1,10 +1,9 @@
 """Whether the tests notice the faults that are put into the library (`mutants`), one at a time.
 
 One run of the tests beforehand (`traced`) tells which tests call which function; a fault is tried with the tests that
-call its function: those of its own room first, then the others, the quickest first, until one fails. A test that fails
-without the fault too notices nothing. Functions that numba compiles are not seen being called: their faults are tried
-with the tests that call their file or folder, first as plain Python, which needs no compiling, and where that takes too
-long or notices nothing, compiled anew.
+call its function: those of its own room first, the quickest first, until one fails; then with the other tests of its
+room. A test that fails without the fault too notices nothing. Faults in what numba compiles are tried first as plain
+Python, which needs no compiling, and where that takes too long or notices nothing, compiled anew.
 """
 
 from __future__ import annotations
@@ -31,13 +30,16 @@ FIRST_TESTS = 12
 MOST_TESTS, MOST_SECONDS = 250, 60.0
 """Tests of a second run: so many, and as many as take so long in all where nothing else is running."""
 
-PLAIN_SECONDS = 150.0
+PLAIN_SECONDS = 100.0
 """What kernels may take as plain Python before they are compiled after all."""
 
-PATIENCE, SLOWER = 90.0, 5.0
+PATIENCE, SLOWER = 60.0, 5.0
 """A run that takes so many seconds, and so many times as long as its tests did before, does not end."""
 
 PLAIN = {"NUMBA_DISABLE_JIT": "1"}
+EARLY = "ignore::pytest.PytestAssertRewriteWarning"
+"""What pytest says of plugins that are imported before it runs."""
+
 ENDLESS = "it does not end"
 
 
@@ -59,20 +61,19 @@ class Calls:
         self._by: dict[str, list[str]] = kept["calls"]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests to try, in order: those that call the function, else the file, else its folder."""
+        """The tests to try, in order: those that call the function, else the file; then the others of its room, which
+        may call it in another process."""
         file = mutant.file.removeprefix("src/")
-        folder = file.rpartition("/")[0]
-        own = f"tests/{folder.removeprefix('rhoplan/').partition('/')[0]}/"
-        for whole, part in ((f"{file}:{mutant.function}", None), (None, f"{file}:"), (None, f"{folder}/")):
-            found = {
-                test
-                for key, tests in self._by.items()
-                if key == whole or (part is not None and key.startswith(part))
-                for test in tests
-            }
-            if found:
-                return self._first(sorted(found, key=lambda test: (not test.startswith(own), self.seconds[test])))
-        return []
+        room = f"tests/{file.split('/')[1]}/"
+        calling = set(self._by.get(f"{file}:{mutant.function}", ())) or {
+            test for key, tests in self._by.items() if key.startswith(f"{file}:") for test in tests
+        }
+        others = {test for test in self.seconds if test.startswith(room)} - calling
+
+        def place(test: str) -> tuple[bool, float]:
+            return not test.startswith(room), self.seconds[test]
+
+        return self._first([*sorted(calling, key=place), *sorted(others, key=place)])
 
     def _first(self, tests: Sequence[str]) -> list[str]:
         chosen: list[str] = []
@@ -138,32 +139,34 @@ class Runner:
         self._folder.cleanup()
 
     def verdict(self, mutant: Mutant, calls: Calls) -> Verdict:
-        tests = calls.of(mutant)
-        seconds = sum(calls.seconds[test] for test in tests)
+        tests = {test: calls.seconds[test] for test in calls.of(mutant)}
         path = Path(self._folder.name, "faulty.py")
-        path.write_text(mutant.text, encoding="utf-8")
+        path.write_text(mutant.text(self.root), encoding="utf-8")
         fault = {FILE: str(self.root / mutant.file), TEXT: str(path)}
         noticed = None
         if mutant.is_kernel:
-            noticed = self._noticed(tests, {**fault, **PLAIN}, PLAIN_SECONDS)
+            noticed = self._noticed(tests, {**fault, **PLAIN})
             noticed = None if noticed == ENDLESS else noticed
         if noticed is None:
             with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
                 compiled = {"NUMBA_CACHE_DIR": cache} if mutant.is_kernel else {}
-                noticed = self._noticed(tests, {**fault, **compiled}, PATIENCE + SLOWER * seconds)
+                noticed = self._noticed(tests, {**fault, **compiled})
         return Verdict(mutant, noticed, len(tests))
 
-    def _noticed(self, tests: Sequence[str], fault: Mapping[str, str], seconds: float) -> str | None:
+    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str]) -> str | None:
         """The first of `tests` that fails with the fault and passes without it, or how else the fault showed."""
         waiting = list(tests)
         count = FIRST_TESTS
         while waiting:
             group, rest = waiting[:count], waiting[count:]
-            code, failed = self._run(group, fault, seconds)
+            patience = PATIENCE + SLOWER * sum(tests[test] for test in group)
+            code, failed = self._run(group, fault, PLAIN_SECONDS if _is_plain(fault) else patience)
             if code == -SIGALRM:
                 return ENDLESS
             if code != 0 and not failed:
-                return f"pytest ended with {code}"
+                clean, _ = self._run(group, PLAIN if _is_plain(fault) else {}, patience)
+                if clean == 0:
+                    return f"pytest ended with {code}"
             if failed and ("::" not in failed or self._passes_plainly(failed, fault)):
                 return failed
             waiting = group[group.index(failed) + 1 :] + rest if failed in group else rest
@@ -172,7 +175,7 @@ class Runner:
 
     def _passes_plainly(self, test: str, fault: Mapping[str, str]) -> bool:
         """Whether `test` passes without the fault, compiled or not as with it."""
-        plain = fault.keys() >= PLAIN.keys()
+        plain = _is_plain(fault)
         if (test, plain) not in self._passes:
             code, _ = self._run([test], PLAIN if plain else {}, PATIENCE)
             self._passes[test, plain] = code == 0
@@ -181,7 +184,7 @@ class Runner:
     def _run(self, tests: Sequence[str], environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
         """How pytest ended, and the test that failed."""
         out = Path(self._folder.name, "out")
-        told = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+        told = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", EARLY, *tests]
         asked = {"tests": told, "folder": str(self.root), "environment": dict(environment), "seconds": seconds}
         assert self._warm.stdin is not None
         assert self._warm.stdout is not None
@@ -192,15 +195,42 @@ class Runner:
         return code, failed[0].partition(" - ")[0] if failed else ""
 
 
+def _is_plain(environment: Mapping[str, str]) -> bool:
+    return environment.keys() >= PLAIN.keys()
+
+
 def _paths(root: Path) -> str:
     places = ("src", "paper/src", "bench/src", "tests")
     return os.pathsep.join([str(Path(__file__).parent / "fault"), *(str(root / place) for place in places)])
 
 
-def score(verdicts: Iterable[Verdict]) -> dict[str, tuple[int, int]]:
-    """Of each area, how many faults were noticed, of how many."""
-    found: dict[str, tuple[int, int]] = {}
-    for verdict in verdicts:
-        noticed, of = found.get(verdict.mutant.area, (0, 0))
-        found[verdict.mutant.area] = noticed + (verdict.noticed is not None), of + 1
-    return {area: found[area] for area in AREAS if area in found}
+@dataclass(frozen=True)
+class Score:
+    """How many faults there were, and how many of them the tests notice; explained: those that change no answer."""
+
+    faults: int
+    noticed: int
+    explained: int
+
+    @property
+    def missed(self) -> int:
+        return self.faults - self.noticed - self.explained
+
+
+def score(verdicts: Iterable[Verdict]) -> dict[str, Score]:
+    """The score of each area, and of all together."""
+    given, why = list(verdicts), explained()
+    found: dict[str, Score] = {}
+    for area in (*AREAS, "all"):
+        its = [verdict for verdict in given if area in (verdict.mutant.area, "all")]
+        unnoticed = [verdict.mutant for verdict in its if verdict.noticed is None]
+        if its:
+            known = sum(mutant.id in why for mutant in unnoticed)
+            found[area] = Score(len(its), len(its) - len(unnoticed), known)
+    return found
+
+
+def explained() -> dict[tuple[str, str, str, str], str]:
+    """Why a fault need not be noticed, by its id: faults that were looked at one by one (`explained.json`)."""
+    rows = json.loads(Path(__file__).with_name("explained.json").read_text(encoding="utf-8"))
+    return {(row["file"], row["function"], row["before"], row["after"]): row["why"] for row in rows}

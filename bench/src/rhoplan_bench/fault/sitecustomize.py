@@ -1,7 +1,7 @@
 """Puts a fault into a file of the library as it is imported; the file itself is not touched.
 
-Python imports a module of this name when it starts. While a fault is tried this folder stands on the path of modules, so
-that processes which a test starts have the fault too.
+Python imports a module of this name when it starts. While a fault is tried this folder stands on the path of modules,
+so that processes which a test starts have the fault too.
 """
 
 from __future__ import annotations

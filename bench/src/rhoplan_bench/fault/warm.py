@@ -11,13 +11,14 @@ import json
 import os
 import signal
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 PRELOADED = (
     "pytest", "_pytest.assertion.rewrite", "hypothesis", "xdist", "numpy", "scipy.sparse", "scipy.optimize",
-    "scipy.stats", "scipy.special", "numba", "pydantic", "fastapi.testclient", "uvicorn", "httpx", "yaml", "rich.table",
+    "scipy.stats", "scipy.special", "numba", "pydantic", "fastapi", "uvicorn", "httpx", "yaml", "rich.table",
     "click", "matplotlib.figure", "multiprocessing.spawn", "concurrent.futures",
 )  # fmt: skip
 
@@ -56,8 +57,11 @@ def _become(asked: dict[str, Any]) -> None:
         with suppress(ImportError):
             import_module("numba.core.config").reload_config()
         code = int(import_module("pytest").main(asked["tests"]))
-        sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
 
 
