@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_bench.mutants import Calls, Mutant, drawn, mutants_of, score, trace, tried
+from rhoplan_bench.mutants import Mutant, drawn, mutants_of
+from rhoplan_bench.trying import Calls, Score, score, trace, tried
 
 LIBRARY = """\
 '''A library.'''
@@ -21,11 +22,21 @@ def largest(values, at_least=0):
     return best
 """
 TESTS = """\
+import subprocess, sys
 from rhoplan.belief.largest import largest
+
+
+def test_fails(): pass
 
 
 def test_the_largest():
     assert largest([1, 5]) == 5
+
+
+def test_the_limit_in_another_process():
+    largest([1])
+    told = subprocess.check_output([sys.executable, "-c", "from rhoplan.belief.largest import LIMIT; print(LIMIT)"])
+    assert told == b"3\\n"
 """
 
 
@@ -48,18 +59,23 @@ def test_faults_are_put_where_something_is_done(tree: Path) -> None:
     found = list(mutants_of(tree, "src/rhoplan/belief/largest.py"))
     assert after(found) == {
         "LIMIT = 4", "def largest(values, at_least=1):", "best = min(values)", "if (best <= at_least):",
+        "if (best >= at_least):",
     }  # fmt: skip
     assert {mutant.function for mutant in found} == {"", "largest"}
-    assert drawn(tree, ["belief"], 2, 7) == drawn(tree, ["belief"], 2, 7)
+    assert drawn(tree, ["core"], 2, 7) == drawn(tree, ["core"], 2, 7) != drawn(tree, ["core"], 2, 8)
 
 
-def test_what_no_test_notices_is_told(tree: Path, tmp_path: Path) -> None:
+def test_what_no_test_notices_is_told(tree: Path) -> None:
+    """A test that fails anyway notices nothing."""
     trace(tree, tree / "traced.json", ["test_largest.py"])
-    calls = Calls(tree / "traced.json")
-    faults = [
-        m for m in mutants_of(tree, "src/rhoplan/belief/largest.py") if m.after in ("best = min(values)", "LIMIT = 4")
-    ]
-    verdicts = list(tried(tree, faults, calls, jobs=1, folder=tmp_path.parent / "copies"))
-    assert {verdict.mutant.after for verdict in verdicts if verdict.noticed is None} == {"LIMIT = 4"}
-    assert score(verdicts) == {"belief": (1, 2)}
+    (tree / "test_largest.py").write_text(TESTS.replace("pass", "assert largest([])"))
+    faults = [m for m in mutants_of(tree, "src/rhoplan/belief/largest.py") if m.after != "if (best >= at_least):"]
+    verdicts = list(tried(tree, faults, Calls(tree / "traced.json")))
+    assert {verdict.mutant.after: verdict.noticed for verdict in verdicts} == {
+        "best = min(values)": "test_largest.py::test_the_largest",
+        "LIMIT = 4": "test_largest.py::test_the_limit_in_another_process",
+        "def largest(values, at_least=1):": None,
+        "if (best <= at_least):": None,
+    }
+    assert score(verdicts)["core"] == score(verdicts)["all"] == Score(4, 2, 0)
     assert (tree / "src/rhoplan/belief/largest.py").read_text() == LIBRARY

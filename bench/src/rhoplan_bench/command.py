@@ -251,33 +251,42 @@ def _numbers(one: Reached) -> tuple[str, str, str, str]:
 
 def show_mutants(tree: Path, count: int, seed: int, jobs: int, as_json: bool) -> None:
     """Put faults into the library one at a time; which of them the tests notice, and those that none does."""
-    import tempfile
+    from dataclasses import asdict
 
-    from rhoplan_bench.mutants import ROOMS, Calls, Verdict, drawn, score, trace, tried
+    from rhoplan_bench.mutants import AREAS, drawn
+    from rhoplan_bench.trying import Calls, Verdict, explained, score, trace, tried
 
     verdicts: list[Verdict] = []
-    with tempfile.TemporaryDirectory() as folder:
-        calls = tree / "traced.json"
-        if not calls.exists():
-            console().print(f"running the tests once to see what each calls (kept in {calls})")
-            trace(tree, calls)
-        faults = drawn(tree, ROOMS, count, seed)
-        for verdict in tried(tree, faults, Calls(calls), jobs=jobs, folder=Path(folder)):
-            verdicts.append(verdict)
-            if verdict.noticed is None and not as_json:
-                one = verdict.mutant
-                console().print(
-                    f"{one.file}:{one.line} ({verdict.tests} tests)\n  {one.before}\n  {one.after}", markup=False
-                )
+    calls, why = tree / "traced.json", explained()
+    if not calls.exists():
+        console().print(f"running the tests once to see what each calls (kept in {calls})")
+        trace(tree, calls)
+    for verdict in tried(tree, drawn(tree, list(AREAS), count, seed), Calls(calls), jobs=jobs):
+        verdicts.append(verdict)
+        one = verdict.mutant
+        if verdict.noticed is None and not as_json:
+            told = why.get(one.id, f"NOT NOTICED by {verdict.tests} tests")
+            console().print(f"{one.file}:{one.line}: {told}\n  {one.before}\n  {one.after}", markup=False)
     found = score(verdicts)
     if as_json:
         missed = [verdict.mutant for verdict in verdicts if verdict.noticed is None]
-        told = [{"file": m.file, "line": m.line, "before": m.before, "after": m.after} for m in missed]
-        print_json({"rooms": found, "seed": seed, "survivors": told})
+        told_of = [
+            {"file": m.file, "line": m.line, "before": m.before, "after": m.after, "why": why.get(m.id)} for m in missed
+        ]
+        print_json({"areas": {area: asdict(one) for area, one in found.items()}, "seed": seed, "survivors": told_of})
         return
-    rows = [[room, f"{noticed}", f"{of}", f"{noticed / of:.0%}"] for room, (noticed, of) in sorted(found.items())]
-    total = sum(noticed for noticed, _ in found.values()), len(verdicts)
-    rows.append(["all", str(total[0]), str(total[1]), f"{total[0] / total[1]:.0%}"])
+    rows = [
+        [
+            area,
+            str(one.faults),
+            str(one.noticed),
+            str(one.explained),
+            str(one.missed),
+            f"{one.noticed / one.faults:.1%}",
+        ]
+        for area, one in found.items()
+    ]
     show_rows(
-        ["room", "noticed", "faults", "share"], rows, title=f"faults that the tests notice, seed {seed}", numbers=1
-    )
+        ["area", "faults", "noticed", "explained", "missed", "share noticed"], rows,
+        title=f"faults that the tests notice, seed {seed}", numbers=1,
+    )  # fmt: skip

@@ -1,4 +1,7 @@
-"""A plugin of pytest that writes down which functions of the library each test calls, and how long it takes."""
+"""A plugin of pytest that writes down which functions of the library each test calls, and how long it takes.
+
+Tests that fail or are skipped are left out. What is known of other tests from an earlier run stays.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ import pytest
 OUT = os.environ.get("RHOPLAN_TRACED", "traced.json")
 _calls: dict[str, set[str]] = defaultdict(set)
 _seconds: dict[str, float] = {}
+_left_out: set[str] = set()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -42,6 +46,20 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
             _calls[f"rhoplan/{place}:{name}"].add(item.nodeid)
 
 
+def pytest_runtest_logreport(report: Any) -> None:
+    if not report.passed:
+        _left_out.add(report.nodeid)
+
+
 def pytest_sessionfinish() -> None:
-    kept = {"calls": {name: sorted(tests) for name, tests in _calls.items()}, "seconds": _seconds}
-    Path(OUT).write_text(json.dumps(kept), encoding="utf-8")
+    path = Path(OUT)
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": {}, "seconds": {}}
+    for test in _left_out:
+        _seconds.pop(test, None)
+    run = _seconds.keys() | _left_out
+    calls = {name: {test for test in tests if test not in run} for name, tests in kept["calls"].items()}
+    for name, tests in _calls.items():
+        calls[name] = calls.get(name, set()) | (tests - _left_out)
+    seconds = {test: spent for test, spent in kept["seconds"].items() if test not in run} | _seconds
+    told = {"calls": {name: sorted(tests) for name, tests in sorted(calls.items()) if tests}, "seconds": seconds}
+    path.write_text(json.dumps(told), encoding="utf-8")

@@ -1,0 +1,236 @@
+"""Whether the tests notice the faults that are put into the library (`mutants`), one at a time.
+
+One run of the tests beforehand (`traced`) tells which tests call which function; a fault is tried with the tests that
+call its function: those of its own room first, the quickest first, until one fails; then with the other tests of its
+room. A test that fails without the fault too notices nothing. Faults in what numba compiles are tried first as plain
+Python, which needs no compiling, and where that takes too long or notices nothing, compiled anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from signal import SIGALRM
+from types import TracebackType
+
+from rhoplan_bench.fault.sitecustomize import FILE, TEXT
+from rhoplan_bench.mutants import AREAS, Mutant
+
+FIRST_TESTS = 12
+"""Tests of a first run; most faults go no further, and few files of tests are read."""
+
+MOST_TESTS, MOST_SECONDS = 250, 60.0
+"""Tests of a second run: so many, and as many as take so long in all where nothing else is running."""
+
+PLAIN_SECONDS = 100.0
+"""What kernels may take as plain Python before they are compiled after all."""
+
+PATIENCE, SLOWER = 60.0, 5.0
+"""A run that takes so many seconds, and so many times as long as its tests did before, does not end."""
+
+PLAIN = {"NUMBA_DISABLE_JIT": "1"}
+EARLY = "ignore::pytest.PytestAssertRewriteWarning"
+"""What pytest says of plugins that are imported before it runs."""
+
+ENDLESS = "it does not end"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a fault. noticed: by which test, or how; None where no test noticed."""
+
+    mutant: Mutant
+    noticed: str | None
+    tests: int
+
+
+class Calls:
+    """Which tests call which function, and how long they take: what the plugin `traced` wrote."""
+
+    def __init__(self, path: Path) -> None:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        self.seconds: dict[str, float] = kept["seconds"]
+        self._by: dict[str, list[str]] = kept["calls"]
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests to try, in order: those that call the function, else the file; then the others of its room, which
+        may call it in another process."""
+        file = mutant.file.removeprefix("src/")
+        room = f"tests/{file.split('/')[1]}/"
+        calling = set(self._by.get(f"{file}:{mutant.function}", ())) or {
+            test for key, tests in self._by.items() if key.startswith(f"{file}:") for test in tests
+        }
+        others = {test for test in self.seconds if test.startswith(room)} - calling
+
+        def place(test: str) -> tuple[bool, float]:
+            return not test.startswith(room), self.seconds[test]
+
+        return self._first([*sorted(calling, key=place), *sorted(others, key=place)])
+
+    def _first(self, tests: Sequence[str]) -> list[str]:
+        chosen: list[str] = []
+        spent = 0.0
+        for test in tests:
+            spent += self.seconds[test]
+            if chosen and (spent > MOST_SECONDS or len(chosen) == MOST_TESTS):
+                break
+            chosen.append(test)
+        return chosen
+
+
+def trace(root: Path, out: Path, tests: Sequence[str] = ()) -> None:
+    """Run the tests once, and write down what each calls; what `out` has of other tests stays."""
+    environment = {**os.environ, "RHOPLAN_TRACED": str(out), "PYTHONPATH": _paths(root)}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "rhoplan_bench.traced", *tests]
+    subprocess.run(command, cwd=root, env=environment, check=False)
+
+
+def tried(root: Path, mutants: Sequence[Mutant], calls: Calls, *, jobs: int = 1) -> Iterator[Verdict]:
+    """What becomes of each fault, as it is known. The tree is read, not written to."""
+    free: Queue[Runner] = Queue()
+
+    def one(mutant: Mutant) -> Verdict:
+        runner = free.get()
+        try:
+            return runner.verdict(mutant, calls)
+        finally:
+            free.put(runner)
+
+    runners = [Runner(root) for _ in range(jobs)]
+    try:
+        for runner in runners:
+            free.put(runner)
+        with ThreadPoolExecutor(jobs) as pool:
+            yield from pool.map(one, mutants)
+    finally:
+        for runner in runners:
+            runner.close()
+
+
+class Runner:
+    """Runs tests with a fault, in forks of one process that has all but the library imported (`fault.warm`)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._folder = tempfile.TemporaryDirectory(prefix="faults-")
+        self._warm = subprocess.Popen(
+            [sys.executable, "-m", "warm"], cwd=self.root, env={**os.environ, "PYTHONPATH": _paths(root)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._passes: dict[tuple[str, bool], bool] = {}
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._warm.terminate()
+        self._warm.communicate()
+        self._folder.cleanup()
+
+    def verdict(self, mutant: Mutant, calls: Calls) -> Verdict:
+        tests = {test: calls.seconds[test] for test in calls.of(mutant)}
+        path = Path(self._folder.name, "faulty.py")
+        path.write_text(mutant.text(self.root), encoding="utf-8")
+        fault = {FILE: str(self.root / mutant.file), TEXT: str(path)}
+        noticed = None
+        if mutant.is_kernel:
+            noticed = self._noticed(tests, {**fault, **PLAIN})
+            noticed = None if noticed == ENDLESS else noticed
+        if noticed is None:
+            with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
+                compiled = {"NUMBA_CACHE_DIR": cache} if mutant.is_kernel else {}
+                noticed = self._noticed(tests, {**fault, **compiled})
+        return Verdict(mutant, noticed, len(tests))
+
+    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str]) -> str | None:
+        """The first of `tests` that fails with the fault and passes without it, or how else the fault showed."""
+        waiting = list(tests)
+        count = FIRST_TESTS
+        while waiting:
+            group, rest = waiting[:count], waiting[count:]
+            patience = PATIENCE + SLOWER * sum(tests[test] for test in group)
+            code, failed = self._run(group, fault, PLAIN_SECONDS if _is_plain(fault) else patience)
+            if code == -SIGALRM:
+                return ENDLESS
+            if code != 0 and not failed:
+                clean, _ = self._run(group, PLAIN if _is_plain(fault) else {}, patience)
+                if clean == 0:
+                    return f"pytest ended with {code}"
+            if failed and ("::" not in failed or self._passes_plainly(failed, fault)):
+                return failed
+            waiting = group[group.index(failed) + 1 :] + rest if failed in group else rest
+            count = MOST_TESTS
+        return None
+
+    def _passes_plainly(self, test: str, fault: Mapping[str, str]) -> bool:
+        """Whether `test` passes without the fault, compiled or not as with it."""
+        plain = _is_plain(fault)
+        if (test, plain) not in self._passes:
+            code, _ = self._run([test], PLAIN if plain else {}, PATIENCE)
+            self._passes[test, plain] = code == 0
+        return self._passes[test, plain]
+
+    def _run(self, tests: Sequence[str], environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
+        """How pytest ended, and the test that failed."""
+        out = Path(self._folder.name, "out")
+        told = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", EARLY, *tests]
+        asked = {"tests": told, "folder": str(self.root), "environment": dict(environment), "seconds": seconds}
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        print(json.dumps({**asked, "out": str(out)}), file=self._warm.stdin, flush=True)
+        code = int(self._warm.stdout.readline())
+        lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
+        failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        return code, failed[0].partition(" - ")[0] if failed else ""
+
+
+def _is_plain(environment: Mapping[str, str]) -> bool:
+    return environment.keys() >= PLAIN.keys()
+
+
+def _paths(root: Path) -> str:
+    places = ("src", "paper/src", "bench/src", "tests")
+    return os.pathsep.join([str(Path(__file__).parent / "fault"), *(str(root / place) for place in places)])
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many faults there were, and how many of them the tests notice; explained: those that change no answer."""
+
+    faults: int
+    noticed: int
+    explained: int
+
+    @property
+    def missed(self) -> int:
+        return self.faults - self.noticed - self.explained
+
+
+def score(verdicts: Iterable[Verdict]) -> dict[str, Score]:
+    """The score of each area, and of all together."""
+    given, why = list(verdicts), explained()
+    found: dict[str, Score] = {}
+    for area in (*AREAS, "all"):
+        its = [verdict for verdict in given if area in (verdict.mutant.area, "all")]
+        unnoticed = [verdict.mutant for verdict in its if verdict.noticed is None]
+        if its:
+            known = sum(mutant.id in why for mutant in unnoticed)
+            found[area] = Score(len(its), len(its) - len(unnoticed), known)
+    return found
+
+
+def explained() -> dict[tuple[str, str, str, str], str]:
+    """Why a fault need not be noticed, by its id: faults that were looked at one by one (`explained.json`)."""
+    rows = json.loads(Path(__file__).with_name("explained.json").read_text(encoding="utf-8"))
+    return {(row["file"], row["function"], row["before"], row["after"]): row["why"] for row in rows}
