@@ -7,7 +7,7 @@ from typing import Any
 
 from rhoplan.advice.words import amounts, money, percent
 from rhoplan.learn.bill import CARRIES, Bill, Estimate, sentence
-from rhoplan.report.page.parts import safe
+from rhoplan.report.page.parts import SCROLLED, safe
 
 POLICY = "learned policy"
 
@@ -83,7 +83,7 @@ def _table(bill: Bill, unit: str) -> str:
             f"<td class='drawn'>{line}</td></tr>"
         )
     return (
-        f"<div class='scroll'><table class='tight whole'><thead><tr><th>on the same cases</th><th class='n'>{unit} a "
+        f"{SCROLLED}<table class='tight whole'><thead><tr><th>on the same cases</th><th class='n'>{unit} a "
         "case</th><th class='n'>95% interval</th><th class='drawn'><span class='soft'>dashed: the learned policy</span>"
         f"</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )

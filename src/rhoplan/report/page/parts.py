@@ -35,6 +35,10 @@ def mark(report: Report, name: str) -> str:
     return f"<p class='soft'><b>{found.kind.capitalize()}</b>: {safe(found.words)}.</p>"
 
 
+SCROLLED = "<div class='scroll' tabindex='0' role='group' aria-label='Table'>"
+"""Opens what holds a table: where it is moved sideways on a narrow screen, the keyboard must reach it too."""
+
+
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 1, marked: int = -1, kind: str = ""
 ) -> str:
@@ -48,7 +52,7 @@ def table(
     )
     kinds = " ".join(filter(None, [kind, "" if len(rows) > LONG else "whole"]))
     open_ = f"<table class='{kinds}'>" if kinds else "<table>"
-    return f"<div class='scroll'>{open_}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    return f"{SCROLLED}{open_}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def grouped(
@@ -64,7 +68,7 @@ def grouped(
             cells = "".join(f"<td{_n(k + len(shared) >= numbers)}>{cell}</td>" for k, cell in enumerate(row))
             lines.append(f"<tr>{first if place == 0 else ''}{cells}</tr>")
         bodies.append(f"<tbody>{''.join(lines)}</tbody>")
-    return f"<div class='scroll'><table class='{kind}'><thead><tr>{top}</tr></thead>{''.join(bodies)}</table></div>"
+    return f"{SCROLLED}<table class='{kind}'><thead><tr>{top}</tr></thead>{''.join(bodies)}</table></div>"
 
 
 def _n(right: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from rhoplan.advice.branches import Leaf, Node
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, belief_words, chance, counted, in_thousand, money, one_in, percent
-from rhoplan.report.page.parts import MANY, NONE, safe, table
+from rhoplan.report.page.parts import MANY, NONE, SCROLLED, safe, table
 from rhoplan.report.sheets import Sheet, sheets
 from rhoplan.report.telling import folded_words, goes_on, outcomes_of
 
@@ -64,7 +64,7 @@ def _figure(sheet: Sheet, *, first: bool) -> str:
         )
         if sheet.folded:
             words.append(f"Branches of less than {percent(sheet.folded)} of cases stand in the table only.")
-    return f"<figure class='tree'>{sheet.svg}<figcaption>{' '.join(words)}</figcaption></figure>"
+    return f"<figure class='tree' tabindex='0'>{sheet.svg}<figcaption>{' '.join(words)}</figcaption></figure>"
 
 
 def steps_table(report: Drawn) -> str:
@@ -83,7 +83,7 @@ def steps_table(report: Drawn) -> str:
     for node, when, depth in _lines(report.pathway.root, "", 0):
         body += _line(report, node, when, depth, (worth.get(node.number, ""), spent.get(node.number, "")))
     return (
-        f"<div class='scroll'><table class='steps'><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{SCROLLED}<table class='steps'><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
         f"<p class='soft note'>{_steps_note(report)}</p>"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from rhoplan.learn.bill import Bill
 from rhoplan.model.problem import Problem
 from rhoplan.report.page.learned import split_words
-from rhoplan.report.page.parts import safe
+from rhoplan.report.page.parts import SCROLLED, safe
 from rhoplan.version import __version__
 
 YOURS = "<span class='todo'>To be filled in by you.</span>"
@@ -72,7 +72,8 @@ def tripod(learned: Mapping[str, Any], problem: Problem) -> str:
         body.append(f"<tbody><tr><th colspan='3'>{safe(title)}</th></tr>{rows}</tbody>")
     return (
         "<p class='lead'>What a report on a prediction model should cover, by the numbers of the published list. The "
-        "tool fills in what it knows; the rest only you know.</p><div class='scroll'><table class='tripod'><thead><tr>"
+        "tool fills in what it knows; the rest only you know.</p>"
+        f"{SCROLLED}<table class='tripod'><thead><tr>"
         f"<th class='n'>item</th><th>topic</th><th>in this report</th></tr></thead>{''.join(body)}</table></div>"
     )
 
