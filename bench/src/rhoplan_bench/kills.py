@@ -210,7 +210,7 @@ def _advise(ground: Ground, found: Killed, kills: int, draw: random.Random) -> N
     process = case()
     last_word(process)
     said = time.monotonic()
-    if process.wait() or not log.exists():
+    if not kill(process, PATIENCE) or not log.exists():
         raise RhoplanError("`rhoplan advise tiger --log` must end well before it is killed; try it")
     whole, end, cases = said - begun, time.monotonic() - said, 1
     for number in range(kills):
