@@ -12,6 +12,10 @@ python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exa
 
 A `.venv` that is not this file's own is left alone: the environment is then `.venv-rhoplan` beside it.
 
+What is installed stands in `requirements.lock`, each file with its hash, and nothing else is: wheels, or sources where
+this machine has no wheel. RHOPLAN_PINS=0 takes the newest versions that the pyproject.toml files allow instead,
+unchecked, and RHOPLAN_VALIDATION=0 leaves out the library that information gains are compared with (it brings JAX).
+
 Standard library only. A bare Debian refuses `pip install` outside a virtual environment and ships no
 ensurepip, so the environment is made without pip there and filled by the system's pip from outside.
 """
@@ -27,6 +31,7 @@ import tempfile
 import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 HERE = Path(__file__).resolve().parent
 VENV, OTHER = HERE / ".venv", HERE / ".venv-rhoplan"
@@ -40,6 +45,9 @@ EXTRAS = {
 
 BESIDE = ("paper", "bench")
 """Folders of the distributions that add commands to rhoplan."""
+
+LOCK = "requirements.lock"
+"""Versions and hashes of all that may be installed, each with those it is for; `.ci/lock.py` renews it."""
 
 TRIED = ("--version", "list", "decide tiger", "show chest-pain --yaml")
 """Commands that must work without any extra."""
@@ -115,7 +123,12 @@ def set_up(extras: str) -> None:
         if not python(place).exists() or (stamp[:1] != [wanted] and stamp[-1:] != [sys.version]):
             make_environment(place)
         target = f".[{','.join(installed)}]" if installed else "."
-        install(["--quiet", *(part for one in (target, *BESIDE) for part in ("-e", one))], place)
+        ours = [part for one in (target, *BESIDE) for part in ("-e", one)]
+        if pins():
+            install_locked({"core", "build", *BESIDE, *installed}, place)
+            ours = ["--no-index", "--no-build-isolation", *ours]  # pip refuses where the lock has not all they ask for
+        if pip_install(ours, place):
+            fail("pip could not install what the pyproject.toml files list")
         (place / STAMP).write_text(f"{wanted}\n{','.join(installed)}\n{sys.version}", encoding="utf-8")
     except OSError as error:
         print(f"setting up failed: '{place}' cannot be written to ({error.strerror or error})", file=sys.stderr)
@@ -142,9 +155,14 @@ def python(place: Path) -> Path:
 
 
 def fingerprint() -> str:
-    names = ("constraints.txt", "pyproject.toml", *(f"{folder}/pyproject.toml" for folder in BESIDE))
+    names = (LOCK, "pyproject.toml", *(f"{folder}/pyproject.toml" for folder in BESIDE))
     parts = [(HERE / name).read_bytes() for name in names]
-    return hashlib.sha256(b"\0".join([*parts, sys.version.encode(), str(environment()).encode()])).hexdigest()
+    parts += [one.encode() for one in (sys.version, str(environment()), "pinned" if pins() else "newest")]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def pins() -> bool:
+    return os.environ.get("RHOPLAN_PINS") != "0"
 
 
 def make_environment(place: Path) -> None:
@@ -161,21 +179,36 @@ def make_environment(place: Path) -> None:
                 raise
 
 
-def install(arguments: list[str], place: Path) -> None:
-    """`pip install` into `place`, with its own pip or, where it has none, with the system's.
+def install_locked(groups: set[str], place: Path) -> None:
+    """Install what the lock has for `groups`, checked by hash: wheels, or sources where this machine has no wheel."""
+    chosen = place / f"{STAMP}.txt"
+    chosen.write_text(locked((HERE / LOCK).read_text(encoding="utf-8"), groups), encoding="utf-8")
+    checked = ["--require-hashes", "-r", str(chosen)]
+    if not pip_install(["--only-binary", ":all:", *checked], place):
+        return
+    print("not everything can be had as a wheel here (pip's message is above); sources are tried: their hashes are "
+          "checked, too, but what builds them is not pinned", flush=True)  # fmt: skip
+    if pip_install(checked, place):
+        fail(f"pip could not install what {LOCK} lists; RHOPLAN_PINS=0 takes the newest versions instead, unchecked")
 
-    The pins hold for what builds the distributions, too: pip reads them from its environment there.
-    """
+
+def locked(text: str, groups: set[str]) -> str:
+    """The part of a lock that is for any of `groups`: above each version a line says whom it is for."""
+    parts = [part.partition("\n") for part in text.split("# for ")[1:]]
+    return "".join(lines for users, _, lines in parts if groups & set(users.split(", ")))
+
+
+def pip_install(arguments: list[str], place: Path) -> int:
+    """`pip install` into `place`, with its own pip or, where it has none, with the system's; its exit code."""
     inside = subprocess.run([str(python(place)), "-m", "pip", "--version"], capture_output=True).returncode == 0
     pip = [str(python(place)), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(python(place))]
-    command = [*pip, "install", "--disable-pip-version-check", *arguments]
-    pins = {**os.environ, "PIP_CONSTRAINT": str(HERE / "constraints.txt")}
-    if subprocess.run(command, cwd=HERE, env=pins).returncode:
-        print(
-            "setting up failed: pip could not install what the pyproject.toml files list (its message is above)",
-            file=sys.stderr,
-        )
-        raise SystemExit(1)
+    command = [*pip, "install", "--quiet", "--disable-pip-version-check", *arguments]
+    return subprocess.run(command, cwd=HERE).returncode
+
+
+def fail(what: str) -> NoReturn:
+    print(f"setting up failed: {what} (its message is above)", file=sys.stderr)
+    raise SystemExit(1)
 
 
 def try_distributions() -> int:
@@ -186,12 +219,18 @@ def try_distributions() -> int:
         if run(["-m", "hatchling", "build", "-d", str(out)], folder=HERE / folder):
             return 1
     with tempfile.TemporaryDirectory(prefix="rhoplan-dist-") as name:
-        clean = Path(name) / "clean"
+        clean, wheels = Path(name) / "clean", Path(name) / "wheels"
         venv.create(clean, with_pip=False, symlinks=os.name != "nt")
         library = next(out.glob("rhoplan-*.tar.gz"))  # from the sdist, so that this is whole, too
-        install(["--quiet", str(library)], clean)
+        shutil.unpack_archive(library, name)
+        if run(["-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)], folder=Path(name) / library.name[:-7]):
+            return 1
+        install_locked({"core"}, clean)
         others = sorted(str(path) for path in out.glob("rhoplan_*.whl"))
-        install(["--quiet", "--no-deps", *others], clean)
+        if pip_install(["--no-index", *map(str, wheels.iterdir())], clean):
+            fail("pip could not install the built rhoplan")
+        if pip_install(["--no-index", "--no-deps", *others], clean):
+            fail("pip could not install the built paper and benchmark")
         for line in TRIED:
             tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
                                    capture_output=True)  # fmt: skip

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import rhoplan
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 HERE = Path(__file__).resolve().parent.parent
-SPEC = importlib.util.spec_from_file_location("run", HERE / "run.py")
-assert SPEC
-assert SPEC.loader
-run = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(run)
+LOCK = HERE / "requirements.lock"
+DECIDES = (LOCK.name, "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml")
+
+
+def loaded(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+run = loaded("run", HERE / "run.py")
 
 
 @pytest.fixture
@@ -34,13 +40,16 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run.python(place).parent.mkdir(parents=True)
         run.python(place).touch()
 
-    def install(arguments: list[str], place: Path) -> None:
-        targets.append(" ".join(arguments[arguments.index("-e") :]))
+    def pip_install(arguments: list[str], place: Path) -> int:
+        if "-e" in arguments:
+            targets.append(" ".join(arguments[arguments.index("-e") :]))
+        return 0
 
     monkeypatch.setattr(run, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(run, "OTHER", tmp_path / ".venv-rhoplan")
     monkeypatch.setattr(run.venv, "create", make)
-    monkeypatch.setattr(run, "install", install)
+    monkeypatch.setattr(run, "pip_install", pip_install)
+    monkeypatch.delenv("RHOPLAN_PINS", raising=False)
     return targets
 
 
@@ -121,9 +130,11 @@ def test_a_folder_that_cannot_be_written_to_is_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"]
+)
 def test_fingerprint_covers_what_decides_the_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    for one in ("constraints.txt", "pyproject.toml", "paper/pyproject.toml", "bench/pyproject.toml"):
+    for one in DECIDES:
         (tmp_path / one).parent.mkdir(exist_ok=True)
         (tmp_path / one).write_text("as it was")
     monkeypatch.setattr(run, "HERE", tmp_path)
@@ -151,33 +162,127 @@ def test_the_adversary_runs_from_the_command(
     assert "2 models" in capfd.readouterr().out
 
 
-def test_nothing_that_gets_installed_is_unpinned() -> None:
+def lock_script() -> ModuleType:
+    pytest.importorskip("pip", reason="an environment that another pip has filled")
+    return loaded("lock", HERE / ".ci" / "lock.py")
+
+
+def entries() -> list[tuple[set[str], str, list[str]]]:
+    """Groups, requirement and hashes of each version in the lock."""
+    found = []
+    for users, lines in re.findall(r"^# for (.+)\n((?:(?!# ).*\n)+)", LOCK.read_text(), re.MULTILINE):
+        wanted, *hashes = [line.strip() for line in lines.split("\\\n")]
+        found.append((set(users.split(", ")), wanted, hashes))
+    return found
+
+
+def test_every_version_is_one_and_has_hashes() -> None:
+    assert len(entries()) > 100
+    for _, wanted, hashes in entries():
+        assert re.fullmatch(r"[a-z0-9-]+==[^\s,*]+( ; .+)?", wanted)
+        assert hashes, f"{wanted} must have hashes"
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), wanted
+
+
+def test_the_lock_has_what_each_group_asks_for_and_what_that_needs() -> None:
     requirements = pytest.importorskip("packaging.requirements", reason="pytest brings it")
-    lines = [one for one in (HERE / "constraints.txt").read_text().splitlines() if not one.startswith("#")]
-    pinned = {_plain(line.partition("==")[0]) for line in lines if "==" in line}
-    assert len(lines) == sum("==" in line for line in lines), "a pin names one version"
-    waiting, seen = [], set[tuple[str, str]]()
-    for folder in (".", *run.BESIDE):
-        project = tomllib.loads((HERE / folder / "pyproject.toml").read_text())
-        extras = project["project"].get("optional-dependencies", {}).values()
-        waiting += [*project["build-system"]["requires"], *project["project"]["dependencies"]]
-        waiting += [one for extra in extras for one in extra]
-    while waiting:
-        wanted = requirements.Requirement(waiting.pop())
-        name = _plain(wanted.name)
-        if name == "rhoplan" or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
-            continue
-        assert name in pinned, f"constraints.txt must pin {name}"
-        for extra in {"", *wanted.extras} - {extra for known, extra in seen if known == name}:
-            seen.add((name, extra))
-            try:
-                needs = requires(name) or []
-            except PackageNotFoundError:  # an extra that is not installed here
+    groups = lock_script().asked()
+    for group, asked in groups.items():
+        parsed = [(users, requirements.Requirement(wanted)) for users, wanted, _ in entries() if group in users]
+        here = {_plain(one.name): one.specifier for _, one in parsed if not one.marker or one.marker.evaluate()}
+        waiting, seen = [(one, "") for one in asked], set[tuple[str, str]]()
+        while waiting:
+            text, given = waiting.pop()
+            wanted = requirements.Requirement(text)
+            name = _plain(wanted.name)
+            if wanted.marker and not wanted.marker.evaluate({"extra": given}):
                 continue
-            parsed = [(one, requirements.Requirement(one).marker) for one in needs]
-            waiting += [
-                one.partition(";")[0] for one, marker in parsed if not marker or marker.evaluate({"extra": extra})
-            ]
+            if name == "rhoplan":
+                waiting += [(one, "") for part in ("core", *wanted.extras) for one in groups[part]]
+                continue
+            assert name in here, f"requirements.lock must have {name} for {group} (python3 .ci/lock.py)"
+            (version,) = here[name]
+            assert wanted.specifier.contains(version.version, prereleases=True), f"{wanted}, locked: {version}"
+            for extra in {"", *wanted.extras} - {extra for known, extra in seen if known == name}:
+                seen.add((name, extra))
+                with contextlib.suppress(PackageNotFoundError):  # an extra that is not installed here
+                    waiting += [(one, extra) for one in requires(name) or []]
+
+
+def test_only_what_is_asked_for_is_taken_from_the_lock() -> None:
+    one, two = "a==1 \\\n    --hash=sha256:aa\n", "b==2 ; python_version < '3.11' \\\n    --hash=sha256:bb\n"
+    text = f"# head\n# for core, docs\n{one}# for dev\n{two}"
+    assert run.locked(text, {"core"}) == run.locked(text, {"docs", "paper"}) == one
+    assert run.locked(text, {"dev", "core"}) == one + two
+    assert run.locked(text, {"doc"}) == ""
+
+
+@pytest.mark.parametrize(("wheels", "sources"), [(True, True), (False, True), (False, False)])
+def test_sources_are_tried_with_a_word_where_a_wheel_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wheels: bool, sources: bool
+) -> None:
+    asked: list[list[str]] = []
+
+    def pip_install(arguments: list[str], place: Path) -> int:
+        asked.append(arguments)
+        return int(not (wheels if "--only-binary" in arguments else sources))
+
+    monkeypatch.setattr(run, "pip_install", pip_install)
+    with contextlib.nullcontext() if sources else pytest.raises(SystemExit):
+        run.install_locked({"core"}, tmp_path)
+    assert all("--require-hashes" in one for one in asked)
+    assert len(asked) == (1 if wheels else 2)
+    told = capsys.readouterr()
+    assert ("sources are tried" in told.out) == (not wheels)
+    assert ("RHOPLAN_PINS=0" in told.err) == (not sources)
+
+
+@pytest.mark.parametrize("pins", ["0", "1"])
+def test_everything_is_pinned_unless_asked_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: list[str], pins: str
+) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(run, "pip_install", lambda arguments, place: asked.append(arguments) or 0)
+    monkeypatch.setenv("RHOPLAN_PINS", pins)
+    run.set_up("serve")
+    assert [("--require-hashes" in one, "--no-index" in one) for one in asked] == (
+        [(True, False), (False, True)] if pins == "1" else [(False, False)]
+    )
+    monkeypatch.setenv("RHOPLAN_PINS", "1" if pins == "0" else "0")
+    before = len(asked)
+    run.set_up("serve")
+    assert len(asked) > before, "what was set up the other way is set up again"
+
+
+def test_hashes_are_those_of_files_that_fit() -> None:
+    lock = lock_script()
+    for file, fits in {
+        "a_b-1.2.tar.gz": True, "a_b-1.2-py3-none-any.whl": True, "a_b-1.2-py2.py3-none-any.whl": True,
+        "a_b-1.2-cp310-cp310-manylinux_2_28_aarch64.whl": True, "a_b-1.2-cp39-abi3-win_amd64.whl": True,
+        "a_b-1.2-cp311-abi3-win_amd64.whl": False, "a_b-1.2-cp311-cp311-win_amd64.whl": False,
+        "a_b-1.2-cp313-cp313t-win_amd64.whl": False, "a_b-1.2-pp310-pypy310_pp73-win_amd64.whl": False,
+        "a_b-1.2.1.tar.gz": False, "a_b-1.2.1-py3-none-any.whl": False, "a_b-1.2.zip": False,
+    }.items():  # fmt: skip
+        assert lock.fits(file, "1.2", {"3.10"}) == fits, file
+    text = f'<a href="x/a-1.2.tar.gz#sha256={"a" * 64}">a</a><a href="x/a-1.2-py3-none-any.whl">no hash</a>'
+    assert list(lock.hashes_of(text, "1.2", {"3.10"})) == [f"    --hash=sha256:{'a' * 64}"]
+
+
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("last", range(4))
+def test_a_version_is_installed_where_it_is_needed(first: int, last: int) -> None:
+    markers = pytest.importorskip("packaging.markers", reason="pytest brings it")
+    lock = lock_script()
+    pythons = lock.PYTHONS[first : last + 1]
+    for systems in (["win32"], ["linux", "darwin"], list(lock.SYSTEMS)):
+        if not pythons:
+            continue
+        text = lock.marker({(python, system) for python in pythons for system in systems})
+        for python in lock.PYTHONS:
+            for system in lock.SYSTEMS:
+                there = {"python_version": python, "sys_platform": system}
+                found = not text or markers.Marker(text.removeprefix(" ; ")).evaluate(there)
+                assert found == (python in pythons and system in systems)
 
 
 def _plain(name: str) -> str:

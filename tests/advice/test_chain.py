@@ -211,7 +211,7 @@ def test_who_is_killed_leaves_a_line_or_none_and_the_chain_goes_on(
             raise Killed
         place.write_text(text)
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(Killed):  # noqa: PT012
         patch.setattr(chain, "write_text", seal)
         if what == "line":
             patch.setattr(os, "fsync", killed)
@@ -229,7 +229,7 @@ def killed(_: object) -> None:
 
 def test_half_a_line_of_one_who_was_killed_is_taken_away(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin, lines = log.stat().st_size, len(log.read_text().splitlines())
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(Killed):  # noqa: PT012
         patch.setattr(os, "fsync", killed)
         append(log, CASES[0])
     whole, seal = log.read_bytes(), seal_of(log).read_bytes()
@@ -242,7 +242,7 @@ def test_half_a_line_of_one_who_was_killed_is_taken_away(log: Path, monkeypatch:
 
 
 def test_what_others_add_after_a_kill_is_still_found(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(Killed):  # noqa: PT012
         patch.setattr(os, "fsync", killed)
         append(log, CASES[0])
     *kept, last = log.read_text().splitlines(keepends=True)

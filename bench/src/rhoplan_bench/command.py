@@ -69,7 +69,15 @@ if TYPE_CHECKING:
 @click.option(
     "--mutants", type=click.IntRange(1), metavar="N", help="Only mutation: N faults, and whether tests notice."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the faults, with --mutants.")
+@click.option(
+    "--kills",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only ends: kill reproduce, serve, learn and advise --log N times each; what is left, and what is lost.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of faults and of moments to kill at."
+)
 @click.option(
     "--tree",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -92,6 +100,7 @@ def bench_command(
     losses: float,
     drawn: int | None,
     mutants: int | None,
+    kills: int | None,
     seed: int,
     tree: Path,
     jobs: int,
@@ -100,6 +109,9 @@ def bench_command(
     """Measure speed here and now: seconds, limits, and ratios against the plain recursion in the same run."""
     if mutants:
         show_mutants(tree.resolve(), mutants, seed, jobs, as_json)
+        return
+    if kills:
+        _killed(kills, seed, as_json)
         return
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
@@ -135,6 +147,26 @@ def _measured(quick: bool, serve: bool, many: bool, seconds: float, clients: int
     from rhoplan_bench.speed import run_benchmarks
 
     return run_benchmarks(quick=quick)
+
+
+def _killed(kills: int, seed: int, as_json: bool) -> None:
+    from dataclasses import asdict
+    from tempfile import TemporaryDirectory
+
+    from rhoplan_bench.kills import COMMANDS, killed
+
+    rows = []
+    for what in COMMANDS:
+        with TemporaryDirectory(prefix="rhoplan-kills-") as folder:
+            found = killed(what, kills, seed=seed, folder=Path(folder))
+        rows.append(asdict(found))
+        if not as_json:
+            wrong = "; ".join(found.faults) or "nothing left behind, nothing lost"
+            click.echo(f"{what}: {found.kills} kills, {found.ended} were done before; {wrong}")
+    if as_json:
+        print_json({"rows": rows})
+    if any(row["faults"] for row in rows):
+        raise click.exceptions.Exit(1)
 
 
 def _learned(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rhoplan.app.serve.sources import check_name
 from rhoplan.errors import ProblemError
-from rhoplan.files import write_text
+from rhoplan.files import replacing, write_text
 
 WRITTEN = (".yaml", ".yml")
 """Endings of files that a model can be saved to; what is saved is YAML."""
@@ -66,8 +66,8 @@ class Files:
                 return Saved(path.name, None)
             if old is not None:
                 backup, mode = _free(path), stat.S_IMODE(path.stat().st_mode)
-                backup.touch(mode, exist_ok=False)  # who may not read the file may not read the old one either
-                backup.write_bytes(old)
+                with replacing(backup, mode) as kept:  # who may not read the file may not read the old one either
+                    kept.write_bytes(old)
             write_text(path, text, mode)
         except UnicodeEncodeError:
             raise ProblemError(
