@@ -133,8 +133,8 @@ def solve_command(
     with telling(tell_compiling):
         solution = solve(
             loaded, weight=per_nat(asked["weight"], asked["unit"]), discount=asked["discount"],
-            horizon=asked["horizon"], gap=gap, seconds=max(time_limit - reading, 0.0), memory=memory * 1e9, progress=tell, method=method,
-            check=check,
+            horizon=asked["horizon"], gap=gap, seconds=max(time_limit - reading, 0.0), memory=memory * 1e9,
+            progress=tell, method=method, check=check,
         )  # fmt: skip
     if solution.policy is None and solution.method == "range" and (save or plot):
         raise click.UsageError(

@@ -4,8 +4,8 @@ Where there are several hidden factors, `errands` gives a plan that is followed 
 connects the factors the optimum; then `lattice` works on a grid of beliefs for each factor. In all others, and where
 grids do not bring the bounds together, `pointbased` carries bounds over from belief to belief; so it does where the
 number of actions is limited, in the problem that ends after the last one (`model.limited`). Bounds found in one way
-hold whatever the others find. Where the time ends before any has found one, at the first ctrl-C, and where the numbers of
-the problem do not fit into the memory allowed, `crude` does.
+hold whatever the others find. Where the time ends before any has found one, at the first ctrl-C, and where the numbers
+of the problem do not fit into the memory allowed, `crude` does.
 """
 
 from __future__ import annotations
