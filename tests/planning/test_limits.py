@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.errors import ProblemError
+from rhoplan.app.cli import _guarded
+from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
@@ -267,3 +269,31 @@ def test_a_reward_for_ever_is_refused_in_one_line():
         rhoplan.solve(problem, seconds=5.0)
 
     assert "\n" not in str(refused.value)
+
+
+def test_a_problem_larger_than_the_memory_still_has_bounds():
+    problem = restarting_tiger()
+    found = rhoplan.solve(problem, memory=1.0)
+    assert (found.method, found.stopped_by, found.policy) == ("range", "memory", None)
+    assert found.lower <= VALUE[0.0] <= found.upper
+    assert math.isfinite(found.upper - found.lower)
+
+
+def test_a_problem_larger_than_the_memory_is_refused_where_no_bound_is_known():
+    with pytest.raises(LimitError, match="must fit into"):
+        rhoplan.solve(restarting_tiger(), discount=1.0, memory=1.0)
+
+
+def test_reading_counts_against_the_time(tmp_path, monkeypatch, capsys):
+    """A file that takes longer to read than there is gets bounds all the same, and a line says why they are wide."""
+    path = tmp_path / "tiger.pomdp"
+    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    ticks = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr("rhoplan.app.cli.solve.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(clock, "loading", lambda: pytest.fail("there is no time to load anything"))
+
+    assert _guarded(["solve", str(path), "--time-limit", "1"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+
+    assert "by the range of rewards: there was not enough time or memory for more" in told
+    assert "reading the file took 3600.0 s of the 1 s allowed" in told

@@ -42,7 +42,7 @@ ROUNDS = {
     "errands": ("plans", "by one hidden factor after the other"),
     "grids": ("levels", "on a grid of beliefs for each hidden factor"),
     "points": ("trials", "by bounds carried from belief to belief"),
-    "range": ("plans", "by the range of rewards: the time was too short for more"),
+    "range": ("plans", "by the range of rewards: there was not enough time or memory for more"),
 }
 """What rounds are called, and how each method works."""
 
@@ -63,7 +63,7 @@ EXPORTED = ".policyx"
     "[default: no limit]",
 )
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option("--time-limit", type=float, default=600.0, help="Seconds to work at most; reading and compiling do not count.")
+@option("--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count.")
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
@@ -108,7 +108,9 @@ def solve_command(
     from rhoplan.planning.certified.solve import solve
     from rhoplan.planning.clock import telling
 
+    begin = time.monotonic()
     loaded = load_problem(problem)
+    reading = time.monotonic() - begin
     if not (time_limit > 0 and 0 < memory < math.inf):
         raise click.UsageError("--time-limit and --memory must be numbers above 0")
     asked["weight"] = asked["weight"] or 0.0
@@ -131,11 +133,13 @@ def solve_command(
     with telling(tell_compiling):
         solution = solve(
             loaded, weight=per_nat(asked["weight"], asked["unit"]), discount=asked["discount"],
-            horizon=asked["horizon"], gap=gap, seconds=time_limit, memory=memory * 1e9, progress=tell, method=method,
-            check=check,
+            horizon=asked["horizon"], gap=gap, seconds=max(time_limit - reading, 0.0), memory=memory * 1e9,
+            progress=tell, method=method, check=check,
         )  # fmt: skip
     if solution.policy is None and solution.method == "range" and (save or plot):
-        raise click.UsageError("--save and --plot need a policy; the time was too short for one: allow more")
+        raise click.UsageError(
+            "--save and --plot need a policy; there was not enough time or memory for one: allow more"
+        )
     if save:
         _write(save, lambda: _save(solution.policy, save))
     if plot:
@@ -146,6 +150,8 @@ def solve_command(
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
         return
     _print_solution(loaded, solution, **asked)
+    if reading > time_limit:
+        out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
     if earned is not None:
         _print_score(earned, asked["discount"])
     elif not told_already and solution.policy is not None:

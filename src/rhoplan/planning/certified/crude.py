@@ -149,9 +149,11 @@ def _swept(
     for _ in range(MOST_SWEEPS):
         moved = 0.0
         for visible, menu in menus.items():
-            if clock.now() > deadline:
-                return values[start]
-            after = np.max([_worth(action, values, discount) for action in menu], axis=0)
+            after = np.full(states, -np.inf)
+            for action in menu:
+                if clock.now() > deadline:
+                    return values[start]
+                after = np.maximum(after, _worth(action, values, discount))
             moved = max(moved, float(np.abs(after - values[visible]).max()))
             values[visible] = after
         if moved <= SETTLED * abs(first) * (1 - discount if discount < 1 else 1.0):

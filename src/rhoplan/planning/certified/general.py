@@ -4,7 +4,8 @@ Where there are several hidden factors, `errands` gives a plan that is followed 
 connects the factors the optimum; then `lattice` works on a grid of beliefs for each factor. In all others, and where
 grids do not bring the bounds together, `pointbased` carries bounds over from belief to belief; so it does where the
 number of actions is limited, in the problem that ends after the last one (`model.limited`). Bounds found in one way
-hold whatever the others find. Where the time ends before any has found one, or at the first ctrl-C, `crude` does.
+hold whatever the others find. Where the time ends before any has found one, at the first ctrl-C, and where the numbers
+of the problem do not fit into the memory allowed, `crude` does.
 """
 
 from __future__ import annotations
@@ -74,15 +75,20 @@ class General:
             pass
         except KeyboardInterrupt:
             stopped_by = "interrupted"
-        except LimitError:
+        except LimitError as limit:
             if not found:
-                raise
+                if alone and chosen != POINTS:
+                    raise
+                found.append(self._crude("memory"))
+                if not all(map(math.isfinite, _closest(found))):
+                    raise limit
             stopped_by = "memory"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
         return self._together(found, stopped_by)
 
     def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
+        clock.check(self.deadline)  # before seconds are spent on loading what will not be used
         with clock.loading():
             from rhoplan.planning.certified.errand_policy import ErrandPolicy
             from rhoplan.planning.certified.errands import ErrandPlan
@@ -113,6 +119,7 @@ class General:
             self._tell(found)
 
     def _on_grids(self, found: list[Solution], *, alone: bool) -> None:
+        clock.check(self.deadline)
         with clock.loading():
             from rhoplan.planning.certified.lattice.solve import LatticeSearch
 
@@ -161,6 +168,7 @@ class General:
         )
 
     def _by_points(self) -> Solution:
+        clock.check(self.deadline)
         with clock.loading():
             from rhoplan.planning.certified.pointbased.check import check_plan
             from rhoplan.planning.certified.pointbased.idle import with_stops
