@@ -330,3 +330,18 @@ def test_no_belief_at_all_is_moved_to_none(follow):
     """Of some beliefs none may need logs, or all."""
     change = as_sparse(np.array([np.eye(3), np.full((3, 3), 1 / 3)]))
     assert follow(np.empty((0, 2, 3)), change).shape == (0, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        (np.eye(3), True),
+        (np.eye(3)[[0, 2, 1]], False),
+        (np.eye(3)[[1, 2, 0]], False),
+        (np.array([[1, 0], [0.5, 0.5]]), False),
+        (np.stack([np.eye(2), np.eye(2)]), True),
+        (np.stack([np.eye(2), np.eye(2)[::-1]]), False),
+    ],
+)
+def test_nothing_changes_only_where_every_state_stays(change: np.ndarray, stays: bool) -> None:
+    assert sparse.is_identity(change) == sparse.is_identity(as_sparse(change)) == stays

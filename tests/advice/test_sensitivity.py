@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.case import advise
-from rhoplan.advice.questions import Allowance
+from rhoplan.advice.questions import Allowance, Asker
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
@@ -313,3 +313,16 @@ def test_a_giant_loss_elsewhere_does_not_hide_a_flip() -> None:
             commits=problem.flat.commits,
         )
         assert decide(other, agent).choice == expected
+
+
+def test_after_evidence_worth_times_its_chance_is_convex_in_every_probability() -> None:
+    """What proofs of nearest flips rest on: of beliefs it is true only in terms of the chance of what was seen."""
+    problem = make("chest-pain")
+    agent, test = make_agent("planning-ig", problem, weight=20.0), problem.flat.tests[0]
+    asker = Asker(problem, agent, [(test.name, test.outcomes[1])], set(), None)
+    values = np.linspace(0.02, 0.98, 17).tolist()
+    for parameter in (one for one in parameters(problem, agent) if one.is_convex and one.quantity == "probability"):
+        answers = asker.answers([(parameter, value) for value in values], Allowance(None))
+        assert answers is not None
+        worth = np.array([answers[parameter.id, value].worth for value in values])  # type: ignore[union-attr]
+        assert np.diff(worth, 2, axis=0).min() >= -1e-9 * np.abs(worth).max(), parameter.id

@@ -8,6 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.belief.information import update
 from rhoplan.graph.graph import ENDED, Graph
+from rhoplan.graph.menu import BYTES_PER_ARC, nodes_within
 from rhoplan.graph.table import BeliefTable
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
@@ -57,3 +58,19 @@ def test_evidence_tokens_have_no_small_relations() -> None:
     pairs = (tokens[:, None] + tokens[None, :])[np.triu_indices(len(tokens))]
     sums = np.concatenate([tokens, pairs])
     assert all(len(np.unique(sums[:, lane])) == len(sums) for lane in range(2))
+
+
+@pytest.mark.parametrize("spec", ["tiger", "chest-pain", "four-diseases"])
+def test_a_node_is_said_to_take_what_its_arrays_take(spec: str) -> None:
+    graph = Graph(rhoplan.make(spec))
+    arcs = (graph.next, graph.probability, graph.reward, graph.information, graph.known)
+    belief = 2 * graph.tables[0].beliefs[0].nbytes
+    assert graph.node_bytes == sum(array[graph.root].nbytes for array in arcs) + belief
+
+
+def test_graphs_of_wider_menus_hold_fewer_situations() -> None:
+    problem = rhoplan.make("four-diseases")
+    _, actions, outcomes = Graph(problem).next.shape
+    assert min(actions, outcomes) > 1
+    assert nodes_within(problem, 5000 * BYTES_PER_ARC * actions * outcomes) == 5000
+    assert nodes_within(problem, 1.0) == 1000

@@ -266,3 +266,12 @@ def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
 def in_order_of(problem: rhoplan.Problem, agent: rhoplan.Agent) -> list[rhoplan.ActionValue]:
     policy = Policy(Graph(problem), agent)
     return in_order(policy, policy.graph.root, action_values(policy, policy.graph.root))
+
+
+def test_nothing_is_above_itself_and_everything_is_at_least_itself() -> None:
+    for value in (0.0, 3.0, -3.0, 1e300):
+        hair = 1e-11 * abs(value)
+        assert not above(value, value)
+        assert at_least(value, value)
+        assert above(value + hair, value) == (value != 0)
+        assert at_least(value - hair, value) == (value == 0)

@@ -69,3 +69,14 @@ def test_a_test_that_opens_later_is_checked() -> None:
 @pytest.mark.parametrize("name", sorted(rhoplan.PROBLEMS))
 def test_every_shipped_problem_is_sound(name: str) -> None:
     check_problem(rhoplan.make(name))
+
+
+@pytest.mark.parametrize("row", [0, 1])
+@pytest.mark.parametrize("chances", [[0.2, 0.7], [-0.2, 1.2], [np.nan, 1.0], [np.inf, 0.0]])
+def test_a_row_that_is_no_distribution_is_told_by_its_state(row: int, chances: list[float]) -> None:
+    likelihood = LOOK.likelihood.copy()
+    likelihood[row] = chances
+    with pytest.raises(ProblemError, match=f"likelihood row '{'ab'[row]}' of ") as found:
+        check_problem(walk(0, replace(LOOK, leads_to=(0, 0), likelihood=likelihood)))
+    assert found.value.field is not None
+    assert found.value.field[-2:] == ("likelihood", "ab"[row])

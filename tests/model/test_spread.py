@@ -37,3 +37,11 @@ def test_interval_comes_back() -> None:
     assert [chance.quantile(0.025), chance.quantile(0.975)] == pytest.approx([0.76, 0.89], abs=0.002)
     price = LogNormal(75.0, sd_of(60, 90))
     assert [price.quantile(0.025), price.quantile(0.975)] == pytest.approx([60, 90], abs=2)
+
+
+@pytest.mark.parametrize("spread", [Beta(0.83, 127.0), Beta(0.5, 3e6)], ids=str)
+def test_all_of_a_chance_lies_between_0_and_1(spread: Beta) -> None:
+    for value in (1.0, 1.5):
+        assert (spread.below(value), spread.mean_below(value)) == (1.0, spread.mean)
+    for value in (0.0, -0.5):
+        assert (spread.below(value), spread.mean_below(value)) == (0.0, 0.0)

@@ -3,7 +3,7 @@
 One run of the tests beforehand (`traced`) tells which tests call which function; a fault is tried with the tests that
 call its function: those of its own room first, the quickest first, until one fails; then with the other tests of its
 room. A test that fails without the fault too notices nothing. Faults in what numba compiles are tried first as plain
-Python, which needs no compiling, and where that takes too long or notices nothing, compiled anew.
+Python, which needs no compiling, and where that takes too long, compiled anew.
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ MOST_TESTS, MOST_SECONDS = 250, 60.0
 PLAIN_SECONDS = 100.0
 """What kernels may take as plain Python before they are compiled after all."""
 
+MOST_UNSOUND = 5
+"""Tests that fail without the fault too, after which no more are tried."""
+
 PATIENCE, SLOWER = 60.0, 5.0
 """A run that takes so many seconds, and so many times as long as its tests did before, does not end."""
 
-PLAIN = {"NUMBA_DISABLE_JIT": "1"}
+PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTEST_ADDOPTS": "-W ignore::RuntimeWarning"}
+"""Environment in which kernels are plain Python; numpy then warns of sums that are meant to begin anew beyond 64 bits."""
 EARLY = "ignore::pytest.PytestAssertRewriteWarning"
 """What pytest says of plugins that are imported before it runs."""
 
@@ -143,21 +147,19 @@ class Runner:
         path = Path(self._folder.name, "faulty.py")
         path.write_text(mutant.text(self.root), encoding="utf-8")
         fault = {FILE: str(self.root / mutant.file), TEXT: str(path)}
-        noticed = None
-        if mutant.is_kernel:
-            noticed = self._noticed(tests, {**fault, **PLAIN})
-            noticed = None if noticed == ENDLESS else noticed
-        if noticed is None:
+        if not mutant.is_kernel:
+            return Verdict(mutant, self._noticed(tests, fault), len(tests))
+        noticed = self._noticed(tests, {**fault, **PLAIN})
+        if noticed == ENDLESS:
             with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
-                compiled = {"NUMBA_CACHE_DIR": cache} if mutant.is_kernel else {}
-                noticed = self._noticed(tests, {**fault, **compiled})
+                noticed = self._noticed(tests, {**fault, "NUMBA_CACHE_DIR": cache})
         return Verdict(mutant, noticed, len(tests))
 
     def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str]) -> str | None:
         """The first of `tests` that fails with the fault and passes without it, or how else the fault showed."""
-        waiting = list(tests)
+        waiting, unsound = list(tests), 0
         count = FIRST_TESTS
-        while waiting:
+        while waiting and unsound < MOST_UNSOUND:
             group, rest = waiting[:count], waiting[count:]
             patience = PATIENCE + SLOWER * sum(tests[test] for test in group)
             code, failed = self._run(group, fault, PLAIN_SECONDS if _is_plain(fault) else patience)
@@ -169,6 +171,7 @@ class Runner:
                     return f"pytest ended with {code}"
             if failed and ("::" not in failed or self._passes_plainly(failed, fault)):
                 return failed
+            unsound += bool(failed)
             waiting = group[group.index(failed) + 1 :] + rest if failed in group else rest
             count = MOST_TESTS
         return None

@@ -7,6 +7,7 @@ pytest's exit code; below zero: the signal that ended it.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 PRELOADED = (
@@ -27,6 +29,9 @@ def main() -> None:
     for name in PRELOADED:
         with suppress(ImportError):
             import_module(name)
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
+    gc.freeze()  # forks need not look at all of this for garbage
     for line in sys.stdin:
         print(run(json.loads(line)), flush=True)
 
