@@ -96,7 +96,7 @@ def test_every_example_is_taken(shelf: Shelf, name: str) -> None:
         "journal": ("journal", schema.Journal, replies.Kept),
         "upload_model": ("check", schema.Upload, replies.Checked),
     }
-    takes |= {"advise_parts": ("part", schema.AdviseParts, schema.Part)}
+    takes |= {"advise_parts": ("part", schema.AdviseParts, replies.Part)}
     task, kind, gives = takes[name]
     request = kind.model_validate(EXAMPLES[name]).model_dump()
     source = Source(request["name"], request["text"]) if name == "upload_model" else Source(request.pop("problem"))
