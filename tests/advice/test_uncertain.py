@@ -10,10 +10,12 @@ import pytest
 from numpy.random import Generator, default_rng
 
 import oracle
+from rhoplan.advice.case import advise
+from rhoplan.advice.start import started
 from rhoplan.advice.uncertain.curve import decision_curve
 from rhoplan.advice.uncertain.knowing import Worth, estimated, sampled, value_of
 from rhoplan.advice.uncertain.numbers import Unsure, drawn, spread_all, unsure, versions
-from rhoplan.advice.uncertain.uncertainty import Uncertainty, chance_right, uncertainty
+from rhoplan.advice.uncertain.uncertainty import Uncertainty, how_sure, uncertainty
 from rhoplan.advice.uncertain.views import find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weigher
 from rhoplan.agents.agent import make_adviser
@@ -107,7 +109,7 @@ def test_value_of_knowing_agrees_with_plain_sampling(small: Weigher) -> None:
     models = [plain_version(generator) for _ in range(3000)]
     values = np.array([oracle_value(one) for one in models])
     mine = sampled(small, unsure(small.problem), 3000, 1)
-    ours, error = estimated(mine.gain), float(values.std()) / math.sqrt(3000)
+    ours, error = estimated(mine.gain, mine.chance), float(values.std()) / math.sqrt(3000)
     assert values.mean() - now == pytest.approx(ours.value, abs=3 * math.hypot(ours.se, error))
     firsts = [oracle.choice(one, GOAL, one.prior) for one in models]
     begins = ("test", ["smear", "scan"].index(small.first))
@@ -121,6 +123,72 @@ def test_plan_is_worth_at_the_means_what_it_is_worth_on_average(small: Weigher) 
     assert told.kept.mean() == pytest.approx(small.worth, abs=4 * error)
 
 
+# -- once something was seen ------------------------------------------------------------------------------------------
+
+SEEN = [("smear", "positive")]
+NAMES = ["leave", "treat", "smear", "scan"]
+
+
+def after_smear(model: oracle.Model) -> tuple[float, list[float]]:
+    """How likely the positive smear was, and the belief after it."""
+    joint = [share * row[1] for share, row in zip(model.prior, model.tests[0][1], strict=True)]
+    return sum(joint), [share / sum(joint) for share in joint]
+
+
+def test_every_version_goes_on_as_the_oracle_goes_on() -> None:
+    problem = parse_model(SMALL)
+    weigher = Weigher(problem, make_adviser(problem), SEEN)
+    numbers = drawn(problem, unsure(problem), default_rng(3), 60)
+    told = weigher.weigh(numbers)
+    usual, _ = after_smear(plain_version(None))
+    for k in range(60):
+        tests = [(float(numbers.cost[k, t]), numbers.likelihood[k, t].T.tolist(), False) for t in range(2)]
+        model = oracle.Model(numbers.prior[k].tolist(), tests, numbers.payoff[k].tolist())
+        chance, belief = after_smear(model)
+        assert told.chance[k] == pytest.approx(chance / usual, rel=1e-12)
+        expected = oracle.value(model, GOAL, belief, frozenset([0]), GOAL.horizon)
+        assert told.best[k] / told.chance[k] == pytest.approx(expected, rel=1e-12)
+    assert len(set(told.first.tolist())) > 1
+
+
+def test_how_sure_one_is_after_a_result_agrees_with_cases_that_had_it() -> None:
+    """Numbers and cases are drawn by other means, and only those cases kept whose smear was positive."""
+    problem, generator = parse_model(SMALL), default_rng(17)
+    agent = make_adviser(problem)
+    sure = how_sure(problem, agent, SEEN, samples=4000)
+    assert sure is not None
+    worths, right = list[float](), list[bool]()
+    while len(worths) < 1200:
+        model = plain_version(generator)
+        chance, belief = after_smear(model)
+        if generator.random() < chance:
+            kind, place = oracle.choice(model, GOAL, belief, frozenset([0]))
+            right.append(NAMES[place + 2 * (kind == "test")] == sure.action)
+            worths.append(oracle.value(model, GOAL, belief, frozenset([0]), GOAL.horizon))
+    share = float(np.mean(right))
+    assert 0.05 < share < 0.95
+    assert share == pytest.approx(sure.share, abs=3 * math.hypot(sure.se, math.sqrt(share * (1 - share) / 1200)))
+    gains = uncertainty(problem, agent, samples=4000, given=SEEN).everything
+    error = float(np.std(worths)) / math.sqrt(1200)
+    assert np.mean(worths) == pytest.approx(sure.worth + gains.value, abs=3 * math.hypot(gains.se, error))
+    assert sure.worth_kind == "exact"
+    assert sure.low < sure.worth < sure.high
+
+
+def test_what_was_seen_or_cannot_be_had_is_not_planned_again() -> None:
+    problem = parse_model(SMALL)
+    agent = make_adviser(problem)
+    assert Weigher(problem, agent, SEEN, ["scan"]).names == ["leave", "treat"]
+    assert Weigher(problem, agent, [("smear", "?")]).names == ["leave", "treat", "scan"]
+    for given in (SEEN, [("smear", "negative")], [("scan", "positive")]):
+        assert Weigher(problem, agent, given).first == advise(problem, agent, given).do
+    found = uncertainty(problem, agent, samples=50, given=SEEN)
+    assert found.curve is None
+    assert "After smear positive" in found.words[0]
+    with pytest.raises(RhoplanError, match="enter them as results"):
+        uncertainty(started(problem, known=SEEN), agent, samples=50)
+
+
 # -- exact against sampled --------------------------------------------------------------------------------------------
 
 
@@ -130,7 +198,8 @@ def test_exact_value_of_one_number_agrees_with_draws(small: Weigher, place: int)
     assert len(items) == 8
     exact = worth(small, [items[place]])
     assert (exact.kind, exact.se) == ("exact", 0.0)
-    rough = estimated(sampled(small, [items[place]], 2000, 2).gain)
+    told = sampled(small, [items[place]], 2000, 2)
+    rough = estimated(told.gain, told.chance)
     assert exact.value == pytest.approx(rough.value, abs=3 * rough.se + 1e-9)
 
 
@@ -166,7 +235,7 @@ def test_certain_numbers_are_worth_nothing() -> None:
     assert all(one.worth.value == 0 for one in (*found.numbers, *found.studies))
     with pytest.raises(RhoplanError, match="states no uncertain number"):
         uncertainty(problem, make_adviser(problem))
-    assert chance_right(problem, make_adviser(problem)) is None
+    assert how_sure(problem, make_adviser(problem)) is None
 
 
 def told(text: str) -> Uncertainty:

@@ -92,7 +92,7 @@ TAKES |= {
     "journal": ("journal", schema.Journal, replies.Kept),
     "upload_model": ("check", schema.Upload, replies.Checked),
 }
-TAKES |= {"advise_parts": ("part", schema.AdviseParts, schema.Part)}
+TAKES |= {"advise_parts": ("part", schema.AdviseParts, replies.Part)}
 
 
 @pytest.mark.parametrize("name", sorted(TAKES))

@@ -62,7 +62,8 @@ def test_spread_is_called_an_assumption(capsys: pytest.CaptureFixture[str]) -> N
         (("screening-cascade", "--spread", "120%"), "above 0% and below 100%; it is 120%"),
         (("screening-cascade", "--spread", "10%", "--map", "prior.ill", "cost.x"), "'cost.x' is no uncertain number"),
         (("screening-cascade", "--spread", "10%", "--discount", "0.9"), "planned without discount"),
-        (("rocksample:n=3,k=1", "--spread", "10%"), "a model of tests and decisions"),
+        (("rocksample:n=3,k=1", "--spread", "10%"), "several hidden things, moves or states that change"),
+        (("screening-cascade", "--spread", "10%", "--seen", "strip=blue"), "no outcome 'blue'"),
     ],
 )
 def test_bad_requests_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,8 +79,20 @@ def test_advice_begins_with_a_line_on_doubt(file: str, capsys: pytest.CaptureFix
     assert code == 0
     assert (part["part"], part["kind"], part["content"]["samples"]) == ("uncertainty", "estimated", 1000)
     assert 0 < part["content"]["share"] < 1
-    _, out, _ = run(capsys, "advise", file, "--given", "smear=negative", "--json", "--also", "uncertainty")
-    assert json.loads(out)["parts"][-1]["kind"] == "missing"
+
+
+def test_advice_and_command_say_the_same_in_the_middle_of_a_case(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "advise", file, "--given", "smear=positive", "--json", "--also", "uncertainty")
+    sure = json.loads(out)["parts"][-1]["content"]
+    _, out, _ = run(capsys, "uncertainty", file, "--seen", "smear=positive", "--samples", "1000", "--json")
+    told = json.loads(out)
+    assert told["given"] == [["smear", "positive"]]
+    assert told["curve"] is None
+    assert (told["first"], told["chance_right"]) == (sure["action"], {"share": sure["share"], "se": sure["se"]})
+    assert {name: told["total"][name] for name in sure["total"]} == sure["total"]
+    code, out, _ = run(capsys, "uncertainty", file, "--given", "smear=positive", "--prior", "ill=2%", "--samples", "50")
+    assert code == 0
+    assert "After smear positive" in out
 
 
 # -- API and page -----------------------------------------------------------------------------------------------------
@@ -101,6 +114,16 @@ def test_address_tells_what_the_command_tells(client: Any, file: str, capsys: py
     assert reply.status_code == 200, reply.text
     expected = json.loads(out)
     assert {**reply.json(), "problem": ""} == {**expected, "problem": ""}
+
+
+def test_address_takes_a_case_as_it_stands(client: Any) -> None:
+    asked = {"problem": "security-lane", "samples": 100, "unavailable": ["scan"]}
+    told = client.post("uncertainty", json=asked).json()
+    assert told["unavailable"] == ["scan"]
+    assert "scan" not in [one["action"] for one in told["first_actions"]]
+    refused = client.post("uncertainty", json={**asked, "known": [["scan", "clear"]]})
+    assert refused.status_code == 422
+    assert refused.json()["error"]["field"].startswith("known")
 
 
 def test_reply_is_typed(client: Any) -> None:
@@ -130,6 +153,18 @@ def test_page_shows_and_asks_again(page: Any, address: str) -> None:
 
     patience = 1000 * PATIENCE
     page.locator("#model").select_option("security-lane")
+    sure = page.locator("[data-sure]")
+    expect(sure).to_contain_text("right in", timeout=patience)
+    before = sure.inner_text()
+    page.locator("[data-outcome]").first.click()
+    expect(page.locator(".log li")).to_have_count(1, timeout=patience)
+    expect(sure).to_contain_text("right in", timeout=patience)
+    assert sure.inner_text() != before
+    page.locator("[data-tab=Uncertainty]").click()
+    expect(page.locator("main")).to_contain_text("Is the next action right?", timeout=patience)
+    page.locator("[data-tab=Case]").click()
+    page.locator("#undo").click()
+    expect(page.locator(".log li")).to_have_count(0, timeout=patience)
     page.locator("[data-tab=Uncertainty]").click()
     expect(page.locator("[data-right]")).to_contain_text("scan is right in", timeout=patience)
     expect(page.locator("#unsure-spread")).to_have_value("", timeout=patience)

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.outlay import Ahead
+from rhoplan.advice.words import words_of
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Pathway:
     """The recommended pathway as a tree, what following it brings (`ahead`), and what stands beside its first action.
 
     looked_for: the state of a two-state model that it is about: the one its file calls positive, else the second.
+    field: whose words are used (see `words`).
     """
 
     problem: str
@@ -113,6 +115,12 @@ class Pathway:
     lead: Lead
     looked_for: str = ""
     planner: str = "exact"
+    field: str = ""
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What people of its field call things."""
+        return words_of(self.field)
 
     @property
     def nodes(self) -> tuple[Node, ...]:

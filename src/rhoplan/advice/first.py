@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
-from rhoplan.advice.words import money, words_of
+from rhoplan.advice.words import money, words_for
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy, action_values, in_order, preferred
 from rhoplan.belief.situation import Situation, branch, named_beliefs
@@ -180,7 +180,7 @@ def _reason(
     problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
 ) -> str:
     """Why, in a sentence or two, from the numbers."""
-    unit, test = problem.unit, words_of(problem.details.get("field", ""))["test"]
+    unit, test = problem.unit, words_for(problem)["test"]
     mine = next((option for option in options if option.test == choice), None)
     if mine is None:
         if not options:

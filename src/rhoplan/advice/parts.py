@@ -15,8 +15,9 @@ from rhoplan.advice.part import Part, Sampled, missing
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.thresholds import thresholds
-from rhoplan.advice.uncertain.uncertainty import QUICK, chance_right
-from rhoplan.advice.words import percent
+from rhoplan.advice.uncertain.uncertainty import how_sure
+from rhoplan.advice.variations import at_stake, stake
+from rhoplan.advice.words import money, percent
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.scoring.followed import Plans
 
@@ -93,17 +94,21 @@ def _thresholds(adviser: Adviser, seconds: float) -> Any:
 
 
 def _uncertainty(adviser: Adviser, seconds: float) -> Any:
-    """How often the first action is right within what the model says of its numbers."""
-    if adviser.given or adviser.left:
-        return missing("uncertainty", "it is told before the first result only")
+    """How often the next action is right within what the model says of its numbers, once this was seen."""
     try:
-        found = chance_right(adviser.problem, adviser.agent)
+        found = how_sure(adviser.problem, adviser.agent, adviser.given, adviser.left)
     except RhoplanError as error:
         return missing("uncertainty", error.message)
     if found is None:
         return missing("uncertainty", "the model states no uncertain number")
-    words = f"the first action is right in {percent(found.share)} of what the numbers allow"
-    return Part("uncertainty", "estimated", found, words, sampled=Sampled(QUICK, 0, {"share": found.se}))
+    problem = adviser.problem
+    ends = sorted([at_stake(problem, found.low), at_stake(problem, found.high)])
+    words = (
+        f"{found.action} is right in {percent(found.share)} of what the numbers allow"
+        f"{' and the results leave' if adviser.given else ''}; from here on the expected {stake(problem)} is "
+        f"{money(at_stake(problem, found.worth), problem.unit)}, 95% interval {money(ends[0])} to {money(ends[1])}"
+    )
+    return Part("uncertainty", "estimated", found, words, sampled=Sampled(found.samples, 0, {"share": found.se}))
 
 
 MORE: dict[str, Callable[[Adviser, float], Any]] = {

@@ -68,6 +68,7 @@ def pathway(
         horizon=agent.horizon,
         weight=agent.weight,
         information_unit=agent.unit,
+        field=problem.details.get("field") or "",
         given=tuple((test, outcome) for test, outcome in given),
         unavailable=left,
         spent=spent,

@@ -26,6 +26,11 @@ class Opinion:
     words: str
 
 
+def has_second(problem: Problem) -> bool:
+    """Whether the model carries a second opinion."""
+    return bool(((problem.details.get(LEARNED) or {}).get("second_opinion") or {}).get("model"))
+
+
 def second_opinion(problem: Problem, given: Sequence[tuple[str, str]], commit: str) -> Opinion | None:
     """The opinion on a case that is to end with `commit` after `given`; None where the model carries none."""
     learned = problem.details.get(LEARNED) or {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rhoplan.advice.first import Stop
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.variations import counts_losses
-from rhoplan.advice.words import counted, likeliest, money, percent, percents
+from rhoplan.advice.words import counted, likeliest, money, percent, percents, words_for
 from rhoplan.model.problem import Problem
 
 MOST_STATES = 8
@@ -33,19 +33,22 @@ def worth_words(problem: Problem, value: float) -> str:
 
 def stop_words(problem: Problem, stop: Stop) -> str:
     """What stopping now means."""
-    return f"{stop.commit}, {worth_words(problem, stop.value)}, wrong in {percent(stop.wrong)} of cases"
+    cases = words_for(problem)["cases"]
+    return f"{stop.commit}, {worth_words(problem, stop.value)}, wrong in {percent(stop.wrong)} of {cases}"
 
 
 def ahead_words(problem: Problem, ahead: Ahead) -> str:
     """How many tests are still to come and what they cost, on average and in a bad case."""
-    tests, cost = ahead.bad_case()
+    (tests, cost), said = ahead.bad_case(), words_for(problem)
     return (
-        f"{ahead.tests:,.1f} tests, about {money(ahead.cost, problem.unit)}; "
-        f"9 in 10 cases need at most {counted(tests, 'test')}, and at most {money(cost, problem.unit)}"
+        f"{ahead.tests:,.1f} {said['tests']}, about {money(ahead.cost, problem.unit)}; "
+        f"9 in 10 {said['cases']} need at most {counted(tests, said['test'])}, and at most {money(cost, problem.unit)}"
     )
 
 
 def closing_words(problem: Problem, stop: Stop) -> str:
     """What it means that a case was closed so."""
-    worth = worth_words(problem, stop.value)
-    return f"Chance that another commit would have been better: {percent(stop.wrong)}. {worth[:1].upper()}{worth[1:]}."
+    worth, commit = worth_words(problem, stop.value), words_for(problem)["commit"]
+    return (
+        f"Chance that another {commit} would have been better: {percent(stop.wrong)}. {worth[:1].upper()}{worth[1:]}."
+    )

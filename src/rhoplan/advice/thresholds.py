@@ -12,7 +12,7 @@ from typing import Any
 
 from rhoplan.advice.bands import Band, bands
 from rhoplan.advice.pathway import looked_for
-from rhoplan.advice.words import chance
+from rhoplan.advice.words import chance, words_of
 from rhoplan.agents.agent import Agent
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem, Visible
@@ -35,12 +35,13 @@ class Stretch:
 class Thresholds:
     """about: the state looked for. stretches: from 0 to 1. fresh: whether no test was run or left out before.
 
-    test, treat: the ends of where one tests; None where one never does.
+    test, treat: the ends of where one tests; None where one never does. field: whose words are used (see `words`).
     """
 
     about: str
     stretches: tuple[Stretch, ...]
     fresh: bool
+    field: str = ""
 
     @property
     def test(self) -> float | None:
@@ -53,17 +54,26 @@ class Thresholds:
     @property
     def rows(self) -> list[tuple[str, str]]:
         """Each stretch in words: where it is, and what to do there."""
-        return [(_where(one), f"{one.commit}, no test" if one.commit else "test") for one in self.stretches]
+        test = words_of(self.field)["test"]
+        return [(_where(one), f"{one.commit}, without a {test}" if one.commit else test) for one in self.stretches]
 
     @property
     def words(self) -> str:
         """All of it in a sentence."""
-        left = "" if self.fresh else " with the tests that are left"
-        return f"thresholds for the chance of {self.about}{left}: " + "; ".join(f"{a}: {b}" for a, b in self.rows)
+        left = "" if self.fresh else f", with the {words_of(self.field)['tests']} that are left"
+        told = "; ".join(f"{where}, {does}" for where, does in self.rows)
+        return f"what to do by the chance of {self.about}{left}: {told}"
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain objects, lists, text and numbers, ready for JSON."""
-        told = {"about": self.about, "fresh": self.fresh, "test": self.test, "treat": self.treat, "words": self.words}
+        told = {
+            "about": self.about,
+            "fresh": self.fresh,
+            "field": self.field,
+            "test": self.test,
+            "treat": self.treat,
+            "words": self.words,
+        }
         stretches = [{**asdict(one), "tests": list(one.tests), "where": where, "do": do}
                      for one, (where, do) in zip(self.stretches, self.rows, strict=True)]  # fmt: skip
         return {**told, "stretches": stretches}
@@ -88,10 +98,11 @@ def merged(problem: Problem, found: tuple[Band, ...], *, fresh: bool = True) -> 
         else:
             commit = band.action if band.stops else None
             stretches.append(Stretch(band.lower, band.upper, commit, () if band.stops else (band.action,)))
-    return Thresholds(looked_for(problem), tuple(stretches), fresh) if stretches else None
+    field = problem.details.get("field") or ""
+    return Thresholds(looked_for(problem), tuple(stretches), fresh, field) if stretches else None
 
 
 def _where(one: Stretch) -> str:
     if one.lower <= 0:
-        return "anywhere" if one.upper >= 1 else f"below {chance(one.upper)}"
-    return f"above {chance(one.lower)}" if one.upper >= 1 else f"{chance(one.lower)} to {chance(one.upper)}"
+        return "at any chance" if one.upper >= 1 else f"below {chance(one.upper)}"
+    return f"above {chance(one.lower)}" if one.upper >= 1 else f"from {chance(one.lower)} to {chance(one.upper)}"

@@ -165,6 +165,11 @@ def counts_losses(problem: Problem) -> bool:
     return stake(problem) == "loss"
 
 
+def at_stake(problem: Problem, reward: float) -> float:
+    """`reward` as people count it in a flat `problem`: a loss where it counts losses."""
+    return -reward + 0.0 if counts_losses(problem) else reward
+
+
 def stake(problem: Problem) -> Literal["loss", "reward"]:
     """What the numbers of its commits are called; of a model with other values, what they were called before."""
     if "stake" in problem.details:

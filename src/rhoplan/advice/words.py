@@ -45,6 +45,11 @@ def words_of(field: str = "") -> dict[str, str]:
     return words | {f"{ours}s": f"{theirs}s" for ours, theirs in words.items() if ours != "act"}
 
 
+def words_for(problem: Problem) -> dict[str, str]:
+    """The words of the field that the model of `problem` names."""
+    return words_of(problem.details.get("field") or "")
+
+
 def parameter_name(kind: str, names: Sequence[str]) -> str:
     """What people call a parameter of this kind (see `variations.Parameter`): `loss of treat in well`."""
     match kind, *names:
@@ -90,11 +95,8 @@ def stated(share: float) -> str:
 
 
 def chance(share: float) -> str:
-    """`share` as a percentage, or as `1 in n` where it is rare, `all but 1 in n` where the opposite is."""
-    away = min(share, 1.0 - share)
-    if away <= 1e-12 or away >= RARE:
-        return percent(share)
-    return one_in(share) if share < 0.5 else f"all but {one_in(1.0 - share)}"
+    """`share` as a percentage, or as `1 in n` where it is rare."""
+    return one_in(share) if 1e-12 < share < RARE else percent(share)
 
 
 def one_in(share: float) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.first import First
     from rhoplan.advice.outlay import Ahead
     from rhoplan.advice.part import Part
+    from rhoplan.advice.uncertain.uncertainty import Sure
     from rhoplan.agents.agent import Agent
     from rhoplan.agents.policy import Decision
     from rhoplan.belief.situation import Situation
@@ -101,6 +102,8 @@ def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, A
 
 def first_record(problem: Problem, agent: Agent, advice: First) -> dict[str, Any]:
     """What to do next, as `advice_record` has it; where there are bounds, options have those of what they are worth."""
+    from rhoplan.advice.variations import at_stake
+
     record = {**describe(problem, agent), **asdict(advice)}
     record["entropy_bits"] = advice.entropy / math.log(2)
     behind, chances = record.pop("behind"), record.pop("chances")
@@ -141,8 +144,17 @@ def part_record(problem: Problem, agent: Agent, part: Part) -> dict[str, Any]:
             case "sensitivity":
                 told = {"flips": [flip.as_dict() for flip in part.content]}
             case "uncertainty":
-                told = {**asdict(part.content), "samples": part.sampled and part.sampled.episodes}
+                told = sure_record(problem, part.content)
     return {"part": part.name, "kind": part.kind, "words": part.words, "content": told}
+
+
+def sure_record(problem: Problem, found: Sure) -> dict[str, Any]:
+    """How sure the next action is; total: loss or reward from here on, as people count it in this model."""
+    from rhoplan.advice.variations import at_stake
+
+    ends = sorted([at_stake(problem, found.low), at_stake(problem, found.high)])
+    total = {"mean": at_stake(problem, found.worth), "kind": found.worth_kind, "low": ends[0], "high": ends[1]}
+    return {"action": found.action, "share": found.share, "se": found.se, "samples": found.samples, "total": total}
 
 
 def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge: Frontier | None) -> dict[str, Any]:
@@ -151,6 +163,8 @@ def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge:
     cost_only_better_by: what the cost-only plan gains beyond the one asked for, where both are known and end.
     best: the place of the point of the frontier with the highest reward.
     """
+    from rhoplan.advice.variations import at_stake
+
     told = []
     for row in rows:
         bounds = [at_stake(problem, bound) for bound in (row.lower, row.upper) if bound is not None]
@@ -191,13 +205,6 @@ def parameter_records(
             values = {"value": value, "own": one.value}
             records.append({**record, "names": list(one.names), "quantity": one.quantity, **values})
     return records, counts
-
-
-def at_stake(problem: Problem, reward: float) -> float:
-    """`reward` as people count it in a flat `problem`: a loss where it counts losses."""
-    from rhoplan.advice.variations import counts_losses
-
-    return -reward + 0.0 if counts_losses(problem) else reward
 
 
 def ceiling_record(problem: Problem) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.app.records import at_stake, describe
+from rhoplan.app.records import describe
 
 if TYPE_CHECKING:
     from rhoplan.advice.uncertain.knowing import Worth
@@ -19,7 +19,7 @@ def uncertainty_record(
     problem: Problem, agent: Agent, found: Uncertainty, cases_per_year: float | None = None
 ) -> dict[str, Any]:
     """`found` with totals as people count them in this model: losses, or rewards. per_year: where cases are counted."""
-    from rhoplan.advice.variations import stake
+    from rhoplan.advice.variations import at_stake, stake
 
     def worth(one: Worth) -> dict[str, Any]:
         per_year = None if cases_per_year is None else cases_per_year * one.value
@@ -40,6 +40,8 @@ def uncertainty_record(
         "assumed_spread": found.assumed,
         "stake": stake(problem),
         "cases_per_year": cases_per_year,
+        "given": [list(pair) for pair in found.given],
+        "unavailable": list(found.unavailable),
         "words": list(found.words),
         "first": found.first,
         "chance_right": {"share": found.chance_right.share, "se": found.chance_right.se},

@@ -73,7 +73,7 @@ class MassLayout(Layout):
         layout, count, size = self.graph, len(numbers), self.graph.size
         slots, outcomes = layout.next.shape[1:]
         masses = np.zeros((count, size, numbers.prior.shape[1]))
-        masses[:, self.node] = numbers.prior
+        masses[:, self.node] = self._seen(numbers)
         for made, parents, tests, seen in self._levels:
             masses[:, made] = masses[:, parents] * numbers.likelihood[:, tests, seen]
         total = masses.sum(axis=-1)
@@ -92,7 +92,19 @@ class MassLayout(Layout):
             information.reshape(count * size, slots),
             reward.reshape(count * size, slots),
         )
-        return self._copied(self.problem, masses, numbers.payoff, unsure, arcs, np.ones(count))
+        return self._copied(self.problem, masses, numbers.payoff, unsure, arcs, masses[:, self.node].sum(axis=-1))
+
+    def _seen(self, numbers: Numbers) -> Array:
+        """The mass (K, S) at which versions begin: of what was given with each state, where that of the stated numbers
+        is 1 in all. So versions count as much as they explain what was seen."""
+        found = self._joint(numbers)
+        return found / self._joint(Numbers.of(self.problem)).sum() if self._given else found
+
+    def _joint(self, numbers: Numbers) -> Array:
+        mass = numbers.prior
+        for test, outcome in self._given:
+            mass = mass if outcome is None else mass * numbers.likelihood[:, test, outcome]
+        return mass
 
     def courses(self, plan: Plan, copies: Copies, horizon: int) -> Courses:
         """The best plan of each version as its courses."""

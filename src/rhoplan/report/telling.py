@@ -36,11 +36,11 @@ def agent_words(pathway: Pathway) -> str:
 
 def expectation(pathway: Pathway) -> str:
     """What to expect, in a sentence."""
-    ahead, (tests, cost) = pathway.ahead, pathway.ahead.bad_case()
+    ahead, (tests, cost), said = pathway.ahead, pathway.ahead.bad_case(), pathway.said
     return (
-        f"To expect: {ahead.tests:.2f} tests costing {money(ahead.cost, pathway.unit)}; nine cases in ten need at most "
-        f"{counted(tests, 'test')} and {money(cost, pathway.unit)}; the right commit in {percent(ahead.right)} of "
-        f"cases.{f' {ahead.cut_off}.' if ahead.cut_off else ''}"
+        f"To expect: {ahead.tests:.2f} {said['tests']} costing {money(ahead.cost, pathway.unit)}; nine {said['cases']} "
+        f"in ten need at most {counted(tests, said['test'])} and {money(cost, pathway.unit)}; the right "
+        f"{said['commit']} in {percent(ahead.right)} of {said['cases']}.{f' {ahead.cut_off}.' if ahead.cut_off else ''}"
     )
 
 
@@ -58,11 +58,11 @@ def outcomes_of(node: Node) -> list[tuple[Outcome, str]]:
 
 def sentence(node: Node, pathway: Pathway) -> str:
     """What is done at `node`, for how many cases, and how sure one is there."""
-    who = f"{in_thousand(node.share)} of 1,000 cases; {belief_words(node.belief, pathway.looked_for)}"
+    who = f"{in_thousand(node.share)} of 1,000 {pathway.said['cases']}; {belief_words(node.belief, pathway.looked_for)}"
     if isinstance(node, Step):
         return f"run {node.action} for {money(node.cost, pathway.unit)} [{who}]"
     worth = f"gain {money(-node.loss, pathway.unit)}" if node.loss < 0 else f"loss {money(node.loss, pathway.unit)}"
-    ends = f"right {chance(node.right)}, {worth}, tests {money(node.cost, pathway.unit)}"
+    ends = f"right {chance(node.right)}, {worth}, {pathway.said['tests']} {money(node.cost, pathway.unit)}"
     if node.kind == "commit":
         return f"COMMIT {node.action} [{who}; {ends}]"
     return f"{goes_on(node)} [{who}; in the end {ends}]"
@@ -86,7 +86,8 @@ def folded_words(pathway: Pathway) -> str:
     worth = f"gain {money(-found.loss, unit)}" if found.loss < 0 else f"loss {money(found.loss, unit)}"
     return (
         f"Folded: {counted(found.branches, 'line')} above for {found.ends:,} ends, "
-        f"{in_thousand(found.share)} of 1,000 cases; on average {found.tests:.2f} tests for {money(found.cost, unit)}, "
+        f"{in_thousand(found.share)} of 1,000 {pathway.said['cases']}; on average {found.tests:.2f} "
+        f"{pathway.said['tests']} for {money(found.cost, unit)}, "
         f"then {worth}, right {chance(found.right)}."
     )
 

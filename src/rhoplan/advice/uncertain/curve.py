@@ -42,10 +42,11 @@ class Curve:
 
 
 def decision_curve(weigher: Weigher) -> Curve | None:
-    """The curve, exact; None unless there are two diagnoses, and two decisions each of which is right for one."""
+    """The curve, exact; None unless there are two diagnoses, two decisions each of which is right for one, and nothing
+    was seen yet."""
     problem = weigher.problem
     commits, factor, positive = problem.flat.commits, problem.factors[0], looked_for(problem)
-    if not positive or len(commits) != 2 or weigher.agent.weight_per_nat:
+    if not positive or len(commits) != 2 or weigher.agent.weight_per_nat or weigher.given:
         return None
     place = factor.diagnoses.index(positive)
     ill, rewards = factor.groups == place, np.stack([factor.by_diagnosis(commit.reward) for commit in commits])

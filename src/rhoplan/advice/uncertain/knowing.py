@@ -50,13 +50,14 @@ def sampled(weigher: Weigher, items: Sequence[Unsure], samples: int, seed: int) 
     for start in range(0, samples, BLOCK):
         numbers = drawn(weigher.problem, items, generator, min(BLOCK, samples - start))
         parts.append(weigher.weigh(numbers))
-    return Weighed(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("best", "kept", "paid", "first")))
+    return Weighed.joined(parts)
 
 
-def estimated(gains: Array) -> Worth:
-    """The mean of what was gained in each version."""
-    spread = float(gains.std(ddof=1)) if len(gains) > 1 else math.inf
-    return Worth(float(gains.mean()), "estimated", spread / math.sqrt(len(gains)), len(gains))
+def estimated(gains: Array, chances: Array) -> Worth:
+    """The mean of what was gained in each version, by the chance of what was seen there; both (K,), see `Weighed`."""
+    mean, chance = float(gains.sum() / chances.sum()), float(chances.mean())
+    spread = float((gains - mean * chances).std(ddof=1)) / chance if len(gains) > 1 else math.inf
+    return Worth(mean, "estimated", spread / math.sqrt(len(gains)), len(gains))
 
 
 def value_of(weigher: Weigher, items: Sequence[Unsure], samples: int, seed: int, *, linear: bool) -> Worth:
@@ -66,7 +67,8 @@ def value_of(weigher: Weigher, items: Sequence[Unsure], samples: int, seed: int,
     """
     if len(items) == 1 and items[0].is_single:
         return value_of_one(weigher, items[0], samples, seed, linear=linear)
-    return estimated(sampled(weigher, items, samples, seed).gain)
+    found = sampled(weigher, items, samples, seed)
+    return estimated(found.gain, found.chance)
 
 
 def value_of_one(weigher: Weigher, item: Unsure, samples: int, seed: int, *, linear: bool) -> Worth:
@@ -74,7 +76,8 @@ def value_of_one(weigher: Weigher, item: Unsure, samples: int, seed: int, *, lin
     if linear:
         return Worth(_exact(weigher, item), "exact")
     values = item.one.draw(default_rng(SeedSequence(seed)), samples)
-    return estimated(weigher.weigh(versions(weigher.problem, [(item, item.at(values))], samples)).gain)
+    found = weigher.weigh(versions(weigher.problem, [(item, item.at(values))], samples))
+    return estimated(found.gain, found.chance)
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,23 @@ knowing better. Everything says whether it is exact or estimated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.advice.compare import deepest
+from rhoplan.advice.first import Evidence
 from rhoplan.advice.uncertain.curve import Curve, decision_curve
 from rhoplan.advice.uncertain.knowing import Kind, Worth, estimated, sampled, value_of, value_of_one
 from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
 from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
-from rhoplan.advice.uncertain.weighing import Weigher
+from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.advice.words import counted, stated
 from rhoplan.agents.agent import Agent
 from rhoplan.errors import RhoplanError
-from rhoplan.model.problem import Problem
+from rhoplan.model.problem import Array, Problem
 
 SAMPLES, MOST_SAMPLES = 2000, 100_000
 """Versions that are drawn when nobody says how many, and at most."""
@@ -41,11 +42,15 @@ class Share:
     se: float
 
     @staticmethod
-    def of(action: str, is_right: NDArray[np.bool_]) -> Share:
-        """The standard error is that of a share nearer to one half by one draw each way: 0 of 100 proves no 0."""
-        count, right = len(is_right), int(is_right.sum())
-        near = (right + 1) / (count + 2)
-        return Share(action, right / count, math.sqrt(near * (1 - near) / count))
+    def of(action: str, is_right: NDArray[np.bool_], chances: Array) -> Share:
+        """By the chance (K,) of what was seen in each version; as many draws as tell as much are counted (Kish, 1965).
+
+        The standard error is that of a share nearer to one half by one draw each way: 0 of 100 proves no 0.
+        """
+        total = float(chances.sum())
+        share, count = float(chances[is_right].sum()) / total, total**2 / float(chances @ chances)
+        near = (share * count + 1) / (count + 2)
+        return Share(action, share, math.sqrt(near * (1 - near) / count))
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,9 @@ class Knowing:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What uncertain numbers mean for the plan made for the stated ones, before any test is run.
+    """What uncertain numbers mean for the plan made for the stated ones, from where the case stands.
 
+    given: what was seen. unavailable: tests that cannot be had.
     assumed: the share to within which every number is taken to be known, where that is an assumption. right: first
     actions, the likeliest first; the plan's own is `first`. worth: of the plan on average, low and high: its 95%
     interval, as a reward. everything: of knowing all numbers; numbers and studies: of some, most valuable first. A
@@ -85,13 +91,15 @@ class Uncertainty:
     map: Map | None
     curve: Curve | None
     words: tuple[str, ...] = ()
+    given: Evidence = ()
+    unavailable: tuple[str, ...] = ()
 
     @property
     def chance_right(self) -> Share:
         """The share of versions in which the plan begins with the right action."""
         return next(
             (one for one in self.right if one.action == self.first),
-            Share.of(self.first, np.zeros(self.samples, dtype=bool)),
+            Share.of(self.first, np.zeros(self.samples, dtype=bool), np.ones(self.samples)),
         )
 
 
@@ -109,14 +117,53 @@ def uncertain_items(problem: Problem, spread: float | None) -> tuple[Unsure, ...
     return items
 
 
-def chance_right(problem: Problem, agent: Agent, *, samples: int = QUICK, seed: int = 0) -> Share | None:
-    """The share of versions in which the plan for the stated numbers begins rightly; None where none is uncertain."""
+@dataclass(frozen=True)
+class Sure(Share):
+    """How sure the next action is, given the numbers' own uncertainty, in a line.
+
+    worth: of the plan from here on, on average; low, high: its 95% interval, as a reward. samples: versions drawn.
+    """
+
+    worth: float
+    worth_kind: Kind
+    low: float
+    high: float
+    samples: int
+
+
+def how_sure(
+    problem: Problem,
+    agent: Agent,
+    given: Evidence = (),
+    unavailable: Collection[str] = (),
+    *,
+    samples: int = QUICK,
+    seed: int = 0,
+) -> Sure | None:
+    """In which share of versions the plan for the stated numbers goes on rightly once `given` was seen, and what is
+    expected; None where no number is uncertain."""
     items = unsure(problem) if problem.listed is not None else ()
     if not items:
         return None
-    weigher = Weigher(problem, agent)
-    first = sampled(weigher, items, samples, seed).first
-    return Share.of(weigher.first, first == weigher.names.index(weigher.first))
+    weigher = Weigher(problem, agent, given, unavailable)
+    drawn = sampled(weigher, items, samples, seed)
+    share = Share.of(weigher.first, drawn.first == weigher.names.index(weigher.first), drawn.chance)
+    worth = _worth(weigher, items, drawn)
+    return Sure(share.action, share.share, share.se, worth.value, worth.kind, *_interval(drawn), samples)
+
+
+def _worth(weigher: Weigher, items: Sequence[Unsure], drawn: Weighed) -> Worth:
+    """What the plan is worth on average: known where every number enters once."""
+    return Worth(weigher.paid, "exact") if weigher.is_linear(items) else estimated(drawn.paid, drawn.chance)
+
+
+def _interval(drawn: Weighed) -> tuple[float, float]:
+    """Between which worths of the plan 95% of versions lie, by the chance of what was seen in each."""
+    order = np.argsort(drawn.paid / drawn.chance, kind="stable")
+    values, chances = (drawn.paid / drawn.chance)[order], drawn.chance[order]
+    places = (np.cumsum(chances) - chances) / (chances.sum() - chances[-1])
+    low, high = np.interp(ENDS, places, values).tolist()
+    return low, high
 
 
 def uncertainty(
@@ -127,28 +174,32 @@ def uncertainty(
     samples: int = SAMPLES,
     seed: int = 0,
     axes: tuple[str, str] | None = None,
+    given: Evidence = (),
+    unavailable: Collection[str] = (),
     progress: Callable[[str], None] = lambda what: None,
 ) -> Uncertainty:
     """What the uncertain numbers of `problem` mean for the plan of `agent`.
 
     spread: take all numbers as known to within this share of themselves, whatever the file says. axes: ids of the two
     numbers of the map; without it the two most worth knowing, first among those that change the first action alone.
-    Not covered: cases that have begun, and see `Weigher`.
+    given, unavailable: what was seen in the case, and what cannot be had; everything is told from there on.
+    Not covered: see `Weigher`.
     """
     progress("the plan")
-    weigher = Weigher(problem, agent)
+    weigher = Weigher(problem, agent, given, unavailable)
     items = uncertain_items(problem, spread)
     chosen = tuple(find(items, name) for name in axes) if axes else ()
     progress(f"{samples:,} versions")
     drawn = sampled(weigher, items, samples, seed)
     exact = weigher.is_linear(items)
-    names = np.bincount(drawn.first, minlength=len(weigher.names))
+    mass = np.bincount(drawn.first, weights=drawn.chance, minlength=len(weigher.names))
     right = [
-        Share.of(weigher.names[place], drawn.first == place)
-        for place in np.argsort(-names, kind="stable").tolist()
-        if names[place]
+        Share.of(weigher.names[place], drawn.first == place, drawn.chance)
+        for place in np.argsort(-mass, kind="stable").tolist()
+        if mass[place]
     ]
-    low, high = np.quantile(drawn.paid, ENDS).tolist()
+    low, high = _interval(drawn)
+    worth = _worth(weigher, items, drawn)
     fewer = max(samples // FEWER, min(samples, FEWEST))
     progress("what is worth knowing")
     numbers = [
@@ -170,22 +221,29 @@ def uncertainty(
         seed=seed,
         assumed=spread,
         right=tuple(right),
-        worth=weigher.paid if exact else float(drawn.paid.mean()),
-        worth_kind="exact" if exact else "estimated",
-        worth_se=0.0 if exact else float(drawn.paid.std(ddof=1)) / math.sqrt(samples),
+        worth=worth.value,
+        worth_kind=worth.kind,
+        worth_se=worth.se,
         low=low,
         high=high,
-        everything=estimated(drawn.gain),
+        everything=estimated(drawn.gain, drawn.chance),
         numbers=ranked,
         studies=studies,
         tornado=tornado,
         map=two_way(weigher, *chosen) if len(chosen) == 2 else None,
         curve=decision_curve(weigher),
         words=tuple(_words(weigher, items, spread)),
+        given=weigher.given,
+        unavailable=tuple(unavailable),
     )
 
 
 def _words(weigher: Weigher, items: Sequence[Unsure], spread: float | None) -> Iterator[str]:
+    if weigher.given:
+        yield (
+            f"After {', '.join(f'{test} {outcome}' for test, outcome in weigher.given)}: all of this is about what is "
+            "still to come. Versions of the numbers count as much as they explain these results."
+        )
     if spread is not None:
         yield (
             f"Assumption: every number is taken as known to within {stated(spread)} of itself, 95 times in 100 (a "

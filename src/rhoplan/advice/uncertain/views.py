@@ -75,8 +75,9 @@ def swings(weigher: Weigher, items: Sequence[Unsure]) -> tuple[Swing, ...]:
     for item in items:
         ends = _between(item, 2)
         told = weigher.weigh(versions(weigher.problem, [(item, item.at(ends))], 2))
+        kept, best = told.kept / told.chance, told.best / told.chance
         low, high = (
-            End(item.scale * float(ends[k]), float(told.kept[k]), float(told.best[k]), weigher.names[told.first[k]])
+            End(item.scale * float(ends[k]), float(kept[k]), float(best[k]), weigher.names[told.first[k]])
             for k in (0, 1)
         )
         value = item.scale * item.one.mean

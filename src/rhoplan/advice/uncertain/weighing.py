@@ -9,16 +9,18 @@ and everything is exact that follows one number while the others stay at their m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rhoplan.advice.case import check_fixed
+from rhoplan.advice.case import Evidence, check_fixed
 from rhoplan.advice.questions import First, plans_versions, told_first
 from rhoplan.advice.uncertain.numbers import Unsure
 from rhoplan.agents.agent import Agent
+from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.masses import Courses, MassLayout, Numbers
@@ -33,13 +35,21 @@ class Weighed:
     """What was found for each of K versions.
 
     best, kept (K,): worth of the version's own best plan, and of the plan made for the stated numbers. paid (K,): as
-    kept, without information that has a price. first (K,): place of the version's first action among the names.
+    kept, without information that has a price. first (K,): place of the version's first action among the names. chance
+    (K,): that of what was seen, where that of the stated numbers is 1. Worths are multiplied by it: their sum over that
+    of the chances is what is expected once it was seen.
     """
 
     best: Array
     kept: Array
     paid: Array
     first: Ids
+    chance: Array
+
+    @staticmethod
+    def joined(parts: Sequence[Weighed]) -> Weighed:
+        """Those of all parts, in order."""
+        return Weighed(*(np.concatenate([getattr(one, field.name) for one in parts]) for field in fields(Weighed)))
 
     @property
     def gain(self) -> Array:
@@ -50,24 +60,22 @@ class Weighed:
 
 
 class Weigher:
-    """Weighs versions of `problem` for `agent`, before any test is run.
+    """Weighs versions of `problem` for `agent`, before any test is run or once `given` was seen.
 
-    names: of first actions, commits first. worth: of the plan for the stated numbers. first: its first action.
+    unavailable: tests that cannot be had from now on. names: of first actions, commits first. worth: of the plan for
+    the stated numbers from here on. first: its first action.
     Not covered: problems that are not flat, and agents that do not plan exactly.
     """
 
-    def __init__(self, problem: Problem, agent: Agent) -> None:
+    def __init__(self, problem: Problem, agent: Agent, given: Evidence = (), unavailable: Collection[str] = ()) -> None:
         check_fixed(agent)
-        if problem.listed is None or not agent.objective.is_information or agent.discount != 1:
-            raise RhoplanError(
-                "uncertain numbers need a model of tests and decisions, planned without discount or a utility of its "
-                f"own; '{problem.name}' with agent '{agent.name}' is not"
-            )
-        self.problem, self.agent = problem, agent
+        _check(problem, agent)
+        self.problem, self.agent, self.given = problem, agent, tuple(given)
+        observe_all(problem, self.given)
         try:
             if not plans_versions(problem, agent) or not agent.commits_count:
                 raise LimitError("it is not planned exactly")
-            self.layout = MassLayout(problem, (), agent.horizon)
+            self.layout = MassLayout(problem, self.given, agent.horizon, left_out=unavailable)
         except LimitError:
             raise LimitError(
                 f"thousands of versions of '{problem.name}' are planned only exactly, and {agent.horizon} tests ahead "
@@ -94,8 +102,8 @@ class Weigher:
             paid = self.layout.worth(self.plan, copies)[:, 0]
             kept = self._worth(self.plan, copies)[:, 0] if self.agent.weight_per_nat else paid
             best = np.maximum(first.worth.max(axis=1), kept)
-            parts.append((best, kept, paid, first.choice))
-        return Weighed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            parts.append(Weighed(best, kept, paid, first.choice, copies.evidence))
+        return Weighed.joined(parts)
 
     def plans(self, numbers: Numbers) -> tuple[Array, Courses]:
         """Worth (K,) of the best plan of each of a few versions, and these plans."""
@@ -122,3 +130,23 @@ class Weigher:
     def _chunks(self, numbers: Numbers) -> Iterator[Numbers]:
         for start in range(0, len(numbers), self.layout.at_once):
             yield numbers.part(slice(start, start + self.layout.at_once))
+
+
+def _check(problem: Problem, agent: Agent) -> None:
+    """Refuses what cannot be weighed."""
+    if problem.listed is None:
+        raise RhoplanError(
+            f"uncertain numbers need a model of tests and decisions; '{problem.name}' has several hidden things, moves "
+            "or states that change, where one number enters a plan many times"
+        )
+    if not agent.objective.is_information or agent.discount != 1:
+        raise RhoplanError(
+            "uncertain numbers need a model planned without discount or a utility of its own; "
+            f"'{problem.name}' with agent '{agent.name}' is not"
+        )
+    if problem.start != Done():
+        raise RhoplanError(
+            "uncertain numbers need to know how likely all results were; those known at the start have no price or "
+            "order here: enter them as results",
+            field=("known",),
+        )

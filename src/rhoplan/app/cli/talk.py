@@ -112,9 +112,9 @@ def advise_command(
         show_case(case, limit)
         _converse(case, case_file, limit)
     if case.ended:
-        from rhoplan.advice.words import counted, money
+        from rhoplan.advice.words import counted, money, words_for
 
-        paid = f"after {counted(len(case.given), 'test')} for {money(case.spent, problem.unit)}"
+        paid = f"after {counted(len(case.given), words_for(problem)['test'])} for {money(case.spent, problem.unit)}"
         out.print(f"\nCommitted: {case.entries[-1]['commit']}, {paid}")
         if log and not over:
             case.append_to(log, by)

@@ -30,7 +30,7 @@ def show_case(case: Case, seconds: float) -> None:
             with working("working out what is still to come"):
                 ahead = adviser.part("ahead", seconds=seconds)
             show_ahead(case.problem, ahead)
-        if "uncertain" in case.problem.details and not first.content.given:
+        if "uncertain" in case.problem.details:
             show_doubt(adviser)
         with working("planning by cost alone"):
             plain = adviser.part("cost-only", seconds=seconds)
@@ -59,16 +59,16 @@ def show_first(problem: Problem, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
     from rhoplan.advice.notes import Note, notes_of
     from rhoplan.advice.sentences import belief_rows, stop_words
-    from rhoplan.advice.words import counted, money, percents
+    from rhoplan.advice.words import counted, money, percents, words_for
 
     advice: First = part.content
-    out, unit = console(), problem.unit
+    out, unit, said = console(), problem.unit, words_for(problem)
     out.print()
     for state, part_of, chance in belief_rows(advice.belief):
         out.print(f"  {state:<24} {bar(part_of, 30):<30} {chance}")
     out.print(f"  if you stop now: {stop_words(problem, advice.stop)}")
     if advice.given:
-        out.print(f"  so far: {counted(len(advice.given), 'test')} for {money(advice.spent, unit)}")
+        out.print(f"  so far: {counted(len(advice.given), said['test'])} for {money(advice.spent, unit)}")
     verb = "DO NEXT" if advice.is_test else "COMMIT"
     out.print(f"\n{verb}: {advice.do}", style="bold")
     if advice.is_test:
@@ -88,13 +88,13 @@ def show_first(problem: Problem, part: Part) -> None:
         why = f", and {', '.join(gone)} is not available" if gone else ""
         out.print(f"  {test} waits for {', '.join(others)}{why}")
     if not advice.is_test:
-        out.print(f"type stop to commit to {advice.do}, or enter another test's result as TEST=OUTCOME")
+        out.print(f"type stop to commit to {advice.do}, or enter another {said['test']}'s result as TEST=OUTCOME")
 
 
 def show_ahead(problem: Problem, part: Part) -> None:
     """What is still to come, and what kind of numbers that is."""
     from rhoplan.advice.sentences import ahead_words
-    from rhoplan.advice.words import money
+    from rhoplan.advice.words import money, words_for
 
     out, ahead = console(), part.content
     if ahead is None:
@@ -103,8 +103,8 @@ def show_ahead(problem: Problem, part: Part) -> None:
     kind = {"bounded": " by this plan", "estimated": ", estimated"}.get(part.kind, "")
     out.print(f"still to come{kind}: {ahead_words(problem, ahead)}")
     if part.sampled:
-        se = part.sampled.se
-        out.print(f"{part.words}; standard errors {number(se['tests'], 2)} tests, {money(se['cost'], problem.unit)}")
+        se, tests = part.sampled.se, words_for(problem)["tests"]
+        out.print(f"{part.words}; standard errors {number(se['tests'], 2)} {tests}, {money(se['cost'], problem.unit)}")
     if ahead.cut_off:
         out.print(ahead.cut_off, soft_wrap=True)
 
@@ -140,7 +140,7 @@ def show_thresholds(adviser: Adviser, seconds: float = 20.0) -> None:
 
 
 def show_doubt(adviser: Adviser) -> None:
-    """How often the first action is right within what the model says of its numbers."""
+    """How often the next action is right within what the model says of its numbers."""
     from rhoplan.advice.parts import part
 
     with working("drawing versions of the numbers"):
@@ -152,6 +152,8 @@ def show_doubt(adviser: Adviser) -> None:
 
 def show_options(problem: Problem, advice: First) -> None:
     """The table of all tests; with bounds on what each is worth where they are what is known."""
+    from rhoplan.advice.words import words_for
+
     known = advice.bounds
     rows = [
         [
@@ -161,7 +163,9 @@ def show_options(problem: Problem, advice: First) -> None:
         for o in advice.options
     ]
     more = ["net at most"] if known else []
-    show_rows(["test", "cost", "decides", "informs (nats)", "x weight", "net", *more], rows, numbers=1)
+    show_rows(
+        [words_for(problem)["test"], "cost", "decides", "informs (nats)", "x weight", "net", *more], rows, numbers=1
+    )
     console().print(
         f"net = -cost + decides + x weight, in {problem.unit}, beyond stopping now with {advice.stop.commit}"
     )

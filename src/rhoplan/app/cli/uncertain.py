@@ -20,6 +20,7 @@ from rhoplan.app.cli.common import (
     show_rows,
     with_adviser,
 )
+from rhoplan.app.cli.telling import own_prior
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -47,6 +48,10 @@ def _spread(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
               help="Numbers of the map of first actions, by id.  [default: the two most worth knowing]")  # fmt: skip
 @click.option("--cases-per-year", type=click.FloatRange(min=0, min_open=True),
               help="Also tell what knowing is worth in a year with so many cases.")  # fmt: skip
+@click.option("--given", "--seen", multiple=True,
+              help="What was seen in the case, in order: test=outcome,test=outcome; tells from there on.")  # fmt: skip
+@click.option("--prior", callback=own_prior, metavar="STATE=SHARE",
+              help="This case's own chances, such as PE=30%; states that are not named share the rest.")  # fmt: skip
 @with_adviser
 @json_option
 def uncertainty_command(
@@ -57,19 +62,26 @@ def uncertainty_command(
     spread: float | None,
     axes: tuple[str, str] | None,
     cases_per_year: float | None,
+    given: tuple[str, ...],
+    prior: dict[str, float] | None,
     as_json: bool,
 ) -> None:
-    """What the uncertain numbers of PROBLEM mean: is the first action right, what is worth knowing better.
+    """What the uncertain numbers of PROBLEM mean: is the next action right, what is worth knowing better.
 
     Numbers of a model file may have 95% intervals, 0.83 [0.76, 0.89], be ranges, 60 to 90, or come from counts.
     """
+    from rhoplan.advice.start import started
     from rhoplan.advice.uncertain.uncertainty import uncertainty
+    from rhoplan.app.cli.plan import parse_evidence
     from rhoplan.app.uncertain import uncertainty_record
 
-    agent = one_agent(agents)
+    agent, seen = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
+    here = started(problem, prior) if prior and problem.listed is not None else problem
     with progress() as tell:
-        found = uncertainty(problem, agent, spread=spread, samples=samples, seed=seed, axes=axes, progress=tell)
-    record = uncertainty_record(problem, agent, found, cases_per_year)
+        found = uncertainty(
+            here, agent, spread=spread, samples=samples, seed=seed, axes=axes, given=seen, progress=tell
+        )  # fmt: skip
+    record = uncertainty_record(here, agent, found, cases_per_year)
     if as_json:
         print_json(record)
     else:
@@ -84,7 +96,7 @@ def show_uncertainty(record: dict[str, Any]) -> None:
     for words in record["words"]:
         out.print(words, soft_wrap=True)
     right, total, knowing = record["chance_right"], record["total"], record["everything"]
-    out.print(f"\nFirst: {record['first']}", style="bold")
+    out.print(f"\n{'Next' if record['given'] else 'First'}: {record['first']}", style="bold")
     out.print(
         f"right in {percent(right['share'])} of what the numbers allow (estimated, SE {percent(right['se'])}, {drawn})"
     )

@@ -333,7 +333,7 @@ def _add_planning(app: FastAPI, desk: Desk) -> None:
     for task, row in PLANNING.items():
         add(task, *row)
 
-    part = {LINES: {"schema": schema.Part.model_json_schema()}}
+    part = {LINES: {"schema": replies.Part.model_json_schema()}}
     lines: Replies = {200: {"description": "A part on each line", "content": part}}
 
     @app.post(f"{API}/advise/parts", responses=lines, response_class=StreamingResponse, tags=["planning"])

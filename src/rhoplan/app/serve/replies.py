@@ -14,6 +14,8 @@ from rhoplan.advice.first import First, Option, Stop
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sensitivity import Flip
+from rhoplan.advice.thresholds import Stretch, Thresholds
+from rhoplan.advice.uncertain.uncertainty import Share, Sure
 from rhoplan.agents.policy import ActionValue, Decision
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.serve.shapes import Number, by_name, either, many, maybe, pair, shape
@@ -177,6 +179,48 @@ IfSo = shape(
     counts=dict[str, int],
     flips=maybe(many(Flipped)),
     flips_words=str,
+)
+
+# --- Advice part by part
+Ahead90 = shape(
+    "AheadPart",
+    ToCome,
+    says="What is still to come, and where it comes from if it is estimated.",
+    value_bounds=maybe(Bounds),
+    episodes=maybe(int),
+    seed=maybe(int),
+    se=maybe(by_name(Number)),
+)
+StretchTold = shape("Stretch", Stretch, where=str, do=str)
+Limits = shape("Thresholds", Thresholds, test=Number, treat=Number, words=str, stretches=many(StretchTold))
+Here = shape("TotalFromHere", says="Loss or reward from here on.", mean=Number, kind=Kind, low=Number, high=Number)
+SureTold = shape("HowSure", Share, says=Sure.__doc__ or "", samples=int, total=Here)
+Part = shape(
+    "Part",
+    says="A line of the reply to `advise/parts`; the last one is called `end` and holds nothing.",
+    part=str,
+    kind=Annotated[
+        Kind,
+        Field(
+            description="Whether the numbers are exact, those of a plan found with bounds on the best, means over "
+            "sampled cases, or not there."
+        ),
+    ],
+    words=Annotated[str, Field(description="That in words; of a missing part the reason.")],
+    content=Annotated[
+        either(
+            FirstTold,
+            Ahead90,
+            shape("CostOnly", says="What one would do by cost alone.", do=str),
+            Drawn,
+            Comparison,
+            shape("Flips", says="Where the first action flips.", flips=many(Flipped)),
+            Limits,
+            SureTold,
+            None,
+        ),
+        Field(description="What it is goes with `part`, in the order of the names of parts."),
+    ],
 )
 
 # --- Models

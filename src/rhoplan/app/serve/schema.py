@@ -163,18 +163,6 @@ class AdviseParts(Advise):
     )
 
 
-class Part(BaseModel):
-    """A line of the reply to `advise/parts`; the last one is called `end` and holds nothing."""
-
-    part: str
-    kind: Literal["exact", "bounded", "estimated", "missing"] = Field(
-        description="Whether the numbers are exact, those of a plan found with bounds on the best, means over sampled "
-        "cases, or not there."
-    )
-    words: str = Field(description="That in words; of a missing part the reason.")
-    content: dict[str, Any] | None
-
-
 class Evaluate(AgentRequest):
     """Exact score of one agent, of several with commas between, or of all: as `rhoplan evaluate --json`."""
 

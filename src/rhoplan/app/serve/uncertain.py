@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from rhoplan.advice.uncertain.uncertainty import MOST_SAMPLES
 from rhoplan.app.serve.replying import API
-from rhoplan.app.serve.schema import AdviserRequest
+from rhoplan.app.serve.schema import Advise
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.app import Desk
@@ -21,8 +21,11 @@ SAMPLES = 1000
 Id = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
-class AskUncertainty(AdviserRequest):
-    """What the uncertain numbers of a model mean for the plan: as `rhoplan uncertainty --json`."""
+class AskUncertainty(Advise):
+    """What the uncertain numbers of a model mean for the plan from where a case stands: `rhoplan uncertainty --json`.
+
+    Results known at the start are refused: how likely they were counts, so they are given as what was seen.
+    """
 
     samples: int = Field(SAMPLES, ge=2, le=MOST_SAMPLES, description="Versions of the numbers that are drawn.")
     seed: int = Field(0, ge=0, lt=2**63, description="The same seed draws the same versions.")
@@ -136,7 +139,7 @@ class DecisionCurve(BaseModel):
 
 
 class UncertaintyReply(BaseModel):
-    """What uncertain numbers mean for the plan, before any test is run."""
+    """What uncertain numbers mean for the plan from where the case stands; the curve is told before any test is run."""
 
     problem: str
     agent: str
@@ -147,6 +150,8 @@ class UncertaintyReply(BaseModel):
     assumed_spread: float | None
     stake: Literal["loss", "reward"]
     cases_per_year: float | None
+    given: list[list[str]] = Field(description="What was seen, pairs of test and outcome.")
+    unavailable: list[str]
     words: list[str] = Field(description="What to bear in mind.")
     first: str
     chance_right: ChanceRight

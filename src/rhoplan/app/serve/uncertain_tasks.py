@@ -17,6 +17,6 @@ def uncertain_numbers(asked: Asked) -> dict[str, Any]:
     axes = request.get("map")
     found = uncertainty(
         asked.problem, asked.agent, spread=request.get("spread"), samples=request["samples"], seed=request["seed"],
-        axes=None if axes is None else (axes[0], axes[1]),
+        axes=None if axes is None else (axes[0], axes[1]), given=asked.given, unavailable=asked.unavailable,
     )  # fmt: skip
     return uncertainty_record(asked.problem, asked.agent, found, request.get("cases_per_year"))

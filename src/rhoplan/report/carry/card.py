@@ -66,10 +66,11 @@ def card_page(card: Card, origin: Origin) -> str:
     style = files("rhoplan.report.carry").joinpath("card.css").read_text(encoding="utf-8")
     drawn, problem = card.pathway, card.problem
     ahead, (tests, cost) = drawn.ahead, drawn.ahead.bad_case()
-    unit = problem.unit
+    unit, said = problem.unit, drawn.said
     expected = (
-        f"On average {ahead.tests:.1f} tests for {money(ahead.cost, unit)}; nine cases in ten need at most "
-        f"{counted(tests, 'test')} and {money(cost, unit)}. Right in {percent(ahead.right)} of cases."
+        f"On average {ahead.tests:.1f} {said['tests']} for {money(ahead.cost, unit)}; nine {said['cases']} in ten need "
+        f"at most {counted(tests, said['test'])} and {money(cost, unit)}. Right in {percent(ahead.right)} of "
+        f"{said['cases']}."
     )
     steps = "".join(_row(drawn, node, when, depth) for node, when, depth in _lines(drawn.root, "", 0))
     info = problem.details.get("info")
@@ -120,7 +121,10 @@ def _limits(card: Card) -> str:
     if card.limits is None:
         return ""
     rows = "".join(f"<tr><td>{safe(where)}</td><td><b>{safe(do)}</b></td></tr>" for where, do in card.limits.rows)
-    return f"<table><caption>Chance of {safe(card.limits.about)} before any test</caption><tbody>{rows}</tbody></table>"
+    test = card.pathway.said["test"]
+    return (
+        f"<table><caption>Chance of {safe(card.limits.about)} before any {test}</caption><tbody>{rows}</tbody></table>"
+    )
 
 
 def _cut(text: str, most: int = SHORT) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 from rhoplan.advice.carried import NOWHERE, Carried, Place
 from rhoplan.advice.first import Stop
 from rhoplan.advice.notes import notes_of
+from rhoplan.advice.second import has_second
 from rhoplan.advice.sentences import ahead_words, belief_rows, closing_words, stop_words
-from rhoplan.advice.words import counted, money, percents, plain
+from rhoplan.advice.words import counted, money, percents, plain, words_for
 
 FIELDS = (
     "test", "do", "cost", "price", "reason", "beside", "belief", "stop", "commit", "closing", "ahead", "results",
@@ -23,6 +24,13 @@ test: 1 for a test, 0 for a commit. cost, price: of the test, in words, and its 
 state, chance and the width of its bar in percent. stop, commit, closing: what stopping now means, with what, and what
 is said then. results: rows of outcome, chance, what comes then, and the place that comes. unknown, unavailable: places.
 """
+
+
+WITHOUT_SECOND = (
+    "The second opinion of this learned model is not in the file, since it goes by all results in a case: rhoplan "
+    "advise and rhoplan serve tell it where it would end a case otherwise."
+)
+"""What is said in place of second opinions."""
 
 
 class Strings:
@@ -52,13 +60,17 @@ def plan_data(carried: Carried) -> dict[str, Any]:
 
 
 def covers_words(carried: Carried) -> str:
-    """What the plan holds besides every result of the advised tests, in a sentence."""
+    """What the plan holds besides every result of the advised tests, and what it does not, in a sentence or two."""
+    said = words_for(carried.problem)
     if carried.covers is None:
-        return "It holds every result, and what to do if tests are not available or their results are not known."
-    if carried.covers == 0:
-        return "It holds every result; of tests that are not available, or whose results are not known, only some."
-    much = counted(carried.covers, "test")
-    return f"It holds every result, and what to do if up to {much} are not available or have no known result."
+        holds = f"and what to do if {said['tests']} are not available or their results are not known"
+    elif carried.covers == 0:
+        holds = f"of {said['tests']} that are not available, or whose results are not known, only some"
+    else:
+        much = counted(carried.covers, said["test"])
+        holds = f"and what to do if up to {much} are not available or have no known result"
+    told = f"It holds every result{';' if carried.covers == 0 else ','} {holds}."
+    return f"{told} {WITHOUT_SECOND}" if has_second(carried.problem) else told
 
 
 def _place(carried: Carried, place: Place, prices: list[Any], strings: Strings) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rhoplan.advice.doubts import Caution
 from rhoplan.advice.variations import counts_losses
-from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated
+from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated, words_for
 from rhoplan.belief.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.io.learned import LEARNED
@@ -39,7 +39,7 @@ def page(report: Report, origin: Origin | None = None) -> str:
     """The whole page. origin: who made it, when and how; without it, the page tells of the model alone."""
     name = safe(report.problem.name)
     steps, at_the_end = pathway_section(report)
-    made = origin or origin_of(report.problem)
+    made, said = origin or origin_of(report.problem), words_for(report.problem)
     whose = "".join(f" {safe(one)}." for one in (made.author, made.date) if one)
     body = [
         f"<header><h1>{safe(made.title)}</h1><p class='soft'>What to test, when to stop, what to do. Model {name}; "
@@ -50,12 +50,12 @@ def page(report: Report, origin: Origin | None = None) -> str:
         *(_warning([one]) for one in report.cautions if one.kind in FIRST),
         "<h2>States and final actions</h2>",
         _states(report),
-        "<h2>Tests</h2>",
+        f"<h2>{_capital(said['tests'])}</h2>",
         tests_section(report.problem),
         "<h2>Recommended pathway</h2>",
         mark(report, "pathway"),
         steps,
-        "<h2>What becomes of 1,000 cases</h2>",
+        f"<h2>What becomes of 1,000 {said['cases']}</h2>",
         mark(report, "pathway"),
         thousand(report),
         "<h2>When to stop</h2>",
@@ -148,15 +148,16 @@ def _capital(words: str) -> str:
 
 def _first(report: Report) -> str:
     advice, unit, ahead = report.advice, safe(report.problem.unit), report.pathway.ahead
-    tests, cost = ahead.bad_case()
+    (tests, cost), said = ahead.bad_case(), words_for(report.problem)
     losses = counts_losses(report.problem)
     word, sign = ("loss", -1) if losses else ("reward", 1)
     stop = f"{word} {money(sign * advice.stop.value + 0.0, unit)}, wrong in {percent(advice.stop.wrong)}"
+    most = f"nine {said['cases']} in ten: at most"
     facts = [
-        (f"expected {word}, tests included", money(sign * ahead.reward + 0.0, unit), "per case"),
-        ("right final action", percent(ahead.right), "of cases"),
-        ("spent on tests, on average", money(ahead.cost, unit), f"nine cases in ten: at most {money(cost, unit)}"),
-        ("number of tests, on average", f"{ahead.tests:.2f}", f"nine cases in ten: at most {tests}"),
+        (f"expected {word}, {said['tests']} included", money(sign * ahead.reward + 0.0, unit), f"per {said['case']}"),
+        ("right final action", percent(ahead.right), f"of {said['cases']}"),
+        (f"spent on {said['tests']}, on average", money(ahead.cost, unit), f"{most} {money(cost, unit)}"),
+        (f"number of {said['tests']}, on average", f"{ahead.tests:.2f}", f"{most} {tests}"),
         ("if you stopped now", safe(advice.stop.commit), stop),
         ("against the best possible plan", *against_best(report)),
     ]
@@ -171,15 +172,15 @@ def _first(report: Report) -> str:
 
 def _plan(report: Report) -> str:
     """What the plan of this report counts, and how far it looks."""
-    agent, unit = report.agent, safe(report.problem.unit)
+    agent, unit, said = report.agent, safe(report.problem.unit), words_for(report.problem)
     if not agent.planner.plans:
         return f"This plan follows the rule {safe(agent.name)}."
     per = agent.unit.removesuffix("s")
-    far = f"looking {counted(agent.horizon, 'test')} ahead at every step"
+    far = f"looking {counted(agent.horizon, said['test'])} ahead at every step"
     if agent.planner.is_bounded:
-        far = "found by branch and bound, with no limit to the number of tests"
+        far = f"found by branch and bound, with no limit to the number of {said['tests']}"
     if not agent.commits_count:
-        return f"This plan counts the cost of tests and information only ({safe(agent.name)}), {far}."
+        return f"This plan counts the cost of {said['tests']} and information only ({safe(agent.name)}), {far}."
     if agent.weight == 0:
         return f"This plan counts costs and nothing else, {far}."
     if not agent.objective.is_information:
@@ -212,7 +213,7 @@ def _states(report: Report) -> str:
     ]
     heads = ["state", "prior", "in&nbsp;1,000", *(safe(commit.name) for commit in commits)]
     lead = f"<p class='lead'>{what} of each final action in each state, in {safe(problem.unit)}. "
-    lead += "Prior: the chance of each state before any test.</p>"
+    lead += f"Prior: the chance of each state before any {words_for(problem)['test']}.</p>"
     return lead + table(heads, rows, kind="dense" if len(commits) > 6 else "") + _subtypes(problem)
 
 
@@ -246,18 +247,18 @@ def _many_states(report: Report, what: str, sign: int) -> str:
 
 
 def _assumptions(report: Report) -> str:
-    problem, menu = report.problem, report.problem.flat
-    points = ["Results of different tests are independent of each other once the true state is known."]
+    problem, menu, said = report.problem, report.problem.flat, words_for(report.problem)
+    points = [f"Results of different {said['tests']} are independent of each other once the true state is known."]
     again = [test.name for test in menu.tests if test.repeatable]
     if again:
-        points.append(f"Repeats of a test are independent of each other: {', '.join(again)}.")
+        points.append(f"Repeats of a {said['test']} are independent of each other: {', '.join(again)}.")
     if len(again) < len(menu.tests):
-        points.append("Every other test runs at most once." if again else "Every test runs at most once.")
-    points.append("No test changes the state, and the state does not change while testing.")
+        points.append(f"Every {'other ' if again else ''}{said['test']} runs at most once.")
+    points.append(f"No {said['test']} changes the state, and the state does not change while testing.")
     if menu.most_tests is not None:
-        points.append(f"At most {counted(menu.most_tests, 'test')} may be run.")
+        points.append(f"At most {counted(menu.most_tests, said['test'])} may be run.")
     if menu.budget is not None:
-        points.append(f"At most {money(menu.budget, problem.unit)} may be spent on tests.")
+        points.append(f"At most {money(menu.budget, problem.unit)} may be spent on {said['tests']}.")
     exact = "All numbers are exact for this model, not simulated; they are as good as the model."
     if report.marks:
         exact = (

@@ -205,14 +205,14 @@ def _screened(report: Report) -> str:
 
 
 def _spend(report: Report) -> str:
-    ahead, unit = report.pathway.ahead, safe(report.problem.unit)
+    ahead, unit, said = report.pathway.ahead, safe(report.problem.unit), report.pathway.said
     tests, cost = ahead.bad_case()
     if any(test.repeatable for test in report.problem.flat.tests):
         dear = f"999 in 1,000 spend at most {money(ahead.bad_case(0.999)[1], unit)}"
     else:
-        dear = f"the dearest case spends {money(max(spent for spent, _ in ahead.by_cost), unit)}"
+        dear = f"the dearest {said['case']} spends {money(max(spent for spent, _ in ahead.by_cost), unit)}"
     return (
-        f"Tests cost {money(ahead.cost, unit)} per case on average, {money(1000 * ahead.cost, unit)} for 1,000; nine "
-        f"cases in ten (the 90th percentile) spend at most {money(cost, unit)} and need at most "
-        f"{counted(tests, 'test')}; {dear}."
+        f"{said['tests'].capitalize()} cost {money(ahead.cost, unit)} per {said['case']} on average, "
+        f"{money(1000 * ahead.cost, unit)} for 1,000; nine {said['cases']} in ten (the 90th percentile) spend at most "
+        f"{money(cost, unit)} and need at most {counted(tests, said['test'])}; {dear}."
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from rhoplan.advice.notes import note_in
 from rhoplan.advice.pathway import looked_for
-from rhoplan.advice.words import chance, money, stated
+from rhoplan.advice.words import chance, money, stated, words_for
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import Array, Problem
 from rhoplan.report.page.parts import MANY, NONE, grouped, safe, table
@@ -18,7 +18,7 @@ UNREADABLE = 1e-12
 def tests_section(problem: Problem) -> str:
     """Every test with its price, rules and accuracy."""
     if not problem.flat.tests:
-        return "<p>The model has no tests.</p>"
+        return f"<p>The model has no {words_for(problem)['tests']}.</p>"
     by_state = _matrix(problem) if len(problem.states) <= MANY else _likeliest(problem)
     if len(problem.diagnoses) == 2:
         return _two_states(problem) + (by_state if problem.factors[0].diagnosis_of else "") + _notes(problem)
@@ -82,18 +82,32 @@ def _two_states(problem: Problem) -> str:
             more.append((lead, cells))
     parts = []
     if two:
-        heads = ["test", f"price, {unit}", "rules", "positive / negative", "sensi&shy;tivity", "speci&shy;ficity"]
+        heads = [
+            words_for(problem)["test"],
+            f"price, {unit}",
+            "rules",
+            "positive / negative",
+            "sensi&shy;tivity",
+            "speci&shy;ficity",
+        ]
         heads += ["LR+", "LR−", f"{state} if positive", f"{state} if negative"]
         parts.append(table(heads, two, numbers=4))
         parts.append(
             f"<p class='soft note'>Sensitivity: chance of a positive result if {state}. Specificity: chance of a "
             f"negative result if {other}. LR+ and LR−, the likelihood ratios: how much likelier a positive, a negative "
-            f"result is if {state} than if {other}. The last two columns: chance of {state} after this test alone.</p>"
+            f"result is if {state} than if {other}. The last two columns: chance of {state} after it alone.</p>"
         )
     if factor.diagnosis_of:
         parts.append("<p class='soft note'>These are means over subtypes as they are before any test.</p>")
     if more:
-        heads = ["test", f"price, {unit}", "rules", "result", f"chance if {state}", f"chance if {other}"]
+        heads = [
+            words_for(problem)["test"],
+            f"price, {unit}",
+            "rules",
+            "result",
+            f"chance if {state}",
+            f"chance if {other}",
+        ]
         parts.append(grouped([*heads, "likelihood ratio", f"{state} after it"], more, numbers=4, kind="grouped"))
     return "".join(parts)
 
@@ -106,7 +120,7 @@ def _matrix(problem: Problem) -> str:
         below = "" if rules == NONE else f"<br><span class='soft'>{rules}</span>"
         rows = [[safe(outcome), *map(stated, row)] for outcome, row in zip(test.outcomes, shares, strict=True)]
         groups.append(([f"{safe(test.name)}{below}", money(test.cost)], rows))
-    heads = ["test", f"price, {safe(problem.unit)}", "result", *map(safe, problem.states)]
+    heads = [words_for(problem)["test"], f"price, {safe(problem.unit)}", "result", *map(safe, problem.states)]
     note = "<p class='soft note'>Chance of each result in each state.</p>"
     kind = "dense grouped" if len(problem.states) > 5 else "grouped"
     return grouped(heads, groups, numbers=3, kind=kind) + note
@@ -125,7 +139,8 @@ def _likeliest(problem: Problem) -> str:
                 told.append(f"{safe(outcome)}: {chances.size} states, {low if low == high else f'{low} to {high}'}")
         rows.append([safe(test.name), money(test.cost), _rules(problem, test), "<br>".join(told)])
     note = "<p class='soft note'>The likeliest result: in how many states, and how likely it is there.</p>"
-    return table(["test", f"price, {safe(problem.unit)}", "rules", "likeliest result"], rows, numbers=9) + note
+    heads = [words_for(problem)["test"], f"price, {safe(problem.unit)}", "rules", "likeliest result"]
+    return table(heads, rows, numbers=9) + note
 
 
 def ratio(top: float, bottom: float) -> str:

@@ -5,6 +5,7 @@ import { ending, entryOf, question, stake, state, unavailable } from "./state.js
 import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
 import { titled, word } from "./prefs.js";
+import { drawSure, isUnsure } from "./uncertain.js";
 import { UNKNOWN, caseOf, drawThresholds, noteBox, startBox, waitingRows } from "./start.js";
 
 // What to do first, and the parts that follow it.
@@ -17,7 +18,7 @@ const advise = latest(async (signal, names) => {
 
 export async function showCase() {
   const waits = !ending() && !(state.teach && !state.prediction);
-  const found = await advise(waits ? ["first", "ahead", "cost-only", ...(state.model.states.length === 2 ? ["thresholds"] : [])] : ["first"]);
+  const found = await advise(waits ? ["first", "ahead", "cost-only", ...(isUnsure() ? ["uncertainty"] : []), ...(state.model.states.length === 2 ? ["thresholds"] : [])] : ["first"]);
   if (!found) return null;
   const advice = found.first.content;
   const last = state.entries.at(-1);
@@ -43,8 +44,9 @@ async function fillIn(coming, advice, ahead, plain, limits) {
   try {
     for await (const part of coming) {
       if (part.part === "ahead") drawAhead(ahead, advice, part);
+      else if (part.part === "uncertainty") drawSure(plain, part);
       else if (part.part === "thresholds") { if (part.content) drawThresholds(limits, part); }
-      else if (part.content && part.content.do !== advice.do) plain.replaceChildren(otherwise(part));
+      else if (part.content && part.content.do !== advice.do) plain.prepend(otherwise(part));
     }
   } catch (error) {
     if (error.name === "AbortError") return; // another step was taken, or somebody did not want to wait

@@ -1,8 +1,9 @@
 // What uncertain numbers mean: how often the first action is right, which study is worth making, one number at a time.
 
 import { amount, ask, bar, beliefBars, el, latest, number, percent } from "./dom.js";
-import { question, state } from "./state.js";
+import { question, stake, state } from "./state.js";
 import { redraw } from "./app.js";
+import { caseOf } from "./start.js";
 import { curveBox, mapBox } from "./uncertain-charts.js";
 
 const SPREADS = [0.05, 0.1, 0.2, 0.3];
@@ -13,16 +14,24 @@ let wanted = null; // what is asked for, of the model with this digest
 
 function settings() {
   if (wanted?.digest !== state.model.digest) {
-    wanted = { digest: state.model.digest, samples: 1000, seed: 0, spread: states() ? null : 0.1, cases: null, map: null };
+    wanted = { digest: state.model.digest, samples: 1000, seed: 0, spread: isUnsure() ? null : 0.1, cases: null, map: null };
   }
   return wanted;
 }
 
-const states = () => Boolean(state.model.record?.uncertain);
+// Whether the model says how well its numbers are known.
+export const isUnsure = () => Boolean(state.model.record?.uncertain);
+
+// How sure the advice on a case is, in a line.
+export function drawSure(place, { content, words }) {
+  const told = content ? [`right in ${percent(content.share)} of what the numbers allow; expected ${stake()} from here on ${amount(content.total.mean, state.model.reward_unit)}, `
+    + `95% interval ${number(content.total.low)} to ${number(content.total.high)}. `, el("span", { class: "quiet" }, `Estimated from ${number(content.samples)} versions of the numbers, SE ${percent(content.se)}.`)] : `${words}.`;
+  place.append(el("p", { class: "sure", "data-sure": content?.share ?? "" }, el("b", {}, "How sure is this advice, given the numbers' own uncertainty? "), told));
+}
 
 const fetchAll = latest((signal) => {
   const { samples, seed, spread, cases, map } = settings();
-  return ask("uncertainty", question({ samples, seed, spread, map, cases_per_year: cases }), { signal });
+  return ask("uncertainty", question({ ...caseOf(), samples, seed, spread, map, cases_per_year: cases }), { signal });
 });
 
 export async function showUncertain() {
@@ -42,7 +51,7 @@ function set(change) {
 
 function settingsBox({ words }) {
   const now = settings();
-  const choices = [...(states() ? [[null, "as the model states"]] : []), ...SPREADS.map((one) => [one, `assume ±${percent(one)}`])];
+  const choices = [...(isUnsure() ? [[null, "as the model states"]] : []), ...SPREADS.map((one) => [one, `assume ±${percent(one)}`])];
   const whole = (id, value, least, most, put) => el("input", { id, type: "number", min: least, max: most, step: 1, value: value ?? "",
     onchange: ({ target }) => (target.value === "" || target.validity.valid ? put(target.value === "" ? null : Number(target.value)) : target.reportValidity()) });
   return el("section", { class: "box" }, el("h2", {}, "Uncertain numbers"),
@@ -55,12 +64,12 @@ function settingsBox({ words }) {
       el("label", {}, "Cases a year ", whole("unsure-cases", now.cases, 1, 1e9, (value) => set({ cases: value })))));
 }
 
-function rightBox({ first, chance_right: right, first_actions: actions, total, stake, reward_unit: unit, samples, seed }) {
+function rightBox({ first, given, chance_right: right, first_actions: actions, total, stake, reward_unit: unit, samples, seed }) {
   const shares = Object.fromEntries(actions.map(({ action, share }) => [action, share]));
-  return el("section", { class: "box", "data-right": right.share }, el("h2", {}, "Is the first action right?"),
+  return el("section", { class: "box", "data-right": right.share }, el("h2", {}, given.length ? "Is the next action right?" : "Is the first action right?"),
     el("p", { class: "large" }, el("b", {}, first), ` is right in ${percent(right.share)} of what the numbers allow.`),
     beliefBars(shares, { most: 6 }),
-    el("p", {}, `Expected ${stake} ${amount(total.mean, unit)} per case; 95% interval ${number(total.low)} to ${number(total.high)}.`),
+    el("p", {}, `Expected ${stake}${given.length ? " from here on" : ""} ${amount(total.mean, unit)} per case; 95% interval ${number(total.low)} to ${number(total.high)}.`),
     el("p", { class: "quiet" }, `Shares and interval: estimated from ${number(samples)} versions, seed ${seed}; standard error of the first share ${percent(right.se)}. `
       + `Expected ${stake}: ${total.kind === "exact" ? "exact" : `estimated, standard error ${number(total.se)}`}.`));
 }

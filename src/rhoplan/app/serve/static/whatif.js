@@ -47,7 +47,7 @@ export async function showWhatIf() {
   }
   const banner = el("div", { class: "banner", role: "status", "aria-live": "polite" });
   const answer = el("section", { class: "box next" });
-  const flips = el("section", { class: "box" });
+  const flips = el("section", { class: "box flips-box" });
   const sliders = el("section", { class: "box sliders" });
   const content = el("div", { class: "whatif" }, el("div", { class: "column" }, banner, answer, flips), sliders);
   const gone = () => !content.isConnected; // another view is there by now
