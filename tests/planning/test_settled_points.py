@@ -11,7 +11,7 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.points import best_values
+from rhoplan.planning.certified.pointbased.decisions import Rows, best_values
 from rhoplan.planning.certified.pointbased.solve import Search, solve_general
 
 DISCOUNT, WEAR, PRICE = 0.99999, 0.2, 2.0
@@ -76,7 +76,10 @@ def test_values_of_rows_hold_under_one_more_sweep_and_are_those_of_sweeps() -> N
         share = discount * rng.dirichlet(np.full(points, 0.3), points * actions)
         known, first = rng.normal(size=points * actions), np.arange(points) * actions
         most = np.where(rng.uniform(size=len(known)) < 0.2, rng.normal(size=len(known)), np.inf)
-        values, best = best_values(np.zeros(points), first, share, known, most, discount=discount, rounding=1e-15)
+        rows, columns = np.nonzero(share)
+        begin = np.searchsorted(rows, np.arange(len(known) + 1))
+        table = Rows(np.append(first, len(known)), begin, columns, share[rows, columns], known, most)
+        values, best = best_values(np.zeros(points), table, discount=discount, rounding=1e-15, exact=1e-14)
         swept = np.zeros(points)
         for _ in range(1000):
             swept = np.maximum.reduceat(np.minimum(known + share @ swept, most), first)

@@ -58,9 +58,10 @@ COARSE, FINE = 1e-3, 1e-4
 at its node by that share. Less where the discount times the chance to go on is close to 1: one step then moves the
 bounds by little."""
 
-MIX = 1e-7
-"""Share of the uniform belief in the belief at which a vector is made where the weight is above 0: the loss at the node
-is of the order of MIX ln(1 / MIX), and states that the node rules out still have a finite number."""
+MIX, MIX_NOTICED, LEAST_MIX = 1e-7, 1e-3, 1e-16
+"""Share of the uniform belief in the belief at which a vector is made where the weight is above 0: states that the node
+rules out still have a finite number, and a step loses w MIX ln(1 / MIX), the logarithm being 37 at most. Less than MIX
+where all steps together would lose more than some such share of the gap asked for."""
 
 STEEPEST = 750
 """Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
@@ -114,7 +115,7 @@ def make_settings(
         span=span,
         coarse=(SMALL_COARSE if small else COARSE) * step,
         fine=FINE * step,
-        mix=MIX,
+        mix=min(MIX, max(MIX_NOTICED * gap * max(1 - discount, 1e-4) / max(weight, 1e-9), LEAST_MIX)),
         work=WORK,
         planned=0 if small else PLANNED,
         most_children=most,

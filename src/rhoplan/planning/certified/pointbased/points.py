@@ -39,21 +39,13 @@ from rhoplan.planning.certified.pointbased.graph import (
     raise_lower,
     weigh,
 )
+from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
 
 STEPS, KEPT, LEAST_MASS = 60, 0.97, 1e-9
 """How many steps from the start beliefs are looked for, with at most this discount, and from which probability on."""
-
-SETTLED = 1e-15
-"""An action is better than another by more than this share of the largest value; less is rounding."""
-
-REFINED = 0.999
-"""Discount from which on what a linear system leaves over is solved for once more."""
-
-MOST_ROUNDS = 30
-"""Rounds of policy iteration; a handful is the rule, and after any number the values are made to hold."""
 
 
 @compiled
@@ -97,36 +89,34 @@ def set_places(model: Model, graph: Graph, members: Ids, place: Ids, corner: Ids
 
 @compiled
 def spread_child(
-    model: Model, graph: Graph, child: int, place: Ids, corner: Ids, much: float, potential: float, line: Array
-) -> float:
-    """Add `much` of the mixture that `child` is to line[member]; what is known of its worth (of V) comes back."""
+    model: Model, graph: Graph, child: int, place: Ids, corner: Ids, much: float, potential: float, rows: Rows, at: int
+) -> tuple[float, int]:
+    """Write `much` of the mixture that `child` is into `rows`, from `at` on; what is known of its worth (of V), and
+    where to go on."""
     row, bound = graph.node[child], graph.bound[child]
     base = model.class_state[row[HOME]]
     if row[COUNT] == 1:
         slot = slot_of(model, graph, child)
         if corner[slot] >= 0:
-            line[corner[slot]] += much
-            return 0.0
-        return float(much * min(graph.corner[slot], bound[UPPER]))
+            rows.member[at], rows.share[at] = corner[slot], much
+            return 0.0, at + 1
+        return float(much * min(graph.corner[slot], bound[UPPER])), at
     if place[child] >= 0:
-        line[place[child]] += much
-        return float(much * potential * bound[ENTROPY])
+        rows.member[at], rows.share[at] = place[child], much
+        return float(much * potential * bound[ENTROPY]), at + 1
     if row[HULL_READ] == -2:
-        return float(much * bound[UPPER])
+        return float(much * bound[UPPER]), at
     known = bound[REST] + potential * bound[ENTROPY]
     for i in range(row[COUNT]):
         level, other = graph.level[child, i], graph.mixture[child, i]
-        if level > 0.0 and other >= 0:
-            if place[other] >= 0:
-                line[place[other]] += much * level
+        if level > 0.0:
+            member = place[other] if other >= 0 else corner[base - 1 - other]
+            if member >= 0:
+                rows.member[at], rows.share[at] = member, much * level
+                at += 1
             else:
-                known += level * graph.bound[other, OWN]
-        elif level > 0.0:
-            if corner[base - 1 - other] >= 0:
-                line[corner[base - 1 - other]] += much * level
-            else:
-                known += level * graph.corner[base - 1 - other]
-    return float(much * known)
+                known += level * (graph.bound[other, OWN] if other >= 0 else graph.corner[base - 1 - other])
+    return float(much * known), at
 
 
 @compiled
@@ -155,39 +145,33 @@ def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: 
 
 @compiled
 def write_rows(
-    model: Model,
-    graph: Graph,
-    settings: Settings,
-    members: Ids,
-    place: Ids,
-    corner: Ids,
-    pairs: Ids,
-    share: Array,
-    known: Array,
-    most: Array,
+    model: Model, graph: Graph, settings: Settings, members: Ids, place: Ids, corner: Ids, rows: Rows, pairs: Ids
 ) -> None:
-    """Each action of each member as a row: worth min(known + share @ x, most) of W, if x is what members are worth.
+    """Each action of each member as one of `rows`, of W, if x is what members are worth; an action that is ruled out is
+    worth what it was at most.
 
     pairs: the pair of each row, -1 - pair where it was not worked out.
     """
-    row, potential = 0, settings.potential
+    row, at, potential = 0, 0, settings.potential
+    rows.begin[0] = 0
     for i in range(len(members)):
         node = members[i]
         home, less = graph.node[node, HOME], potential * graph.bound[node, ENTROPY]
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = graph.node[node, SLOT] + pair - model.class_pair[home]
             first = graph.slot_child[slot]
-            most[row] = weigh(graph, graph.action, model.pair_reward[pair], node)
-            if first < 0:
-                pairs[row], known[row] = -1 - pair, most[row]
-            else:
-                pairs[row], known[row] = pair, graph.slot[slot, PAID] - less
+            pairs[row] = pair if first >= 0 else -1 - pair
+            rows.known[row] = rows.most[row] = graph.slot[slot, ABOVE] - less
+            if first >= 0 and graph.slot[slot, ABOVE] >= graph.bound[node, LOWER]:
+                rows.known[row] = graph.slot[slot, PAID] - less
                 for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                     child = graph.child[branch]
                     if child >= 0:
                         much = settings.discount * graph.chance[branch]
-                        known[row] += spread_child(model, graph, child, place, corner, much, potential, share[row])
+                        worth, at = spread_child(model, graph, child, place, corner, much, potential, rows, at)
+                        rows.known[row] += worth
             row += 1
+            rows.begin[row] = at
 
 
 @compiled
@@ -252,36 +236,3 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
         if not has_room(graph, settings):
             return
         backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
-
-
-def best_values(
-    values: Array, first: Ids, share: Array, known: Array, most: Array, *, discount: float, rounding: float
-) -> tuple[Array, Ids]:
-    """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
-
-    first: first row of each member; share, known, most: the rows, as `write_rows` gives them. rounding: what sums lose,
-    as a share of what is added up.
-    """
-    owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(known))))
-    chosen, capped, unit = np.full(len(first), -1), np.zeros(len(first), dtype=bool), np.eye(len(first))
-    scale, number = float(np.abs(values).max(initial=1e-300)), np.arange(len(known))
-    for _ in range(MOST_ROUNDS):
-        free = known + share @ values
-        worth = np.minimum(free, most)
-        top = np.maximum.reduceat(worth, first)
-        best = np.full(len(first), len(known))
-        np.minimum.at(best, owner, np.where(worth >= top[owner], number, len(known)))
-        better = (chosen < 0) | (top > worth[chosen] + SETTLED * scale)
-        rows = np.where(better, best, chosen)
-        limits = free[rows] > most[rows]
-        if not better.any() and np.array_equal(limits, capped):
-            break
-        chosen, capped = rows, limits
-        matrix = unit - np.where(capped[:, None], 0.0, share[chosen])
-        paid = np.where(capped, most[chosen], known[chosen])
-        values = np.linalg.solve(matrix, paid)
-        if discount > REFINED:
-            values += np.linalg.solve(matrix, paid - matrix @ values)
-    worth = np.minimum(known + share @ values, most) + rounding * (np.abs(known) + share @ np.abs(values))
-    rise = float((np.maximum.reduceat(worth, first) - values).max())
-    return values + max(rise, 0.0) / (1 - discount), chosen

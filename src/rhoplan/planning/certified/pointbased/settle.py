@@ -46,6 +46,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     fall_anew,
     raise_lower,
 )
+from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
@@ -157,27 +158,30 @@ def pay_plan(model: Model, graph: Graph, first: int, settings: Settings, paid: A
 
 
 @compiled
-def equations(model: Model, graph: Graph, first: int, settings: Settings, matrix: Array, known: Array) -> None:
-    """The value of the plan that the vectors from `first` on are: the x for which matrix @ x = known.
+def equations(model: Model, graph: Graph, first: int, settings: Settings, rows: Rows) -> None:
+    """The value of the plan that the vectors from `first` on are, as `rows`, one for each number.
 
-    matrix: the unit matrix. known: what each step pays, to which is added what vectors before `first` are worth.
+    rows.known: what each step pays, to which is added what vectors before `first` are worth.
     """
-    begin = graph.vector[first, VECTOR_AT]
+    begin, line, at = graph.vector[first, VECTOR_AT], 0, 0
+    rows.begin[0] = 0
     for vector in range(first, graph.used[VECTORS]):
         home, pair = graph.vector[vector, VECTOR_HOME], graph.vector[vector, VECTOR_PAIR]
-        size, line = model.class_state[home + 1] - model.class_state[home], graph.vector[vector, VECTOR_AT] - begin
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
-            if follower < 0:
-                continue
-            row, at = model.branch_row[branch], graph.vector[follower, VECTOR_AT]
-            for s in range(size):
-                for place in range(model.row[row + s], model.row[row + s + 1]):
+        for s in range(model.class_state[home + 1] - model.class_state[home]):
+            for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+                follower = graph.follower[graph.vector[vector, FOLLOW] + branch - model.pair_branch[pair]]
+                if follower < 0:
+                    continue
+                row, to = model.branch_row[branch] + s, graph.vector[follower, VECTOR_AT]
+                for place in range(model.row[row], model.row[row + 1]):
                     share = settings.discount * model.chance[place]
                     if follower >= first:
-                        matrix[line + s, at - begin + model.column[place]] -= share
+                        rows.member[at], rows.share[at] = to - begin + model.column[place], share
+                        at += 1
                     else:
-                        known[line + s] += share * graph.alpha[at + model.column[place]]
+                        rows.known[line] += share * graph.alpha[to + model.column[place]]
+            line += 1
+            rows.begin[line] = at
 
 
 @compiled

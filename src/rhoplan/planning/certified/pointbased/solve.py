@@ -6,7 +6,6 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -24,6 +23,7 @@ from rhoplan.planning.certified.pointbased.centred import (
     without,
 )
 from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.decisions import best_values, empty_rows, plan_values
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
@@ -42,6 +42,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     VECTOR_AT,
     VECTOR_HOME,
+    VECTOR_PAIR,
     VECTORS,
     WORK,
     find_node,
@@ -60,7 +61,6 @@ from rhoplan.planning.certified.pointbased.growing import (
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.points import (
     back_up_all,
-    best_values,
     come_to,
     lower_points,
     mix_anew,
@@ -90,8 +90,8 @@ SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
 between two looks at the clock."""
 
-MOST_AT_ONCE = 400
-"""Numbers of a plan that are worked out at once, from one linear system, where that takes less than sweeps would."""
+MOST_AT_ONCE = 4000
+"""Points, or numbers of a plan, that are worked out at once, as one linear system."""
 
 MOST_PLANNED = 200
 """Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
@@ -295,11 +295,10 @@ class Search:
             place, corner = np.full(2 * len(self.graph.node) + 1, -1), np.full(self.problem.slots, -1)
             values, first = np.empty(len(members)), np.cumsum(menu) - menu
             set_places(self.model, self.graph, members, place, corner, values)
-            share, known, most = np.zeros((rows, len(members))), np.empty(rows), np.empty(rows)
-            pairs = np.empty(rows, dtype=np.int64)
-            write_rows(self.model, self.graph, settings, members, place, corner, pairs, share, known, most)
+            table, pairs = empty_rows(np.append(first, rows), self.most_shares(members)), np.empty(rows, int)
+            write_rows(self.model, self.graph, settings, members, place, corner, table, pairs)
             values, best = best_values(
-                values, first, share, known, most, discount=settings.discount, rounding=2 * settings.rounding
+                values, table, discount=settings.discount, rounding=2 * settings.rounding, exact=0.1 * change
             )
             values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)
@@ -310,6 +309,11 @@ class Search:
             self.refresh()
             if fall <= change and not len(new) and not grown:
                 return
+
+    def most_shares(self, members: Ids) -> int:
+        """How many points the children of the members are mixtures of, at most."""
+        branches = np.diff(self.model.pair_branch[self.model.class_pair])
+        return int(branches[self.graph.node[members, HOME]].sum()) * self.graph.level.shape[1]
 
     def grow(self, points: int) -> int:
         """Back up beliefs that matter most for the start; how many."""
@@ -358,11 +362,13 @@ class Search:
         paid = np.empty(count)
         pay_plan(model, self.graph, first, settings, paid)
         paid += settings.outward  # what a last sweep loses is taken off once, in the end
-        sweeps = math.log(1 / SETTLED) / (1 - settings.discount)
-        if count <= MOST_AT_ONCE and count**3 / 3 < sweeps * vectors * len(model.chance) / self.problem.pairs:
-            matrix, known = np.eye(count), paid.copy()
-            equations(model, self.graph, first, settings, matrix, known)
-            self.graph.alpha[begin : begin + count] = np.linalg.solve(matrix, known)
+        if count <= MOST_AT_ONCE:
+            branches = model.pair_branch[self.graph.vector[first : first + vectors, VECTOR_PAIR][:, None] + [0, 1]]
+            ends = model.row[model.branch_row[branches] - [0, 1]]
+            rows = empty_rows(np.arange(count + 1), int(np.diff(ends).sum()))
+            rows.known[:], rows.most[:] = paid, np.inf
+            equations(model, self.graph, first, settings, rows)
+            self.graph.alpha[begin : begin + count] = plan_values(self.graph.alpha[begin : begin + count], rows, change)
         settle_below(model, self.graph, first, settings, paid, SETTLING * settings.work, change)
 
     def refresh(self) -> None:
