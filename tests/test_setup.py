@@ -287,3 +287,15 @@ def test_a_version_is_installed_where_it_is_needed(first: int, last: int) -> Non
 
 def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def test_machine_code_is_made_before_the_tests_unless_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(run, "set_up", lambda extras: None)
+    monkeypatch.setattr(run, "run", lambda arguments, **_: asked.append(arguments) or 0)
+    assert run.main(["test"]) == 0
+    assert sorted(asked[:2]) == [["-m", "warm", "0"], ["-m", "warm", "1"]]
+    assert [one[:2] for one in asked[2:]] == [["-m", "pytest"]]
+    asked.clear()
+    assert run.main(["test", "tests/test_laws.py"]) == 0
+    assert [one[:2] for one in asked] == [["-m", "pytest"]]

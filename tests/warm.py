@@ -13,10 +13,14 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import simulate_episodes
+from test_pointbased import draw, solved
 
 
 def points() -> None:
     solve(make("drilling"), method="points", gap=0.1, check=True)
+    for weight in (0.0, 1.0):
+        for seed in range(950, 956):  # those of the tests, without an end: settling and pruning come up
+            solved(draw(seed, 2), weight, 0.95)
 
 
 def grids() -> None:

@@ -19,6 +19,9 @@ from rhoplan.work.store import Job
 TRIES = 3
 """How often a job is begun again after a worker died under it."""
 
+ANSWERS_WITHIN = 20
+"""Seconds in which the scheduler of a cluster must answer."""
+
 J = TypeVar("J", bound=Job)
 Outcome = dict[str, Any]
 
@@ -88,7 +91,7 @@ def on_cluster(address: str, run: Callable[[J], Outcome]) -> Callable[[list[J]],
 
     def execute(jobs: list[J]) -> Iterator[tuple[J, Outcome]]:
         try:
-            client = Client(address, timeout=20)
+            client = Client(address, timeout=ANSWERS_WITHIN)
         except (OSError, ValueError) as error:
             raise RhoplanError(f"there is no Dask scheduler at '{address}': {error}") from None
         with client:
