@@ -163,8 +163,8 @@ def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Foun
 def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
     if not hidden.subtypes:  # as in most models, and in those of thousands of tests
         right = {name: fields.probability(tree.items[name]) for name in RATES}
-        found = ([1 - right["sensitivity"], right["sensitivity"]], [right["specificity"], 1 - right["specificity"]])
-        return np.array([found[diagnosis != positive] for diagnosis in hidden.diagnoses])
+        rows = ([1 - right["sensitivity"], right["sensitivity"]], [right["specificity"], 1 - right["specificity"]])
+        return np.array([rows[diagnosis != positive] for diagnosis in hidden.diagnoses])
     likelihood = np.empty((len(hidden.states), 2))
     for diagnosis in hidden.diagnoses:
         name, found = ("sensitivity", 1) if diagnosis == positive else ("specificity", 0)
