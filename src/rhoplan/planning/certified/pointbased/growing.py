@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
 )
-from rhoplan.planning.certified.pointbased.policies import ROUNDING
 
 LONGEST_WALK = 1000
 """Steps after which a trial turns back in any case."""
@@ -66,9 +66,9 @@ where all steps together would lose more than some such share of the gap asked f
 STEEPEST = 750
 """Largest slope of the entropy between two floats, as ln(1 / 5e-324) is 744: what is left of a belief is paid by it."""
 
-UNIT = 2.0**-53
-"""What one operation on floats loses at most, as a share. A backup adds up the branches of an action and the states of
-a class, and what it adds up was made by as many operations before: four times that many is more than all of them."""
+UNIT, OPERATIONS = 2.0**-53, 10
+"""What one operation on floats loses at most, as a share; and so many times that, for each state of a class and branch
+of an action, is more than all that a backup loses, as a share of the largest value (theory page, What floats lose)."""
 
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
@@ -100,7 +100,7 @@ def make_settings(
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
-    rounding = min(ROUNDING, 4 * added * UNIT)
+    rounding, logs = OPERATIONS * added * UNIT, 6 * weight * math.log(largest * added / MIX)
     span = span_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
     small = largest <= HULL_STATES
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
@@ -109,7 +109,7 @@ def make_settings(
         potential=share * weight,
         discount=discount,
         gap=gap,
-        outward=rounding * size + SAME * span,
+        outward=rounding * (size + logs) + SAME * span,
         rounding=rounding,
         penalty=2 * worst + STEEPEST * weight,
         span=span,

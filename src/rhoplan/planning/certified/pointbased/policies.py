@@ -20,7 +20,7 @@ MOST_DENSE_GOAL = 2000
 """The same without a discount, where a plan may take thousands of steps, and sweeps as many."""
 
 ROUNDING = 2e-13
-"""Outward rounding of one step, as a share of the largest value: far above what sums of thousands of floats lose."""
+"""Outward rounding of one step, as a share of the largest value, at least: above what sums of 450 floats can lose."""
 
 HAIR = 1e-7
 """By how much each reward is raised or lowered where there is no discount, as a share of the largest one."""
@@ -172,7 +172,8 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
                 break
     fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:
-        fall += ROUNDING * float(np.abs(values).max(initial=0.0))
+        terms = int(np.bincount(source, minlength=1).max()) + 4
+        fall += max(ROUNDING, 4 * terms * 2.0**-53) * float(np.abs(values).max(initial=0.0))
         return np.where(rest, 0.0, values - fall / (1 - discount))
     return values if fall <= 0.5 * HAIR * scale else None
 

@@ -55,6 +55,8 @@ def make_vector(model: Model, graph: Graph, node: int, pair: int, settings: Sett
     at = graph.vector[vector, VECTOR_AT]
     pay(model, graph, vector, graph.alpha, at, settings)
     carry(model, graph, vector, settings.discount, graph.alpha, at)
+    for s in range(at, graph.used[NUMBERS]):  # where penalties make it far larger than any value
+        graph.alpha[s] -= settings.rounding * abs(graph.alpha[s])
     return vector
 
 

@@ -1,0 +1,154 @@
+"""Rounding never takes a bound past what it claims: floats of a search against fractions, with no tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import rhoplan
+
+pytest.importorskip("numba", reason="solving general problems needs numba")
+
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    BEST,
+    ENTRY,
+    HOME,
+    HULL_STATES,
+    LOWER,
+    NODES,
+    OWN,
+    SLOT,
+    UPPER,
+)
+from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.records import compile_problem
+from rhoplan.planning.certified.pointbased.solve import Search
+from rhoplan.planning.certified.pointbased.trials import run_trials
+
+SLICES = 4
+"""Calls of the kernel that runs trials, with a settling after each."""
+
+MOST = 40
+"""Vectors and nodes that are looked at: fractions are slow."""
+
+
+def searched(seed: int) -> Plan:
+    """A search under way in a small random problem, its rewards of very different sizes."""
+    rng = np.random.default_rng(seed)
+    states, actions, outcomes = (5, 12)[seed % 2], 3, 3
+    large = 10.0 ** rng.integers(0, 9)
+    rewards = rng.normal(size=(actions, states)) + 1 - large * (rng.random((actions, states)) < 0.3)
+    rewards[0] = -0.01  # to look is cheap and changes nothing, and what goes wrong may be dear: one has to plan
+    discount = float(rng.choice([0.5, 0.9, 0.99]))
+    changes = rng.dirichlet(np.full(states, 0.3), size=(actions, states))
+    changes[0] = np.eye(states)
+    likelihood = rng.dirichlet(np.full(outcomes, 0.3), size=(actions, states))
+    problem = rhoplan.from_arrays(changes, likelihood, rewards, discount=discount)
+    search = Search(compile_problem(problem), discount=discount, weight=0.0, gap=1e-12, seconds=np.inf, memory=1e9)
+    search.settings = search.settings._replace(work=3000)
+    for _ in range(SLICES):
+        run_trials(search.model, search.graph, search.settings)
+        search.make_room()
+        search.settle()
+    return plan_of(search.problem, search.graph, search.first, search.settings)
+
+
+def exactly(numbers: np.ndarray) -> list[Fraction]:
+    return [Fraction(number) for number in numbers.tolist()]
+
+
+def joint(plan: Plan, branch: int, belief: list[Fraction]) -> list[Fraction]:
+    """P(s', o | belief) of one branch, as fractions."""
+    model = plan.problem.model
+    found = [Fraction(0)] * int(plan.problem.sizes[model.branch_target[branch]])
+    for state, held in enumerate(belief):
+        row = model.branch_row[branch] + state
+        for place in range(model.row[row], model.row[row + 1]):
+            found[model.column[place]] += held * Fraction(float(model.chance[place]))
+    return found
+
+
+def times(left: list[Fraction], right: list[Fraction]) -> Fraction:
+    return sum((one * other for one, other in zip(left, right, strict=True)), Fraction(0))
+
+
+def one_step(
+    plan: Plan, pair: int, belief: list[Fraction], value: Callable[[int, list[Fraction]], Fraction]
+) -> Fraction:
+    """The reward of `pair` plus the discounted values of where its branches lead, given what weighs as it is likely."""
+    model, discount = plan.problem.model, Fraction(plan.settings.discount)
+    at = int(model.pair_reward[pair])
+    total = times(exactly(model.reward[at : at + len(belief)]), belief)
+    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+        total += discount * value(branch, joint(plan, branch, belief))
+    return total
+
+
+@pytest.mark.parametrize("seed", [1, *range(6, 14)])
+def test_no_vector_claims_more_than_its_exact_backup(seed: int) -> None:
+    plan = searched(seed)
+    made = plan.vectors
+    for vector in {*range(min(made, MOST // 2)), *range(max(made - MOST // 2, 0), made)}:
+        size = int(plan.problem.sizes[plan.home(vector)])
+
+        def followed(branch: int, masses: list[Fraction], vector: int = vector) -> Fraction:
+            return times(exactly(plan.numbers(plan.follower(vector, branch))), masses)
+
+        for state, claimed in enumerate(exactly(plan.numbers(vector))):
+            sure = [Fraction(int(state == other)) for other in range(size)]
+            assert claimed <= one_step(plan, plan.pair(vector), sure, followed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_node_claims_more_than_the_exact_backup_of_its_vector(seed: int) -> None:
+    plan = searched(seed)
+    for node in range(min(int(plan.graph.used[NODES]), MOST)):
+        vector = int(plan.graph.node[node, BEST])
+        if vector < 0:
+            continue
+
+        def followed(branch: int, masses: list[Fraction], vector: int = vector) -> Fraction:
+            return times(exactly(plan.numbers(plan.follower(vector, branch))), masses)
+
+        worth = one_step(plan, plan.pair(vector), exactly(plan.belief(node)), followed)
+        assert Fraction(float(plan.graph.bound[node, LOWER])) <= worth
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_action_claims_less_than_its_exact_backup(seed: int) -> None:
+    """What follows is worth what its node claims, or what the corners and points imply exactly, if that is less."""
+    plan = searched(seed)
+    model, graph, looked = plan.problem.model, plan.graph, 0
+    points = [node for node in range(int(graph.used[NODES])) if graph.node[node, ENTRY] >= 0]
+    known = [(exactly(plan.belief(node)), Fraction(float(graph.bound[node, OWN]))) for node in points]
+    corner = exactly(graph.corner)
+
+    def implied(masses: list[Fraction]) -> Fraction:
+        base = times(corner, masses)
+        falls = [
+            (own - times(corner, point)) * min(mass / part for mass, part in zip(masses, point, strict=True) if part)
+            for point, own in known
+        ]
+        return base + min([Fraction(0), *falls])
+
+    for node in [0, *points[:8], *points[-8:]]:
+        home, belief = int(graph.node[node, HOME]), exactly(plan.belief(node))
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = int(graph.node[node, SLOT]) + pair - int(model.class_pair[home])
+            first, at = int(graph.slot_child[slot]), int(model.pair_reward[pair])
+            informed = float(plan.first.action[at : at + len(belief)] @ plan.belief(node))
+            if first < 0 or graph.slot[slot, ABOVE] >= informed - 1e-9 * abs(informed):
+                continue  # it claims the first bound, which is not made by this backup
+
+            def above(branch: int, masses: list[Fraction], pair: int = pair, first: int = first) -> Fraction:
+                child = int(graph.child[first + branch - model.pair_branch[pair]])
+                claimed = Fraction(float(graph.bound[child, UPPER])) * sum(masses, Fraction(0))
+                return claimed if len(masses) <= HULL_STATES else min(claimed, implied(masses))
+
+            assert Fraction(float(graph.slot[slot, ABOVE])) >= one_step(plan, pair, belief, above)
+            looked += 1
+    assert looked > 0
