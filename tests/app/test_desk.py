@@ -127,3 +127,11 @@ def test_few_kinds_are_remembered_to_be_quick(monkeypatch: pytest.MonkeyPatch) -
     for horizon in range(9):
         asked("decide", horizon=horizon)
         assert len(asked.desk._brisk) <= 2
+
+
+def test_a_model_is_known_by_its_digest_under_its_name() -> None:
+    asked = Asked(reply=success({"digest": "abc"}))
+    for name, digest, known in (("tiger", "abc", True), ("tiger", "abd", False), ("no-such-model", "abc", False)):
+        assert asyncio.run(asked.desk.knows(name, digest)) is known
+    asked.reply = refusal(413, None, "too large")
+    assert not asyncio.run(asked.desk.knows("chest-pain", "abc"))

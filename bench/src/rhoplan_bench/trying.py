@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
-from signal import SIGALRM
+from signal import SIGALRM, SIGPROF
 from types import TracebackType
 
 from rhoplan_bench.fault.sitecustomize import FILE, TEXT
@@ -30,14 +30,17 @@ FIRST_TESTS = 12
 MOST_TESTS, MOST_SECONDS = 250, 60.0
 """Tests of a second run: so many, and as many as take so long in all where nothing else is running."""
 
-PLAIN_SECONDS = 100.0
-"""What kernels may take as plain Python before they are compiled after all."""
+PLAIN_SECONDS = 60.0
+"""What kernels may work as plain Python before they are compiled after all."""
+
+COMPILING = 300.0
+"""Seconds of work that compiling the kernels of a package may take, on top."""
 
 MOST_UNSOUND = 5
 """Tests that fail with plain kernels without a fault too, after which no more are tried."""
 
-PATIENCE, SLOWER = 60.0, 5.0
-"""A run that takes so many seconds, and so many times as long as its tests did before, does not end."""
+PATIENCE, SLOWER = 30.0, 3.0
+"""A run that works for so many seconds, and so many times as long as its tests took before, does not end."""
 
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTEST_ADDOPTS": "-W ignore::RuntimeWarning"}
 """Environment in which kernels are plain Python; numpy then warns of sums that are meant to begin anew beyond 64 bits."""
@@ -152,18 +155,18 @@ class Runner:
         noticed = self._noticed(tests, {**fault, **PLAIN})
         if noticed == ENDLESS:
             with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
-                noticed = self._noticed(tests, {**fault, "NUMBA_CACHE_DIR": cache})
+                noticed = self._noticed(tests, {**fault, "NUMBA_CACHE_DIR": cache}, COMPILING)
         return Verdict(mutant, noticed, len(tests))
 
-    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str]) -> str | None:
+    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str], more: float = 0.0) -> str | None:
         """The first of `tests` that fails with the fault, or how else the fault showed."""
         waiting, unsound = list(tests), 0
         count = FIRST_TESTS
         while waiting and unsound < MOST_UNSOUND:
             group, rest = waiting[:count], waiting[count:]
-            patience = PATIENCE + SLOWER * sum(tests[test] for test in group)
+            patience = more + PATIENCE + SLOWER * sum(tests[test] for test in group)
             code, failed = self._run(group, fault, PLAIN_SECONDS if _is_plain(fault) else patience)
-            if code == -SIGALRM:
+            if code in (-SIGALRM, -SIGPROF):
                 return ENDLESS
             if code != 0 and not failed:
                 clean, _ = self._run(group, PLAIN if _is_plain(fault) else {}, patience)
