@@ -152,3 +152,11 @@ def test_a_year_may_have_so_many_cases() -> None:
     for wrong in (0, -1, 1.001e9):
         with pytest.raises(ValidationError):
             AskUncertainty(problem="tiger", cases_per_year=wrong)
+
+
+def test_seeds_are_numbers_that_everybody_can_hold() -> None:
+    for seed in (0, 2**63 - 1):
+        assert schema.Decide(problem="tiger", seed=seed).seed == seed
+    for wrong in (-1, 2**63):
+        with pytest.raises(ValidationError):
+            schema.Decide(problem="tiger", seed=wrong)
