@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+import faults
+
 WORDS = {
     "agent": "who plans: a name of `rhoplan list`; `planning` counts cost only, `planning-ig` takes a weight",
     "seed": "of planners that sample",
@@ -63,13 +65,15 @@ LEFT_OUT_OF = {
 
 
 def made(name: str) -> str:
-    """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, or `warning KIND`."""
+    """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, `warning KIND`, `faults`, `survivors`."""
     kind, _, rest = name.partition(" ")
     makers: dict[str, Callable[..., str]] = {
         "addresses": addresses,
         "limits": limits,
         "fields": fields,
         "warning": warning,
+        "faults": faults.scores,
+        "survivors": faults.survivors,
     }
     return makers[kind](*([rest] if rest else []))
 

@@ -171,6 +171,20 @@ def test_diagrams_say_what_tables_say():
         assert value(tiger, depth, 1.0) == pytest.approx(value(plain, depth, 1.0))
 
 
+def test_what_a_diagram_has_decided_stays_decided():
+    """Asked about the same variable again it goes on with the same value, and what stands beside that is never met."""
+    pays = '<Edge val="tiger-left"><Terminal>-100</Terminal></Edge>'
+    again = (
+        '<Edge val="tiger-left"><Node var="s_0"><Edge val="tiger-right"><Terminal>7</Terminal></Edge>'
+        '<Edge val="tiger-left"><Terminal>-100</Terminal></Edge></Node></Edge>'
+    )
+    tiger, twice = parse_pomdpx(TIGER_DD), parse_pomdpx(TIGER_DD.replace(pays, again))
+
+    assert pays in TIGER_DD
+    for one, other in zip(tiger.menu("here"), twice.menu("here"), strict=True):
+        assert one.reward.tolist() == other.reward.tolist()
+
+
 def test_a_deterministic_diagram():
     text = TIGER_DD.replace(
         '<SubDAG type="uniform" var="s_0"/>', '<SubDAG type="deterministic" var="s_0" val="tiger-right"/>'

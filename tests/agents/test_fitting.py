@@ -1,10 +1,12 @@
 """How large exact look-ahead would be, counted before it is built, and what plans in its place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.fitting import QUICK, fitting, size_of
+from rhoplan.agents.fitting import QUICK, Size, fitting, size_of
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
@@ -58,3 +60,21 @@ def test_memory_bounds_what_is_asked_for() -> None:
     assert [fit.planner.horizon for fit in others] == [2, 1]
     roomy = next(fitting(problem, agent.planner, agent.objective, memory=1e12))
     assert (roomy.planner, roomy.words) == (agent.planner, "")
+
+
+@pytest.mark.parametrize("size", [Size(40.0, 9000.0, 7, 3, 12), Size(8.0, 16.0, 1, 2, 2), size_of(weak_tests(9), 3)])
+def test_as_many_nodes_fit_into_memory_as_it_was_counted_for(size: Size) -> None:
+    assert size.most_nodes(size.bytes) == pytest.approx(size.nodes, abs=1)
+    assert size.most_nodes(3 * size.bytes) == pytest.approx(3 * size.nodes, abs=1)
+    longer = replace(size, states=size.states + 1)
+    assert longer.bytes - size.bytes == pytest.approx(size.nodes * np.dtype(float).itemsize)
+
+
+def test_words_tell_how_many_situations_in_two_digits() -> None:
+    problem = weak_tests(40)
+    horizon = 3
+    nodes = size_of(problem, horizon).nodes
+    exact = rhoplan.make_agent("efe", problem, planner="exact", horizon=horizon)
+    words = next(iter(fitting(problem, exact.planner, exact.objective, work=QUICK))).words
+    shown = f"{nodes:.1e}"
+    assert f" {float(shown):,.0f} situations or more" in words

@@ -15,7 +15,7 @@ httpx = pytest.importorskip("httpx")
 from rhoplan.app.cli import main  # noqa: E402
 from rhoplan.app.serve.app import create_app  # noqa: E402
 from rhoplan.app.serve.body import MOST_VALUES, json_fault, values  # noqa: E402
-from rhoplan.app.serve.border import HEADERS, JSON, TABLES, Border, Send  # noqa: E402
+from rhoplan.app.serve.border import HEADERS, JSON, SMALL_BYTES, SMALL_VALUES, TABLES, Border, Send  # noqa: E402
 from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
 from rhoplan.app.serve.running import FewLines  # noqa: E402
 from rhoplan.app.serve.settings import LOOPBACK, Settings  # noqa: E402
@@ -303,3 +303,18 @@ def test_a_log_that_is_flooded_stays_short() -> None:
     assert told(1) == []
     now[0] = 60
     assert told(2) == ["fault 0", "fault 1"]
+
+
+@pytest.mark.parametrize(("more", "waits"), [(0, False), (1, True)])
+def test_small_bodies_of_many_values_wait_for_large_ones_too(more: int, waits: bool) -> None:
+    body = b"[" + b",".join([b"1"] * (SMALL_VALUES + more)) + b"]"
+    assert len(body) < SMALL_BYTES
+    assert values(body) == SMALL_VALUES + more
+
+    async def looked_at() -> Reply | None:
+        border = Border(lambda *_: None, Settings(patience=0.01))  # type: ignore[arg-type,return-value]
+        await border._large.acquire()  # a large body is at work, and stays
+        return await border._looked_at(body, "/api/v1/decide")
+
+    refused = asyncio.run(looked_at())
+    assert (refused is not None and refused[0] == 429) == waits

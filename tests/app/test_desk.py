@@ -14,7 +14,7 @@ from rhoplan.app.serve import app as desks
 from rhoplan.app.serve.app import BRISK, SLOW, Desk
 from rhoplan.app.serve.refusals import Reply, refusal, success
 from rhoplan.app.serve.settings import Settings
-from rhoplan.app.serve.sources import Source
+from rhoplan.app.serve.sources import Source, find_source
 from rhoplan.app.serve.worker import Job
 
 TIGER, WORKED = Source("tiger"), Source("chest-pain")
@@ -127,3 +127,18 @@ def test_few_kinds_are_remembered_to_be_quick(monkeypatch: pytest.MonkeyPatch) -
     for horizon in range(9):
         asked("decide", horizon=horizon)
         assert len(asked.desk._brisk) <= 2
+
+
+def test_a_model_is_known_by_its_digest_under_its_name() -> None:
+    asked = Asked(reply=success({"digest": "abc"}))
+    for name, digest, known in (("tiger", "abc", True), ("tiger", "abd", False), ("no-such-model", "abc", False)):
+        assert asyncio.run(asked.desk.knows(name, digest)) is known
+    asked.reply = refusal(413, None, "too large")
+    assert not asyncio.run(asked.desk.knows("chest-pain", "abc"))
+
+
+def test_a_model_in_a_request_has_its_own_name_or_none() -> None:
+    library = Asked().desk.library
+    for name, label in (("mine", "mine"), ("", "model"), (5, "model"), (None, "model")):
+        assert find_source({"name": name}, library).name == label
+    assert find_source({}, library).name == "model"

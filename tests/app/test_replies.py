@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.app import PLANNING, create_app
@@ -18,6 +18,7 @@ from rhoplan.app.serve.examples import COIN, EXAMPLES
 from rhoplan.app.serve.refusals import success
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.tasks import run
+from rhoplan.app.serve.uncertain import AskUncertainty
 from rhoplan.app.serve.worker import Job, Shelf
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
 from serving import PATIENCE, server
@@ -173,3 +174,24 @@ def test_operations_keep_their_names() -> None:
         "forget_table", "draft_plan", "learn", "learned_report",
     }  # fmt: skip
     assert lasting <= OPERATIONS.keys()
+
+
+def test_names_in_addresses_may_have_one_letter_but_not_none() -> None:
+    names = [one for each in OPERATIONS.values() for one in each.get("parameters", ()) if one["in"] == "path"]
+    found = {one["name"]: (one["schema"]["minLength"], one["schema"]["maxLength"]) for one in names}
+    assert set(found.values()) <= {(1, 60), (1, 500)}, found
+
+
+def test_a_year_may_have_so_many_cases() -> None:
+    assert AskUncertainty(problem="tiger", cases_per_year=1e9).cases_per_year == 1e9
+    for wrong in (0, -1, 1.001e9):
+        with pytest.raises(ValidationError):
+            AskUncertainty(problem="tiger", cases_per_year=wrong)
+
+
+def test_seeds_are_numbers_that_everybody_can_hold() -> None:
+    for seed in (0, 2**63 - 1):
+        assert schema.Decide(problem="tiger", seed=seed).seed == seed
+    for wrong in (-1, 2**63):
+        with pytest.raises(ValidationError):
+            schema.Decide(problem="tiger", seed=wrong)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.foreign import PER_CHARACTER, UNWRITTEN, Budget
 from rhoplan.io.formats import parse_problem
 from rhoplan.io.general import GeneralReader
 from rhoplan.io.reader import ModelReader
-from rhoplan.io.tree import MOST_REPEATED, Tree, parse_tree
+from rhoplan.io.tree import MOST_DIRECTIVES, MOST_REPEATED, Tree, parse_tree
 from rhoplan.model.limits import MOST_ACTIONS
 from rhoplan.model.order import possible, waiting_in_a_circle
 
@@ -202,3 +203,25 @@ def test_what_a_panel_brings_frees_those_who_wait_for_it() -> None:
     }  # fmt: skip
     assert waiting_in_a_circle({"a": ("b",), "b": ("c", "d"), "c": (), "d": ("b",)}) == ["b", "d"]
     assert waiting_in_a_circle({"a": ("b",), "b": ()}) == []
+
+
+@pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])
+def test_a_file_may_have_so_many_directives(more: int, refused: bool) -> None:
+    directives = "".join(f"%TAG !e{i}! tag:x,2000:{i}\n" for i in range(MOST_DIRECTIVES + more))
+    text = f"{directives}---\n{TWO}tests: {{t: {{{RATES}}}}}\n{COMMITS}"
+    if not refused:
+        assert parse_problem(text, file="large.yaml", language="yaml").flat.tests[0].name == "t"
+        return
+    with pytest.raises(ModelFileError, match=f"it may have {MOST_DIRECTIVES} directives"):
+        parse_problem(text, file="large.yaml", language="yaml")
+
+
+def test_a_longer_text_may_stand_for_more_numbers() -> None:
+    for length in (0, 1000):
+        most = UNWRITTEN + PER_CHARACTER * length
+        budget = Budget("x" * length, "some.pomdp")
+        budget.spend(most)
+        with pytest.raises(ModelFileError, match=f"may stand for {most:,} numbers at most"):
+            budget.spend(1, line=3)
+        budget.close()
+        budget.spend(10 * most)

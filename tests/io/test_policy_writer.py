@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,13 @@ def test_no_vector_is_above_the_optimum_at_any_belief() -> None:
         start = f"start: {' '.join(map(repr, belief.tolist()))}"
         other = parse_pomdp(SEEN.replace("start: 0 0.25 0.25 0.25 0.25", start), file="own.pomdp")
         assert (vectors @ belief).max() <= rhoplan.solve(other, gap=1e-4, seconds=600).upper + 1e-9
+
+
+def test_a_policy_says_whose_it_is() -> None:
+    problem = parse_pomdp(TIGER, file="own.pomdp")
+    for spec, told in (("", problem.name), ("folder/tiger.pomdp", "tiger.pomdp")):
+        text = rhoplan.write_policy(solved(replace(problem, spec=spec)))
+        assert f' model="{told}" ' in text
 
 
 def test_where_the_episode_is_over_nothing_is_worth_anything() -> None:

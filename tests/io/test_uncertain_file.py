@@ -154,3 +154,11 @@ def test_general_files_take_no_intervals() -> None:
     text = "factors: {a: {states: [x, y], prior: [0.4 to 0.6, 0.5]}}\nactions: {}\n"
     with pytest.raises(ModelFileError, match="prior"):
         parse_model(text)
+
+
+def test_a_state_with_subtypes_may_have_one_row_for_all_of_them() -> None:
+    stated = "uncertain: {tests: {smear: {likelihood: {ill: {cases: 40}, well: {cases: 90}}}}}\n"
+    more = f"prevalence: 10%\nsubtypes: {{ill: {{mild: 60%, grave: 40%}}}}\n{stated}"
+    assert rows(model("sensitivity: {mild: 0.6, grave: 0.9}, specificity: 0.9", more=more)) == {
+        "ill": {"cases": 40}, "well": {"cases": 90},
+    }  # fmt: skip

@@ -207,3 +207,25 @@ def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monk
 
     assert max(sizes) <= most
     assert repr(apart) == repr(whole)  # NaN is NaN
+
+
+@pytest.mark.parametrize(("episodes", "field"), [(10_000, "jobs"), (10_001, "seeds")])
+def test_seeds_side_by_side_have_so_many_episodes_each(episodes: int, field: str) -> None:
+    """What is asked for is refused in order: where seeds are far enough apart, because nobody is to do the work."""
+    problem = rhoplan.make("tiger")
+    with pytest.raises(rhoplan.AgentError) as refused:
+        simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(4, 3), episodes=episodes, jobs=0)
+    assert refused.value.field == (field,)
+
+
+def test_seeds_are_those_that_the_paper_names() -> None:
+    assert PUBLISHED_SEEDS == (42, 123, 456, 789, 1024)
+
+
+def test_without_tests_all_cases_have_none() -> None:
+    never = rhoplan.Test("look", 50.0, ("no", "yes"), np.array([[0.6, 0.4], [0.4, 0.6]]))
+    commits = (rhoplan.Commit("A", np.array([1.0, 0.0])), rhoplan.Commit("B", np.array([0.0, 1.0])))
+    problem = rhoplan.observe_then_commit("dear", ("a", "b"), tests=(never,), commits=commits)
+    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    assert score.tests_distribution == (1.0,)
+    assert (score.tests, score.success) == (0.0, 0.5)

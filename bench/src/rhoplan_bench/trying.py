@@ -2,7 +2,7 @@
 
 One run of the tests beforehand (`traced`) tells which tests call which function; a fault is tried with the tests that
 call its function: those of its own room first, the quickest first, until one fails; then with the other tests of its
-room. A test that fails without the fault too notices nothing. Faults in what numba compiles are tried first as plain
+room. Tests that fail without a fault are left out. Faults in what numba compiles are tried first as plain
 Python, which needs no compiling, and where that takes too long, compiled anew.
 """
 
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
-from signal import SIGALRM
+from signal import SIGALRM, SIGPROF
 from types import TracebackType
 
 from rhoplan_bench.fault.sitecustomize import FILE, TEXT
@@ -30,14 +30,17 @@ FIRST_TESTS = 12
 MOST_TESTS, MOST_SECONDS = 250, 60.0
 """Tests of a second run: so many, and as many as take so long in all where nothing else is running."""
 
-PLAIN_SECONDS = 100.0
-"""What kernels may take as plain Python before they are compiled after all."""
+PLAIN_SECONDS = 60.0
+"""What kernels may work as plain Python before they are compiled after all."""
+
+COMPILING = 300.0
+"""Seconds of work that compiling the kernels of a package may take, on top."""
 
 MOST_UNSOUND = 5
-"""Tests that fail without the fault too, after which no more are tried."""
+"""Tests that fail with plain kernels without a fault too, after which no more are tried."""
 
-PATIENCE, SLOWER = 60.0, 5.0
-"""A run that takes so many seconds, and so many times as long as its tests did before, does not end."""
+PATIENCE, SLOWER = 30.0, 3.0
+"""A run that works for so many seconds, and so many times as long as its tests took before, does not end."""
 
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTEST_ADDOPTS": "-W ignore::RuntimeWarning"}
 """Environment in which kernels are plain Python; numpy then warns of sums that are meant to begin anew beyond 64 bits."""
@@ -129,7 +132,7 @@ class Runner:
             [sys.executable, "-m", "warm"], cwd=self.root, env={**os.environ, "PYTHONPATH": _paths(root)},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-        self._passes: dict[tuple[str, bool], bool] = {}
+        self._passes: dict[str, bool] = {}
 
     def __enter__(self) -> Runner:
         return self
@@ -152,37 +155,35 @@ class Runner:
         noticed = self._noticed(tests, {**fault, **PLAIN})
         if noticed == ENDLESS:
             with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
-                noticed = self._noticed(tests, {**fault, "NUMBA_CACHE_DIR": cache})
+                noticed = self._noticed(tests, {**fault, "NUMBA_CACHE_DIR": cache}, COMPILING)
         return Verdict(mutant, noticed, len(tests))
 
-    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str]) -> str | None:
-        """The first of `tests` that fails with the fault and passes without it, or how else the fault showed."""
+    def _noticed(self, tests: Mapping[str, float], fault: Mapping[str, str], more: float = 0.0) -> str | None:
+        """The first of `tests` that fails with the fault, or how else the fault showed."""
         waiting, unsound = list(tests), 0
         count = FIRST_TESTS
         while waiting and unsound < MOST_UNSOUND:
             group, rest = waiting[:count], waiting[count:]
-            patience = PATIENCE + SLOWER * sum(tests[test] for test in group)
+            patience = more + PATIENCE + SLOWER * sum(tests[test] for test in group)
             code, failed = self._run(group, fault, PLAIN_SECONDS if _is_plain(fault) else patience)
-            if code == -SIGALRM:
+            if code in (-SIGALRM, -SIGPROF):
                 return ENDLESS
             if code != 0 and not failed:
                 clean, _ = self._run(group, PLAIN if _is_plain(fault) else {}, patience)
                 if clean == 0:
                     return f"pytest ended with {code}"
-            if failed and ("::" not in failed or self._passes_plainly(failed, fault)):
+            if failed and (not _is_plain(fault) or self._passes_as_plain(failed)):
                 return failed
             unsound += bool(failed)
             waiting = group[group.index(failed) + 1 :] + rest if failed in group else rest
             count = MOST_TESTS
         return None
 
-    def _passes_plainly(self, test: str, fault: Mapping[str, str]) -> bool:
-        """Whether `test` passes without the fault, compiled or not as with it."""
-        plain = _is_plain(fault)
-        if (test, plain) not in self._passes:
-            code, _ = self._run([test], PLAIN if plain else {}, PATIENCE)
-            self._passes[test, plain] = code == 0
-        return self._passes[test, plain]
+    def _passes_as_plain(self, test: str) -> bool:
+        """Whether `test`, which passes with compiled kernels, passes with plain ones too."""
+        if test not in self._passes:
+            self._passes[test] = self._run([test], PLAIN, PLAIN_SECONDS)[0] == 0
+        return self._passes[test]
 
     def _run(self, tests: Sequence[str], environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
         """How pytest ended, and the test that failed."""

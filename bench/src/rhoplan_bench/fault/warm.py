@@ -1,7 +1,7 @@
 """A process in which everything but the library is imported; it runs tests in a fork of itself, again and again.
 
 Importing numpy, numba, pytest and the rest takes longer than most tests. Reads a line of JSON for each run: tests (what
-pytest is told), folder, environment, seconds (after which it is ended), out (a file for what is printed). Answers with
+pytest is told), folder, environment, seconds (of work after which it is ended), out (a file for what is printed). Answers with
 pytest's exit code; below zero: the signal that ended it.
 """
 
@@ -23,6 +23,9 @@ PRELOADED = (
     "scipy.stats", "scipy.special", "numba", "pydantic", "fastapi", "uvicorn", "httpx", "yaml", "rich.table",
     "click", "matplotlib.figure", "multiprocessing.spawn", "concurrent.futures",
 )  # fmt: skip
+
+WAITS = 20
+"""How many times longer than it may work a run may take where it waits for others, or others keep the machine busy."""
 
 
 def main() -> None:
@@ -57,7 +60,8 @@ def _become(asked: dict[str, Any]) -> None:
         for number, place in ((nothing, 0), (out, 1), (out, 2)):
             os.dup2(number, place)
         os.environ.update(asked["environment"])
-        signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
+        signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
+        signal.setitimer(signal.ITIMER_REAL, WAITS * asked["seconds"])
         import_module("sitecustomize").put_in()
         with suppress(ImportError):
             import_module("numba.core.config").reload_config()
