@@ -199,8 +199,8 @@ def test_thresholds_part_those_who_test_from_those_who_do_not() -> None:
         for side, expected in ((1e-6, tests), (-1e-6, not tests)):
             first = advise(started(problem, {"ill": chance + side}), agent)
             assert first.is_test == expected, (chance, side)
-    assert found.words.startswith("thresholds for the chance of ill: below")
-    assert [row[1] for row in found.rows] == ["leave, no test", "test", "treat, no test"]
+    assert found.words.startswith("if the chance of ill is below")
+    assert [row[1] for row in found.rows] == ["leave without a test", "test first", "treat without a test"]
 
 
 def test_thresholds_are_those_of_the_tests_that_are_left() -> None:

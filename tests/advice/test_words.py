@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhoplan.advice.words import GENERAL, MOST_DIGITS, WORDS, money, percent, percents, words_of
+from rhoplan.advice.case import advise
+from rhoplan.advice.pathway import pathway
+from rhoplan.advice.sentences import ahead_words
+from rhoplan.advice.words import GENERAL, MOST_DIGITS, WORDS, chance, money, percent, percents, words_of
+from rhoplan.agents.agent import make_adviser
 from rhoplan.io.reader import TRADES
+from rhoplan.problems.registry import make
+from rhoplan.report.carry.card import card_page, make_card
+from rhoplan.report.origin import origin_of
+from rhoplan.report.telling import as_text
 
 
 def printed(texts: list[str]) -> Decimal:
@@ -77,3 +86,23 @@ def test_every_field_of_work_has_all_words() -> None:
         assert table.keys() == WORDS[GENERAL].keys()
     assert words_of("inspection")["tests"] == "techniques"
     assert words_of("cooking") == words_of()
+
+
+def test_terminal_and_print_use_the_words_of_the_models_field() -> None:
+    problem = make("printer")
+    agent = make_adviser(problem)
+    told = [as_text(pathway(problem, agent)), card_page(make_card(problem, agent), origin_of(problem))]
+    told.append(ahead_words(problem, advise(problem, agent).ahead))
+    for text in told:
+        assert "jobs" in text
+        assert re.search(r"\bchecks?\b", text)
+        assert not re.search(
+            r"\b(tests?|patients?|1,000 cases)\b(?!-)",
+            re.sub(r"<style>.*?</style>|class='\w+'", "", text, flags=re.DOTALL),
+        )
+
+
+def test_rare_chances_are_one_in_so_many_and_near_certainty_is_no_riddle() -> None:
+    assert chance(1 / 3500) == "1 in 3,500"
+    assert chance(1 - 1 / 3500) == "99.971%"
+    assert chance(1.0) == "100%"

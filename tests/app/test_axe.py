@@ -19,7 +19,7 @@ pytest.importorskip("playwright.sync_api", reason="driving a browser needs playw
 axe = pytest.importorskip("axe_playwright_python.base", reason="the rules come with axe-playwright-python")
 
 import serving  # noqa: E402
-from rhoplan.problems.registry import WORKED_MODELS  # noqa: E402
+from rhoplan.problems.registry import WORKED_MODELS, make  # noqa: E402
 from test_carry import carried_file  # noqa: E402
 
 PATIENCE = 1000 * serving.PATIENCE
@@ -65,6 +65,8 @@ def faults(page: Any, where: str, sizes: tuple[int, ...] = (1280, 390)) -> list[
 def show(page: Any, address: str, model: str, view: str) -> None:
     page.goto(f"{address}/#{model}" + ("" if view == "Case" else f"/{view}"))
     page.wait_for_selector(f"main[data-view='{model} {view}'] > :not(.waiting)")
+    if view == "Case" and model in WORKED_MODELS and len(make(model).states) == 2:
+        page.wait_for_selector(".thresholds:not([hidden])")
 
 
 @pytest.mark.parametrize("model", WHOLE)

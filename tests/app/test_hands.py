@@ -110,6 +110,7 @@ def steps(page: Any, count: int) -> None:
 def view(page: Any, hand: Hand, tab: str) -> None:
     hand.press(page.locator(f"[data-tab='{tab}']"))
     page.wait_for_selector(f"main[data-view='screening-cascade {tab}'] > :not(.waiting)")
+    expect(page.locator("nav [aria-current]")).to_be_in_viewport(ratio=0.99, timeout=PATIENCE)  # also where tabs scroll
 
 
 def a_case(page: Any, hand: Hand) -> None:

@@ -30,7 +30,8 @@ def test_a_case_starts_as_it_is_told_and_its_log_replays(tmp_path: Path) -> None
     for line in (
         "prior of this case, not the model's: healthy 70.0%, disease 30.0% (in the model disease 46.0%)",
         "known at the start, not paid for: sex male",
-        "thresholds for the chance of disease with the tests that are left: below",
+        "if the chance of disease is below",
+        "without a test (with the tests that are left)",
         "undo takes the number of a step; it is 'x'",
         "so far: 2 tests",
     ):

@@ -94,3 +94,14 @@ def test_trees_that_lead_nowhere_are_refused(result: Result, change: dict[str, l
     opinion["trees"] = [[{**tree, **change}]]
     with pytest.raises(ModelFileError, match=told):
         parse_model(write_model(problem))
+
+
+def test_a_plan_to_carry_says_that_it_has_none(result: Result) -> None:
+    from rhoplan.advice.carried import carry
+    from rhoplan.agents.agent import make_adviser
+    from rhoplan.report.carry.data import WITHOUT_SECOND, covers_words
+
+    problem = result.problem
+    kept = {**problem.details[LEARNED], "second_opinion": None}
+    for one, has in ((problem, True), (replace(problem, details={**problem.details, LEARNED: kept}), False)):
+        assert (WITHOUT_SECOND in covers_words(carry(one, make_adviser(one)))) == has

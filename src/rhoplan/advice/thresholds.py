@@ -12,7 +12,7 @@ from typing import Any
 
 from rhoplan.advice.bands import Band, bands
 from rhoplan.advice.pathway import looked_for
-from rhoplan.advice.words import chance, words_of
+from rhoplan.advice.words import RARE, one_in, percent, words_of
 from rhoplan.agents.agent import Agent
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem, Visible
@@ -55,14 +55,16 @@ class Thresholds:
     def rows(self) -> list[tuple[str, str]]:
         """Each stretch in words: where it is, and what to do there."""
         test = words_of(self.field)["test"]
-        return [(_where(one), f"{one.commit}, without a {test}" if one.commit else test) for one in self.stretches]
+        return [
+            (_where(one), f"{one.commit} without a {test}" if one.commit else f"{test} first") for one in self.stretches
+        ]
 
     @property
     def words(self) -> str:
         """All of it in a sentence."""
-        left = "" if self.fresh else f", with the {words_of(self.field)['tests']} that are left"
+        left = "" if self.fresh else f" (with the {words_of(self.field)['tests']} that are left)"
         told = "; ".join(f"{where}, {does}" for where, does in self.rows)
-        return f"what to do by the chance of {self.about}{left}: {told}"
+        return f"if the chance of {self.about} is {told}{left}"
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain objects, lists, text and numbers, ready for JSON."""
@@ -104,5 +106,6 @@ def merged(problem: Problem, found: tuple[Band, ...], *, fresh: bool = True) -> 
 
 def _where(one: Stretch) -> str:
     if one.lower <= 0:
-        return "at any chance" if one.upper >= 1 else f"below {chance(one.upper)}"
-    return f"above {chance(one.lower)}" if one.upper >= 1 else f"from {chance(one.lower)} to {chance(one.upper)}"
+        rare = f" ({one_in(one.upper)})" if one.upper < RARE else ""
+        return "anything" if one.upper >= 1 else f"below {percent(one.upper)}{rare}"
+    return f"above {percent(one.lower)}" if one.upper >= 1 else f"from {percent(one.lower)} to {percent(one.upper)}"

@@ -241,8 +241,11 @@ function drawTabs() {
     place.replaceChildren(...names.map((name) => el("button", { type: "button", "data-tab": name, onclick: () => show(name) }, name)));
   }
   for (const one of place.children) {
-    if (one.dataset.tab === state.tab) one.setAttribute("aria-current", "page");
-    else one.removeAttribute("aria-current");
+    if (one.dataset.tab === state.tab) {
+      one.setAttribute("aria-current", "page");
+      const [mine, row] = [one.getBoundingClientRect(), place.getBoundingClientRect()];
+      place.scrollLeft += Math.max(0, mine.right - row.right) + Math.min(0, mine.left - row.left); // where tabs do not fit
+    } else one.removeAttribute("aria-current");
     if (one.dataset.tab === "Case") one.textContent = isCase() ? "Case" : "Episode";
   }
   if (state.tab === "Learn") at("from-table").setAttribute("aria-current", "page");

@@ -27,17 +27,17 @@ export async function showPathway() {
         el("button", { type: "button", class: "small", onclick: () => fold(false) }, "fold all"))),
     el("p", {}, from),
     el("p", {}, found.root.kind === "test"
-      ? `To expect: ${counted(expected.tests, word("test"))} costing ${amount(expected.cost, unit)}; 9 in 10 cases at most ${counted(expected.tests_90, word("test"))} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of cases.`
-      : `Nothing more to look at: decide now. Right in ${percent(expected.right)} of cases.`),
-    beside(found), kindOf(part), el("p", {}, "How 1,000 cases end: ", few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
+      ? `To expect: ${counted(expected.tests, word("test"))} costing ${amount(expected.cost, unit)}; 9 in 10 ${word("cases")} at most ${counted(expected.tests_90, word("test"))} and ${amount(expected.cost_90, unit)}. Right in ${percent(expected.right)} of ${word("cases")}.`
+      : `Nothing more to look at: decide now. Right in ${percent(expected.right)} of ${word("cases")}.`),
+    beside(found), kindOf(part), el("p", {}, `How 1,000 ${word("cases")} end: `, few(Object.entries(expected.commits), 12).map(([name, share]) => `${name} ${thousand(share)}`).join(", "), "."),
     el("div", { class: "tree" }, branch(found.root, null, 0)),
     el("p", { class: "quiet legend" }, el("span", { class: "key" }), `share of ${word("cases")} at a ${word("test")} `, el("span", { class: "key ends" }), `at a ${word("commit")} `,
-      el("span", { class: "key on" }), "goes on as at an earlier step. Spent: tests from here on."));
+      el("span", { class: "key on" }), `goes on as at an earlier step. Spent: ${word("tests")} from here on.`));
   return { content };
 }
 
 const goesOn = ({ ends, tests, back_to: back }) =>
-  (back || ends < 10 ? " and so on" : ` and so on: ${ends.toLocaleString("en")} ends, ${number(tests, 1)} tests on average`);
+  (back || ends < 10 ? " and so on" : ` and so on: ${ends.toLocaleString("en")} ends, ${number(tests, 1)} ${word("tests")} on average`);
 
 // The state that every row tells the chance of: of two the one that is looked for, of more the likeliest.
 function lookedFor(belief) {
@@ -52,7 +52,7 @@ function branch(node, outcome, depth, chance) {
     el("b", { class: node.kind === "commit" ? "commit" : "" }, node.action),
     el("span", { class: "quiet" }, node.kind === "test" ? ` costs ${amount(node.cost, unit)}` : node.kind === "goes on" ? goesOn(node) : "")];
   const about = lookedFor(node.belief);
-  const share = node.share < 0.001 ? `${thousand(node.share)} cases` : `${thousand(node.share)} of 1,000`;
+  const share = node.share < 0.001 ? `${thousand(node.share)} ${word("cases")}` : `${thousand(node.share)} of 1,000`;
   const facts = el("span", { class: "quiet facts-line" }, `${share}; ${about} ${percent(node.belief[about])}`,
     node.kind === "test" ? "" : `; right ${percent(node.right)}, spent ${amount(node.cost, unit)}`,
     node.back_to ? `; as at step ${node.back_to}` : "");

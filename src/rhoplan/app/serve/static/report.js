@@ -4,6 +4,7 @@ import { amount, ask, beliefBars, beside, counted, download, el, latest, number,
 import { did, ending, overrides, question, state, weight } from "./state.js";
 import { hasKey } from "./key.js";
 import { run } from "./app.js";
+import { word } from "./prefs.js";
 import { moved, saveCase } from "./journal.js";
 import { UNKNOWN, caseOf } from "./start.js";
 
@@ -47,7 +48,7 @@ export async function showReport() {
     end ? el("p", {}, el("b", {}, end.commit), overrides(end) ? `, where the advice was ${end.advised}.` : ", as advised.")
       : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`), beside(advice),
         el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `, advice.is_test && advice.ahead
-          ? `Still to come: ${counted(advice.ahead.tests, "test")}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 cases at most ${counted(advice.ahead.tests_90, "test")} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
+          ? `Still to come: ${counted(advice.ahead.tests, word("test"))}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 ${word("cases")} at most ${counted(advice.ahead.tests_90, word("test"))} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
     el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}`, el("span", { class: "nats" }, `, price of information ${number(advice.weight)} ${unit} per nat`), `; rhoplan ${advice.version}.${advice.cost_only === null ? "" : ` With cost alone the plan would do ${advice.cost_only}.`}`));
   return { content: el("div", { class: "report" }, sheet, report) };
 }

@@ -99,7 +99,7 @@ export const waitingRows = (advice, columns) => Object.entries(advice.waiting ??
 // Below which chance nobody tests, and above which.
 export function drawThresholds(place, part) {
   const { about, fresh, stretches } = part.content;
-  place.replaceChildren(el("h2", {}, `Thresholds for ${about}`), el("dl", { class: "facts" }, stretches.map(({ where, do: does }) => [el("dt", {}, where), el("dd", {}, does)])),
+  place.replaceChildren(el("h2", {}, `By the chance of ${about}`), el("dl", { class: "facts" }, stretches.map(({ where, do: does }) => [el("dt", {}, where), el("dd", {}, does)])),
     el("p", { class: "quiet" }, fresh ? "Before any test." : "With the tests that are left."));
   place.hidden = false;
 }

@@ -225,7 +225,7 @@ function chart(edge, limit, reply) {
     limit !== null ? [svg("line", { x1: x(limit), x2: x(limit), y1: top, y2: height - bottom, class: "aimed" }),
       svg("text", { x: x(limit) + (x(limit) > width / 2 ? -6 : 6), y: top + 12, class: `tick ${x(limit) > width / 2 ? "end" : ""}` }, "your target")] : null,
     svg("circle", { cx: x(edge.plain.share), cy: y(edge.plain.cost), r: 9, class: "own" }, svg("title", {}, `by the model's own prices, ${told(edge.plain)}`)),
-    svg("text", { x: x(edge.plain.share) + 13, y: y(edge.plain.cost) - 9, class: "tick" }, "the model's prices"),
+    svg("text", { x: x(edge.plain.share) + (x(edge.plain.share) > 0.7 * width ? -13 : 13), y: y(edge.plain.cost) - 9, class: x(edge.plain.share) > 0.7 * width ? "tick end" : "tick" }, "the model's prices"),
     found ? svg("rect", { x: x(limit) - 6, y: y(reply.together.cost) - 6, width: 12, height: 12, class: "point best" }, svg("title", {}, "the cheapest mix")) : null,
     svg("text", { x: (left + width - right) / 2, y: height - 8, class: "axis middle" }, about),
     svg("text", { x: 15, y: (height - bottom) / 2, class: "axis middle", transform: `rotate(-90 15 ${(height - bottom) / 2})` }, `counted, ${edge.reward_unit} per case`));
