@@ -61,9 +61,9 @@ class Graph(NamedTuple):
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
-    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the largest
-    class that has one. cloud (rows, points): of each point of such a class W_q (infinite where it no longer counts) and
-    q, to be read side by side; cloud_node: whose they are. Scratch: dense, after, spread, path and what else follows.
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
+    largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it no longer counts)
+    and q, to be read side by side; cloud_node: whose they are. Scratch: dense, after, spread, path and what follows.
     """
 
     node: Ids
