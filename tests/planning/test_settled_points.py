@@ -11,7 +11,7 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.decisions import Rows, best_values
+from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, plan_values
 from rhoplan.planning.certified.pointbased.solve import Search, solve_general
 
 DISCOUNT, WEAR, PRICE = 0.99999, 0.2, 2.0
@@ -87,6 +87,46 @@ def test_values_of_rows_hold_under_one_more_sweep_and_are_those_of_sweeps() -> N
         assert (np.maximum.reduceat(again, first) <= values).all()
         assert values == pytest.approx(swept, abs=1e-9)
         assert again[best] == pytest.approx(values, abs=1e-9)
+
+
+def test_a_sparse_system_is_solved_although_the_discount_is_close_to_one() -> None:
+    rng, members, discount = np.random.default_rng(5), 300, 0.9999
+    to, share = rng.integers(0, members, (members, 3)), discount * rng.dirichlet(np.ones(3), members)
+    begin, known = 3 * np.arange(members + 1), rng.normal(size=members)
+    limits = np.full(members, np.inf)
+    rows = Rows(np.arange(members + 1), begin, to.ravel(), share.ravel(), known, limits)
+    values = plan_values(np.zeros(members), rows, 1e-9)
+    assert np.abs(known + (share * values[to]).sum(axis=1) - values).max() <= 1e-9
+    assert np.abs(values).max() > 10  # far from the guess
+
+
+def test_states_ruled_out_cost_the_lower_bound_nothing_although_the_discount_is_close_to_one() -> None:
+    """The state is drawn anew at each step, and each outcome rules one of three states out."""
+    likelihood = np.array([[[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]])
+    problem = flat(dense_joint(np.full((1, 3, 3), 1 / 3), likelihood), np.zeros((1, 3)), np.full(3, 1 / 3))
+    weight, discount = 1000.0, 0.9999
+    found = solve_general(problem, weight=weight, discount=discount, gap=1e-4, seconds=20)
+    left = np.log(3) - 2 / 3 * np.log(2)  # the entropy of (2/3, 1/3)
+    assert found.stopped_by == "gap"
+    assert found.lower <= weight * (np.log(3) - left) / (1 - discount) <= found.upper
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_certificates_hold_where_hulls_have_many_states(weight: float) -> None:
+    rng = np.random.default_rng(21)
+    transition, likelihood = rng.dirichlet(np.ones(12), (2, 12)), rng.dirichlet(np.ones(3), (2, 12))
+    problem = flat(dense_joint(transition, likelihood), rng.normal(size=(2, 12)), np.full(12, 1 / 12))
+    search = Search(problem, weight=weight, discount=0.9, gap=1e-4, seconds=600, memory=1e9)
+    assert search.small
+    told: list[float] = []
+
+    def enough(lower: float, upper: float, nodes: int) -> None:
+        told.append(upper - lower)
+        if search.nodes and len(told) > 8:  # settled at least once
+            raise KeyboardInterrupt
+
+    search.run(enough)
+    assert check_plan(search.solution("interrupted").plan, rng, most=40, beliefs=3).holds
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])

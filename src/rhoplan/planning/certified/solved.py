@@ -30,7 +30,7 @@ from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.graph import HULL_STATES
+from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
@@ -155,7 +155,7 @@ class SolvedPolicy(BoundedPolicy):
         informed = float((self.informed[pays].reshape(-1, len(belief)) @ belief).max())
         corner = self.corner[model.class_state[home] : model.class_state[home + 1]]
         beliefs, bound = self.points.get(home, (np.empty((0, len(belief))), np.empty(0)))
-        mix = mixture if len(belief) <= HULL_STATES else sawtooth
+        mix = mixture if len(belief) <= hull_states(self.problem) else sawtooth
         return min(mix(beliefs, bound, corner, belief), informed) + potential
 
     def _ahead(self, pair: int, belief: Array) -> tuple[float, float]:

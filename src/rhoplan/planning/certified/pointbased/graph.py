@@ -45,9 +45,6 @@ DENSE_SHARE = 3
 SAME = 1e-14
 """Beliefs whose probabilities all differ by no more than this share are one node; outward rounding pays for it."""
 
-HULL_STATES = 8
-"""Largest class whose upper bound is the hull of its points. With 20, a problem of 12 states was slower."""
-
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
@@ -64,9 +61,9 @@ class Graph(NamedTuple):
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
-    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`. cloud (rows, points):
-    of each point of a small class W_q (infinite where it no longer counts) and q, to be read side by side; cloud_node:
-    whose they are. Scratch: dense, after, spread, path and what else follows `level`.
+    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
+    largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it no longer counts)
+    and q, to be read side by side; cloud_node: whose they are. Scratch: dense, after, spread, path and what follows.
     """
 
     node: Ids
@@ -269,7 +266,7 @@ def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None
         bound[UPPER] = min(bound[UPPER], bound[BASE] + potential * bound[ENTROPY])
     entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
     size = model.class_state[home + 1] - model.class_state[home]
-    if entry < 0 or row[COUNT] == 1 or size <= HULL_STATES:
+    if entry < 0 or row[COUNT] == 1 or size <= graph.level.shape[1]:
         return
     unfold(graph, node, graph.dense, size)
     best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
@@ -378,7 +375,7 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
     entry = graph.used[ENTRIES]
     graph.used[ENTRIES] += 1
     size = model.class_state[home + 1] - model.class_state[home]
-    if size <= HULL_STATES:
+    if size <= graph.level.shape[1]:
         into_cloud(graph, node, size)
     last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]

@@ -24,7 +24,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTROPY,
     HOME,
     HULL_READ,
-    HULL_STATES,
     INDEX,
     OWN,
     REST,
@@ -56,7 +55,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
     home = row[HOME]
     first = model.class_state[home]
     size = model.class_state[home + 1] - first
-    if size > HULL_STATES or row[COUNT] < 2:
+    if size > graph.level.shape[1] or row[COUNT] < 2:
         return
     changes, tolerance = graph.chain[home, CHANGES], max(tolerance, ALIKE * settings.span)
     if row[HULL_READ] == changes:

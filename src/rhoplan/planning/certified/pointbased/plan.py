@@ -24,7 +24,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     FOLLOW,
     FOLLOWERS,
     HOME,
-    HULL_STATES,
     INDEX,
     NODES,
     NUMBERS,
@@ -37,6 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
 )
+from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.trials import ROOT
 
@@ -118,7 +118,7 @@ class Plan:
         """The upper bound on V - p H at `belief` that the corners of class `home` and these points give."""
         first, last = self.problem.model.class_state[home : home + 2]
         corner = self.graph.corner[first:last]
-        if len(belief) <= HULL_STATES:
+        if len(belief) <= hull_states(self.problem):
             return mixture(beliefs, values, corner, belief)
         return sawtooth(beliefs, values, corner, belief)
 

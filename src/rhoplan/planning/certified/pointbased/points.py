@@ -17,6 +17,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.decisions import Rows, empty_rows
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     CLOUD,
@@ -24,7 +25,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTROPY,
     HOME,
     HULL_READ,
-    HULL_STATES,
     INDEX,
     LOWER,
     OWN,
@@ -37,15 +37,13 @@ from rhoplan.planning.certified.pointbased.graph import (
     fall_anew,
     find_node,
     raise_lower,
-    weigh,
 )
-from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
 
-STEPS, KEPT, LEAST_MASS = 60, 0.97, 1e-9
-"""How many steps from the start beliefs are looked for, with at most this discount, and from which probability on."""
+LEAST_MASS = 1e-9
+"""Probability from which on one is said to come to a belief."""
 
 
 @compiled
@@ -57,7 +55,7 @@ def open_corners(model: Model, graph: Graph, settings: Settings, begin: int) -> 
         for s in range(size):
             if model.class_state[home] + s != slot:
                 continue
-            if model.class_pair[home] < model.class_pair[home + 1] and size <= HULL_STATES:
+            if model.class_pair[home] < model.class_pair[home + 1] and size <= graph.level.shape[1]:
                 if not has_room(graph, settings):
                     return slot
                 for other in range(size):
@@ -174,6 +172,19 @@ def write_rows(
             rows.begin[row] = at
 
 
+def rows_of(model: Model, graph: Graph, settings: Settings, members: Ids) -> tuple[Array, Rows, Ids]:
+    """What the members are worth so far, their actions as rows, and the pair of each row; see `write_rows`."""
+    homes = graph.node[members, HOME]
+    first = np.concatenate([[0], np.cumsum(np.diff(model.class_pair)[homes])])
+    branches = int(np.diff(model.pair_branch[model.class_pair])[homes].sum())
+    rows, pairs = empty_rows(first, branches * graph.level.shape[1]), np.empty(int(first[-1]), dtype=np.int64)
+    place, corner = np.full(2 * len(graph.node) + 1, -1), np.full(int(model.class_state[-1]), -1)
+    values = np.empty(len(members))
+    set_places(model, graph, members, place, corner, values)
+    write_rows(model, graph, settings, members, place, corner, rows, pairs)
+    return values, rows, pairs
+
+
 @compiled
 def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, values: Array) -> float:
     """Let the members be worth no more than `values`; by how much one fell at most."""
@@ -191,7 +202,7 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
             fall = max(fall, bound[OWN] - values[i])
             bound[OWN] = values[i]
             bound[UPPER] = min(bound[UPPER], values[i] + settings.potential * bound[ENTROPY])
-            if model.class_state[row[HOME] + 1] - model.class_state[row[HOME]] <= HULL_STATES:
+            if model.class_state[row[HOME] + 1] - model.class_state[row[HOME]] <= graph.level.shape[1]:
                 graph.cloud[0, row[CLOUD]] = bound[OWN]
     for home in range(len(graph.chain)):
         fall_anew(model, graph, home)
@@ -199,12 +210,11 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
 
 
 @compiled
-def come_to(model: Model, graph: Graph, settings: Settings, mass: Array, matter: Array) -> None:
+def come_to(model: Model, graph: Graph, settings: Settings, steps: int, mass: Array, matter: Array) -> None:
     """matter[node] = how often one comes to a node not opened yet, by actions of the largest upper bound, in so many
-    STEPS, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
+    steps, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
     mass[0, ROOT] = 1.0
-    kept = min(settings.discount, KEPT)
-    for step in range(STEPS):
+    for step in range(steps):
         now, later = mass[step % 2], mass[(step + 1) % 2]
         for node in range(len(matter)):
             much, row = now[node], graph.node[node]
@@ -222,7 +232,7 @@ def come_to(model: Model, graph: Graph, settings: Settings, mass: Array, matter:
             if first >= 0:
                 for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                     if graph.child[branch] >= 0:
-                        later[graph.child[branch]] += kept * graph.chance[branch] * much
+                        later[graph.child[branch]] += settings.discount * graph.chance[branch] * much
     for node in range(len(matter)):
         if matter[node] > 0.0:
             raise_lower(model, graph, node, settings.potential)

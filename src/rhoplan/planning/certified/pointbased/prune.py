@@ -25,7 +25,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     FIRST_VECTOR,
     HOME,
     HULL_READ,
-    HULL_STATES,
     LOWER,
     NEXT,
     NODES,
@@ -128,7 +127,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
                 if useful[node] == 0:
                     graph.node[node, ENTRY] = -1
                     out_of_cloud(graph, node)
-                elif size <= HULL_STATES:
+                elif size <= graph.level.shape[1]:
                     drop_if_mixed(model, graph, node, entry, tolerance, settings)
                 else:
                     unfold(graph, node, graph.dense, size)

@@ -16,6 +16,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
@@ -26,7 +27,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTRY,
     FOLLOW,
     HOME,
-    HULL_STATES,
     INDEX,
     LOWER,
     NODES,
@@ -46,7 +46,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     fall_anew,
     raise_lower,
 )
-from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
@@ -290,7 +289,7 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
     bound[UPPER] = best
     if row[ENTRY] >= 0:
         bound[OWN] = best - settings.potential * bound[ENTROPY]
-        if model.class_state[home + 1] - model.class_state[home] <= HULL_STATES:
+        if model.class_state[home + 1] - model.class_state[home] <= graph.level.shape[1]:
             graph.cloud[0, row[CLOUD]] = bound[OWN]
     elif row[COUNT] == 1:
         bound[OWN] = best

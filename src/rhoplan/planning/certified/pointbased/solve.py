@@ -32,7 +32,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTRY,
     FOLLOWERS,
     HOME,
-    HULL_STATES,
     LOWER,
     NODES,
     NUMBERS,
@@ -52,6 +51,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.growing import (
     enlarged,
+    hull_states,
     make_graph,
     make_settings,
     size_in_bytes,
@@ -65,9 +65,8 @@ from rhoplan.planning.certified.pointbased.points import (
     lower_points,
     mix_anew,
     open_corners,
-    set_places,
+    rows_of,
     work_out,
-    write_rows,
 )
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
@@ -102,6 +101,10 @@ MOST_MIXTURES = 10
 LEAST_GROWN, MORE_NODES = 20, 1.05
 """Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
 as half the points, and so many more."""
+
+STEPS_AHEAD, LEAST_STEPS, MOST_VISITED = 3, 60, 2_000_000
+"""How many steps from the start others are looked for, over 1 - g: what comes later counts for less than 5%. And how
+many at least, and beliefs that are visited on the way at most: some milliseconds."""
 
 FAR = 4
 """Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
@@ -179,8 +182,9 @@ class Search:
         self.problem, self.model, self.first = problem, problem.model, first
         self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
         self.graph = make_graph(problem, self.first, self.settings)
+        self.small = bool(problem.sizes.max() <= hull_states(problem))
         self.kept = self.vectors = int(self.graph.used[VECTORS])
-        self.growth = SMALL_GROWTH if problem.sizes.max() <= HULL_STATES else PRUNE_GROWTH
+        self.growth = SMALL_GROWTH if self.small else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
         self.corners = self.nodes = 0
         belief: Array = np.zeros(int(problem.sizes.max()))
@@ -244,11 +248,12 @@ class Search:
         change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
-        points = nodes[row[:, SLOT] >= 0]
-        if settings.discount < 1 and self.problem.sizes.max() <= HULL_STATES:
+        points, work = nodes[row[:, SLOT] >= 0], SETTLING * settings.work
+        if settings.discount < 1 and self.small:
             self.value_points(change, len(nodes) <= MORE_NODES * self.nodes)
             self.nodes = len(nodes)
-        settle_above(self.model, self.graph, settings, points, len(points), SETTLING * settings.work, change)
+            work = 1  # one sweep, for beliefs that have no point: the points are settled
+        settle_above(self.model, self.graph, settings, points, len(points), work, change)
         if settings.discount < 1:
             self.settle_plan(change, pace)
         self.refresh()
@@ -287,18 +292,12 @@ class Search:
         for _ in range(MOST_MIXTURES):
             row = self.graph.node[: self.graph.used[NODES]]
             members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
-            menu = np.diff(self.model.class_pair)[row[members, HOME]]
-            rows = int(menu.sum())
             if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
                 return
             mix_anew(self.model, self.graph, settings, members, slack)
-            place, corner = np.full(2 * len(self.graph.node) + 1, -1), np.full(self.problem.slots, -1)
-            values, first = np.empty(len(members)), np.cumsum(menu) - menu
-            set_places(self.model, self.graph, members, place, corner, values)
-            table, pairs = empty_rows(np.append(first, rows), self.most_shares(members)), np.empty(rows, int)
-            write_rows(self.model, self.graph, settings, members, place, corner, table, pairs)
+            values, rows, pairs = rows_of(self.model, self.graph, settings, members)
             values, best = best_values(
-                values, table, discount=settings.discount, rounding=2 * settings.rounding, exact=0.1 * change
+                values, rows, discount=settings.discount, rounding=2 * settings.rounding, exact=0.1 * change
             )
             values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)
@@ -310,17 +309,13 @@ class Search:
             if fall <= change and not len(new) and not grown:
                 return
 
-    def most_shares(self, members: Ids) -> int:
-        """How many points the children of the members are mixtures of, at most."""
-        branches = np.diff(self.model.pair_branch[self.model.class_pair])
-        return int(branches[self.graph.node[members, HOME]].sum()) * self.graph.level.shape[1]
-
     def grow(self, points: int) -> int:
         """Back up beliefs that matter most for the start; how many."""
         if not self.make_room():
             return 0
         mass, matter = np.zeros((2, int(self.graph.used[NODES]))), np.zeros(int(self.graph.used[NODES]))
-        come_to(self.model, self.graph, self.settings, mass, matter)
+        steps = int(max(min(STEPS_AHEAD / (1 - self.settings.discount), MOST_VISITED / len(matter)), LEAST_STEPS))
+        come_to(self.model, self.graph, self.settings, steps, mass, matter)
         most = np.argsort(-matter)[: points // 2 + LEAST_GROWN]
         back_up_all(self.model, self.graph, self.settings, most[matter[most] > 0])
         return int(np.count_nonzero(matter[most] > 0))
