@@ -17,6 +17,7 @@ from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.many import ManySolution, search
+from rhoplan.planning.many.evidence import kinds_of
 from rhoplan.planning.many.search import Search
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.utility import Information
@@ -302,6 +303,12 @@ def test_nothing_hidden_or_nothing_to_run_is_a_commit_at_once() -> None:
         found = search(known, gap=1e-9)
         assert (found.stopped_by, found.first, found.proven) == ("gap", "good", "good")
         assert (found.lower, found.reward, found.tests, found.success) == (2.0, 2.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["tiger", "chest-pain"])
+def test_kernels_are_given_rows_side_by_side(name: str) -> None:
+    problem = rhoplan.make(name)
+    assert kinds_of(problem, initial(problem)).model.likelihood.flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", ["tiger", "testbed", "four-diseases", "chest-pain"])

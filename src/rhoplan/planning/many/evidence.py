@@ -67,9 +67,8 @@ def kinds_of(problem: Problem, situation: Situation) -> Kinds:
     payoff = np.ascontiguousarray(menu.payoff)
     model = Model(
         first=_ids(np.concatenate([[0], np.cumsum(outcomes)])),
-        likelihood=np.concatenate([test.likelihood.T for test in leaders])
-        if leaders
-        else np.empty((0, payoff.shape[1])),
+        # Row by row, as kernels read it, however it comes: they are made once for each layout.
+        likelihood=np.concatenate([np.empty((0, payoff.shape[1])), *(test.likelihood.T for test in leaders)]).copy("C"),
         word=_ids(word),
         shift=_ids(shift),
         mask=_ids(mask),
