@@ -91,8 +91,9 @@ def _load_row(pid: int, port: int, seconds: float, clients: int, cases: int | No
     detail = (
         f": {len(load.seconds):,} replies in {load.cases:,} cases, {len(load.seconds) / seconds:,.0f} a second, "
         f"{len(load.errors)} errors{f' ({load.errors[0]})' if load.errors else ''}; 9 in 10 within {nine:.3f} s, "
-        f"99 in 100 within {most:.3f} s; a reply costs the process in front {1e3 * front / len(load.seconds):.2f} ms of "
-        f"processors, workers {1e3 * workers / len(load.seconds):.2f} ms; memory of all processes {early / 1e6:.0f} MB after a quarter of the time, "
+        f"99 in 100 within {most:.3f} s; each costs {1e3 * front / len(load.seconds):.2f} ms of processors in front, "
+        f"{1e3 * workers / len(load.seconds):.2f} ms in workers; "
+        f"memory of all processes {early / 1e6:.0f} MB after a quarter of the time, "
         f"{late / 1e6:.0f} MB at the end"
     )
     return {

@@ -136,10 +136,10 @@ def fold_record(fold: Fold) -> dict[str, Any]:
         "trained": fold.trained,
         "choice": fold.choice.record,
         "planned": fold.planned,
-        "held": {
-            name: {one.name: getattr(held, one.name).tolist() for one in fields(held)}
+        "held": [  # in order: a store sorts names
+            [name, {one.name: getattr(held, one.name).tolist() for one in fields(held)}]
             for name, held in fold.held.items()
-        },
+        ],
         "stopped": {
             "probability": fold.stopped.probability.tolist(),
             "commit": fold.stopped.commit.tolist(),
@@ -159,7 +159,7 @@ def fold_of(record: Mapping[str, Any]) -> Fold:
         trained=record["trained"],
         choice=Choice(**record["choice"]),
         planned=record["planned"],
-        held={name: Held(**{word: np.array(v) for word, v in held.items()}) for name, held in record["held"].items()},
+        held={name: Held(**{word: np.array(v) for word, v in held.items()}) for name, held in record["held"]},
         stopped=Stopped(
             probability=np.array(stopped["probability"]),
             commit=np.array(stopped["commit"], dtype=np.int64),
