@@ -28,7 +28,9 @@ def survivors() -> str:
     lines: list[str] = []
     for one in _run()["survivors"]:
         why = one["why"] or "missed: no test notices it yet"
-        lines.append(f"- `{one['file'].removeprefix('src/rhoplan/')}`, `{one['before']}` becomes `{one['after']}`: {why}.")
+        lines.append(
+            f"- `{one['file'].removeprefix('src/rhoplan/')}`, `{one['before']}` becomes `{one['after']}`: {why}."
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
+from rhoplan.errors import ModelFileError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.model.sparse import as_dense
@@ -446,3 +447,9 @@ def test_files_of_others_are_read_decided_and_simulated(path):
     agent = rhoplan.make_agent("efe", problem, horizon=1)
     assert rhoplan.decide(problem, agent).choice in {action.name for action in problem.menu(problem.start)}
     assert np.isfinite(rhoplan.simulate(problem, agent, seeds=(1,), episodes=20, cap=5).reward)
+
+
+def test_a_word_that_is_not_values_is_told_where_it_stands():
+    with pytest.raises(ModelFileError, match="values must be reward or cost; they are 'profit'") as told:
+        parse_pomdp("discount: 0.9\nvalues:\nprofit\nstates: 2\n", file="odd.pomdp")
+    assert told.value.line == 3

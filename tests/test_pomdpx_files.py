@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.errors import ModelFileError
+from rhoplan.io import xml
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
 from test_pomdp_files import TIGER, line_of, value
@@ -263,3 +265,12 @@ def test_faults_name_file_line_and_what_was_expected(text, at, words):
     assert words in caught.value.message
     assert caught.value.line == line_of(text, at)
     assert "\n" not in str(caught.value)
+
+
+def test_an_xml_file_may_hold_so_many_elements_so_deep(monkeypatch):
+    monkeypatch.setattr(xml, "MOST_ELEMENTS", 3)
+    monkeypatch.setattr(xml, "DEEPEST", 2)
+    assert [one.tag for one in xml.parse_xml("<a><b/><c/></a>", file="a.xml").inside] == ["b", "c"]
+    for text in ("<a><b/><c/><d/></a>", "<a><b><c/></b></a>"):
+        with pytest.raises(ModelFileError, match="may hold 3 elements, nested 2 deep"):
+            xml.parse_xml(text, file="a.xml")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rhoplan_bench.mutants import Mutant, drawn, mutants_of
-from rhoplan_bench.trying import Calls, Score, score, trace, tried
+from rhoplan_bench.trying import Calls, Score, explained, score, trace, tried
 
 LIBRARY = """\
 '''A library.'''
@@ -79,3 +79,11 @@ def test_what_no_test_notices_is_told(tree: Path) -> None:
     }
     assert score(verdicts)["core"] == score(verdicts)["all"] == Score(4, 2, 0)
     assert (tree / "src/rhoplan/belief/largest.py").read_text() == LIBRARY
+
+
+def test_every_fault_that_is_explained_can_still_be_put_in() -> None:
+    root = Path(__file__).resolve().parents[2]
+    known = explained()
+    possible = {one.id for file in {file for file, *_ in known} for one in mutants_of(root, file)}
+    assert known.keys() <= possible
+    assert all(why and not why.endswith(".") for why in known.values())

@@ -318,3 +318,15 @@ def test_small_bodies_of_many_values_wait_for_large_ones_too(more: int, waits: b
 
     refused = asyncio.run(looked_at())
     assert (refused is not None and refused[0] == 429) == waits
+
+
+@pytest.mark.parametrize("name", ["host", "origin", "content-type", "content-length", "authorization"])
+def test_a_header_that_decides_may_come_once(name: str) -> None:
+    border = Border(lambda *_: None, Settings())  # type: ignore[arg-type,return-value]
+    once = [(name.encode(), b"1"), (b"accept", b"a"), (b"accept", b"b")]
+    refused = border.refused({"headers": [*once, (name.upper().encode(), b"2")], "method": "GET", "path": "/"})
+    assert refused is not None
+    assert (refused[0], json.loads(refused[1])["error"]["field"]) == (400, name)
+    other = border.refused({"headers": once, "method": "GET", "path": "/"})
+    assert other is not None
+    assert other[0] == 421

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.links import is_link
 from rhoplan.io.model_file import parse_model, write_model
 
 HEAD = "states: [no, PE]\npositive: PE\n"
@@ -127,3 +128,29 @@ def test_what_is_wrong_is_told_with_its_field(text: str, field: tuple[str, ...],
         parse_model(text)
     assert caught.value.field == field
     assert caught.value.line
+
+
+def test_utilities_without_a_worth_are_in_their_own_unit() -> None:
+    rows = "utilities: {treat: [0.95, 0.9], leave: {no: 1, PE: 0.2}}\n"
+    plain, one = parse_model(HEAD + rows), parse_model(HEAD + rows + "worth: 1\n")
+    for commit, same in zip(plain.flat.commits, one.flat.commits, strict=True):
+        assert commit.reward.tolist() == same.reward.tolist()
+    assert np.ptp([commit.reward for commit in plain.flat.commits]) == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://example.org/a?b=c", True), ("notes.html", True), ("folder/notes.html#part", True), ("a?b:c", True),
+        ("http://example.org", False), ("//example.org", False), ("/etc/passwd", False), ("javascript:alert(1)", False),
+        ("", False), ("two words", False), ("https://a.b/<c>", False),
+    ],
+)  # fmt: skip
+def test_links_are_https_or_lead_to_files_beside_the_model(text: str, shown: bool) -> None:
+    assert is_link(text) == shown
+
+
+def test_a_character_that_yaml_has_not_is_told_with_its_line() -> None:
+    with pytest.raises(ModelFileError, match="unacceptable character #x0001") as told:
+        parse_model("states: [a, b]\n\nname: x\x01y\n")
+    assert told.value.line == 3

@@ -186,6 +186,8 @@ def test_spreading_keeps_the_mean_and_garbling_forgets(seed):
     assert is_garbling(rng, points, told, chances, after)
     sure = [(float(chance), point) for chance, point in zip(factor.prior, range(states), strict=True)]
     assert not is_garbling(rng, points, sure, chances, after)  # knowing for sure is more than was told
+    hair = 1e-7 * np.eye(points.shape[1])[0]
+    assert not is_garbling(rng, points, told, chances, after + hair - hair.mean())  # the mean is another
 
 
 def test_a_pair_of_outcomes_is_garbled_as_little_as_can_be():

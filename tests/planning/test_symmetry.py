@@ -12,7 +12,7 @@ import rhoplan
 from oracle import Model
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.certified.solve import Bounds
-from rhoplan.planning.certified.symmetry import LARGEST_GROUP, is_symmetry, state_symmetries
+from rhoplan.planning.certified.symmetry import LARGEST_GROUP, _key, is_symmetry, state_symmetries
 from rhoplan.planning.exact import Plan
 from serving import PATIENCE
 from strategies import Limits, built, dice, random_case, symmetric_case
@@ -148,3 +148,10 @@ def test_solving_random_problems_with_symmetries_gives_the_same_bounds(seed):
     one = rhoplan.solve(case.problem, gap=1e-4, seconds=1.0)
     other = without_symmetries(case.problem, gap=1e-4, seconds=1.0)
     assert max(one.lower, other.lower) <= min(one.upper, other.upper) + 1e-9
+
+
+def test_rows_are_alike_only_to_the_last_bit() -> None:
+    """But for the sign of a zero, which is no difference."""
+    assert _key(np.array([0.0, 1.0])) == _key(np.array([-0.0, 1.0]))
+    for one, other in ((1e-20, 2e-20), (1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324)):
+        assert _key(np.array([one])) != _key(np.array([other]))

@@ -9,8 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import rhoplan
+from rhoplan.agents.policy import Policy
 from rhoplan.app.cli.solve import solve_command
+from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.scoring.followed import Followed
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -70,3 +73,15 @@ def test_json_says_whether_the_score_is_exact(file):
     assert told["score"]["reward"] == pytest.approx(-2, abs=1e-6)
     assert told["lower"] <= told["score"]["reward"] + 1e-6
     assert json.loads(CliRunner().invoke(solve_command, [file, "--json"]).stdout)["score"] is None
+
+
+@pytest.mark.parametrize("name", ["chest-pain", "four-diseases", "screening-cascade"])
+def test_all_cases_stop_and_what_they_learned_is_what_is_no_longer_unsure(name: str) -> None:
+    problem = rhoplan.make(name)
+    graph = Graph(problem)
+    followed = Followed(Policy(graph, rhoplan.make_agent("efe", problem)))
+    unsure = graph.tables[0].entropy[graph.belief[:, 0]]
+    left = sum(share * unsure[node] for node, share in followed.stops.items())
+    assert sum(followed.stops.values()) == pytest.approx(1.0, abs=1e-9)
+    assert followed.ends.sum(axis=0) == pytest.approx(problem.prior, abs=1e-9)
+    assert followed.information == pytest.approx(unsure[graph.root] - left, abs=1e-9)

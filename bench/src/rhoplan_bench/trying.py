@@ -43,7 +43,7 @@ PATIENCE, SLOWER = 30.0, 3.0
 """A run that works for so many seconds, and so many times as long as its tests took before, does not end."""
 
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTEST_ADDOPTS": "-W ignore::RuntimeWarning"}
-"""Environment in which kernels are plain Python; numpy then warns of sums that are meant to begin anew beyond 64 bits."""
+"""Environment in which kernels are plain Python; numpy then warns of hashes that are meant to go beyond 64 bits."""
 EARLY = "ignore::pytest.PytestAssertRewriteWarning"
 """What pytest says of plugins that are imported before it runs."""
 

@@ -27,7 +27,7 @@ def put_in() -> None:
             return compile(Path(text).read_bytes(), self.path, "exec", dont_inherit=True)
         return plain(self, name)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
 put_in()

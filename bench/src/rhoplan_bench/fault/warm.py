@@ -1,8 +1,8 @@
 """A process in which everything but the library is imported; it runs tests in a fork of itself, again and again.
 
 Importing numpy, numba, pytest and the rest takes longer than most tests. Reads a line of JSON for each run: tests (what
-pytest is told), folder, environment, seconds (of work after which it is ended), out (a file for what is printed). Answers with
-pytest's exit code; below zero: the signal that ended it.
+pytest is told), folder, environment, seconds (of work after which it is ended), out (a file for what is printed).
+Answers with pytest's exit code; below zero: the signal that ended it.
 """
 
 from __future__ import annotations
