@@ -218,7 +218,8 @@ def test_all_that_a_report_must_hold_is_there(name):
     said = report.pathway.said
     for section in (
         "States and final actions", said["tests"].capitalize(), "Recommended pathway",
-        f"What becomes of 1,000 {said['cases']}", "When to stop", "Compared with other ways of deciding", "What the weight does", "What would change the first action",
+        f"What becomes of 1,000 {said['cases']}", "When to stop",
+        "Compared with other ways of deciding", "What the weight does", "What would change the first action",
         "Assumptions and warnings",
     ):  # fmt: skip
         assert text.sections[section].strip(), section
