@@ -157,7 +157,7 @@ def test_numbers_are_those_of_all_cases_enumerated(name):
             assert line[2] == chance(posterior[1])
         else:
             assert line[2].startswith(f"{problem.states[posterior.argmax()]} {percent(posterior.max())}")
-    box, thousand = text.sections[""], text.sections["What becomes of 1,000 cases"]
+    box, thousand = text.sections[""], text.sections[f"What becomes of 1,000 {report.pathway.said['cases']}"]
     for shown in (money(loss, "EUR"), money(spent, "EUR"), f"at most {money(most, 'EUR')}"):
         assert shown in box
     assert f"{in_thousand(right)} of 1,000 get a best action" in thousand
@@ -171,7 +171,7 @@ def test_misses_and_false_alarms_of_a_screening_are_counted():
         share[problem.states[state], done] += probability
     miss, alarm = share["ill", "leave"], share["well", "treat"]
     hit, clear = share["ill", "treat"], share["well", "leave"]
-    told = Words(page_of("screening-cascade")).sections["What becomes of 1,000 cases"]
+    told = Words(page_of("screening-cascade")).sections["What becomes of 1,000 patients"]
     assert f"Misses (ill, leave): {in_thousand(miss)} of 1,000" in told
     assert f"false alarms (well, treat): {in_thousand(alarm)} of 1,000" in told
     assert f"PPV {chance(hit / (hit + alarm))}" in told
@@ -215,8 +215,10 @@ def test_every_chance_of_a_model_with_more_states_is_there():
 @pytest.mark.parametrize("name", ["screening-cascade", "four-diseases", "bridge", "tiger"])
 def test_all_that_a_report_must_hold_is_there(name):
     report, text = report_of(name), Words(page_of(name))
+    said = report.pathway.said
     for section in (
-        "States and final actions", "Tests", "Recommended pathway", "What becomes of 1,000 cases", "When to stop",
+        "States and final actions", said["tests"].capitalize(), "Recommended pathway",
+        f"What becomes of 1,000 {said['cases']}", "When to stop",
         "Compared with other ways of deciding", "What the weight does", "What would change the first action",
         "Assumptions and warnings",
     ):  # fmt: skip
