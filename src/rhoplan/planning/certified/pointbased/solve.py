@@ -310,15 +310,19 @@ class Search:
                 return
 
     def grow(self, points: int) -> int:
-        """Back up beliefs that matter most for the start; how many."""
+        """Back up beliefs that matter most for the start, and those left without a point when bounds were farther
+        apart; how many of them it was of use for."""
         if not self.make_room():
             return 0
-        mass, matter = np.zeros((2, int(self.graph.used[NODES]))), np.zeros(int(self.graph.used[NODES]))
-        steps = int(max(min(STEPS_AHEAD / (1 - self.settings.discount), MOST_VISITED / len(matter)), LEAST_STEPS))
+        row = self.graph.node[: self.graph.used[NODES]]
+        left = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, ENTRY] < 0) & (row[:, COUNT] > 1))
+        mass, matter = np.zeros((2, len(row))), np.zeros(len(row))
+        steps = int(max(min(STEPS_AHEAD / (1 - self.settings.discount), MOST_VISITED / len(row)), LEAST_STEPS))
         come_to(self.model, self.graph, self.settings, steps, mass, matter)
         most = np.argsort(-matter)[: points // 2 + LEAST_GROWN]
-        back_up_all(self.model, self.graph, self.settings, most[matter[most] > 0])
-        return int(np.count_nonzero(matter[most] > 0))
+        most = most[matter[most] > 0]
+        back_up_all(self.model, self.graph, self.settings, np.concatenate([most, left]))
+        return len(most) + int(np.count_nonzero(self.graph.node[left, ENTRY] >= 0))
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
