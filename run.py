@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
 def make_machine_code() -> None:
     """Make what the tests need of it in two processes, before each of their workers would make all of it."""
     with ThreadPoolExecutor(2) as both:
-        list(both.map(lambda half: run(["-m", "warm", half], path=HERE / "tests"), ("0", "1")))
+        list(both.map(lambda half: run(["-m", "machine_code", half], path=HERE / "tests"), ("0", "1")))
 
 
 def set_up(extras: str) -> None:
