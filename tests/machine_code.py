@@ -1,4 +1,4 @@
-"""Machine code made before the tests begin: `python -m machine_code 0` makes one half of it, `python -m machine_code 1` the other.
+"""Machine code made before the tests begin, in two halves: `python -m machine_code 0` and `python -m machine_code 1`.
 
 Every worker of the tests needs most kernels within its first minutes, and would make them for itself as long as no
 other has; made beforehand, side by side, each is made once. What is forgotten here is made by the tests, as before.

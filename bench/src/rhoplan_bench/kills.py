@@ -222,8 +222,9 @@ def _advise(ground: Ground, found: Killed, kills: int, draw: random.Random) -> N
             ended = kill(process, draw.uniform(0, end))
         found.kills, found.ended = found.kills + 1, found.ended + ended
         found.faults += ground.left()
-        lines = list(read_lines(log.read_text(encoding="utf-8")))
-        found.faults += [str(fault["what"]) for fault in faults(lines, read_seal(log))]
+        text = log.read_text(encoding="utf-8")
+        lines = list(read_lines(text))
+        found.faults += [str(fault["what"]) for fault in faults(text, lines, read_seal(log))]
         if not cases + ended <= len(lines) <= cases + 1:
             found.faults.append(f"kill {found.kills}: the log has {len(lines)} cases, {cases} were there before")
         cases = len(lines)
