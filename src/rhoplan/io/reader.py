@@ -8,7 +8,7 @@ may be off).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -284,7 +284,7 @@ class ModelReader(Fields):
         """The tests to run before: a name or a list of names."""
         return self.names(tree) if tree.kind == "list" else (self.text(tree),)
 
-    def check_order(self, tests: tuple[Test, ...], trees: dict[str, Tree], panels: list[str]) -> None:
+    def check_order(self, tests: tuple[Test, ...], trees: Mapping[str, Tree], panels: list[str]) -> None:
         """Complain about tests that wait for what is no test, or in the end for themselves."""
         waits: dict[str, tuple[str, ...]] = {test.name: test.after for test in tests}
         known = {*waits, *panels}
