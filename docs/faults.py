@@ -12,13 +12,13 @@ RUN = Path(__file__).with_name("faults.json")
 def scores() -> str:
     """How many faults of each area were noticed, as a table; the share is of those that can change an answer."""
     lines = [
-        "| area | faults | noticed | of them before the new tests | explained | missed | share noticed |",
+        "| area | faults | at first | noticed | explained | missed | share noticed |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for area, one in _run()["areas"].items():
         missed = one["faults"] - one["noticed"] - one["explained"]
         share = one["noticed"] / (one["faults"] - one["explained"])
-        cells = (area, one["faults"], one["noticed"], one["noticed_at_first"], one["explained"], missed, f"{share:.0%}")
+        cells = (area, one["faults"], one["noticed_at_first"], one["noticed"], one["explained"], missed, f"{share:.0%}")
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
 

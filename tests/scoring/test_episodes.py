@@ -229,3 +229,11 @@ def test_without_tests_all_cases_have_none() -> None:
     score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
     assert score.tests_distribution == (1.0,)
     assert (score.tests, score.success) == (0.0, 0.5)
+
+
+def test_without_a_discount_the_discounted_reward_is_the_reward() -> None:
+    problem = rhoplan.make("tiger")
+    assert problem.discount == 1
+    rows = simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(7,), episodes=30)
+    assert rows.reward.any()
+    np.testing.assert_allclose(rows.discounted, rows.reward)
