@@ -27,7 +27,7 @@ def survivors() -> str:
     """The faults that no test noticed, each with what is known about it."""
     lines: list[str] = []
     for one in _run()["survivors"]:
-        why = one["why"] or "missed: no test notices it yet"
+        why = one["why"] or "missed: no test that was tried notices it"
         lines.append(
             f"- `{one['file'].removeprefix('src/rhoplan/')}`, `{one['before']}` becomes `{one['after']}`: {why}."
         )

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
 from rhoplan.app.serve import app as desks
+from rhoplan.app.serve import replying
 from rhoplan.app.serve.app import BRISK, SLOW, Desk
 from rhoplan.app.serve.refusals import Reply, refusal, success
 from rhoplan.app.serve.settings import Settings
@@ -142,3 +143,13 @@ def test_a_model_in_a_request_has_its_own_name_or_none() -> None:
     for name, label in (("mine", "mine"), ("", "model"), (5, "model"), (None, "model")):
         assert find_source({"name": name}, library).name == label
     assert find_source({}, library).name == "model"
+
+
+def test_a_client_has_gone_when_it_says_so_and_not_before() -> None:
+    said = ["http.request", "http.request", "http.disconnect", "http.request"]
+
+    async def receive() -> dict[str, str]:
+        return {"type": said.pop(0)}
+
+    asyncio.run(replying.disconnected(SimpleNamespace(receive=receive)))  # type: ignore[arg-type]
+    assert said == ["http.request"]

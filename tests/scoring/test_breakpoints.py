@@ -266,3 +266,9 @@ def test_steps_are_the_same_in_other_units_of_money():
     wanted = policy_steps(tiger, horizon=2)
     found = policy_steps(small, horizon=2, high=200 * unit, resolution=1e-6 * unit)
     assert [step.upper / unit for step in found] == pytest.approx([step.upper for step in wanted], rel=1e-6)
+
+
+def test_problems_with_leaves_of_their_own_are_refused():
+    problem = dataclasses.replace(rhoplan.make("tiger"), leaf=lambda *_: 0.0)
+    with pytest.raises(ProblemError, match="observe-then-commit"):
+        policy_steps(problem, horizon=2)
