@@ -17,13 +17,13 @@ from rhoplan.planning.certified.pointbased.graph import (
     BEST,
     ENTRY,
     HOME,
-    HULL_STATES,
     LOWER,
     NODES,
     OWN,
     SLOT,
     UPPER,
 )
+from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import Search
@@ -147,7 +147,7 @@ def test_no_action_claims_less_than_its_exact_backup(seed: int) -> None:
             def above(branch: int, masses: list[Fraction], pair: int = pair, first: int = first) -> Fraction:
                 child = int(graph.child[first + branch - model.pair_branch[pair]])
                 claimed = Fraction(float(graph.bound[child, UPPER])) * sum(masses, Fraction(0))
-                return claimed if len(masses) <= HULL_STATES else min(claimed, implied(masses))
+                return claimed if len(masses) <= hull_states(plan.problem) else min(claimed, implied(masses))
 
             assert Fraction(float(graph.slot[slot, ABOVE])) >= one_step(plan, pair, belief, above)
             looked += 1
