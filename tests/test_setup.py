@@ -294,7 +294,7 @@ def test_machine_code_is_made_before_the_tests_unless_some_are_named(monkeypatch
     monkeypatch.setattr(run, "set_up", lambda extras: None)
     monkeypatch.setattr(run, "run", lambda arguments, **_: asked.append(arguments) or 0)
     assert run.main(["test"]) == 0
-    assert sorted(asked[:2]) == [["-m", "machine_code", "0"], ["-m", "warm", "1"]]
+    assert sorted(asked[:2]) == [["-m", "machine_code", "0"], ["-m", "machine_code", "1"]]
     assert [one[:2] for one in asked[2:]] == [["-m", "pytest"]]
     asked.clear()
     assert run.main(["test", "tests/test_laws.py"]) == 0

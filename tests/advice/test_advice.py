@@ -210,7 +210,7 @@ def test_rare_chances_are_told_as_one_in_so_many():
         "0%",
         "30.0%",
         "1 in 2,500",
-        "all but 1 in 25,000",
+        "99.9960%",
         "100%",
     ]
     assert [stated(x) for x in (0.99, 0.0002, 0.9999, 1 / 3, 0)] == ["99%", "0.02%", "99.99%", "33.3%", "0%"]

@@ -167,23 +167,24 @@ def _with_policy(
     problem: Problem, save: Path | None, plot: Path | None, method: str | None, horizon: int | None
 ) -> str | None:
     """The method that a policy to be saved, drawn or checked is made with."""
+    from rhoplan.planning.certified.solution import EVIDENCE, POINTS, REVEAL
     from rhoplan.planning.certified.solve import usual_method
 
-    usual = usual_method(problem) if horizon is None else "points"
-    if method == "reveal":
+    usual = usual_method(problem) if horizon is None else POINTS
+    if method == REVEAL:
         raise click.UsageError(
             "--save, --plot and --check are for methods many, grids and points; method is reveal: leave --method out"
         )
     if plot or (save and save.suffix.lower() == EXPORTED):
         what = "--plot" if plot else f"--save FILE{EXPORTED}"
-        if method == "many":
+        if method == EVIDENCE:
             raise click.UsageError(f"{what} is for method points; method is many")
-        if method is None and usual == "many":
+        if method is None and usual == EVIDENCE:
             raise click.UsageError(
                 f"{what} is for method points; with so many tests method is many (--method points tries all the same)"
             )
-        return "points"
-    return "points" if method is None and usual == "reveal" else method
+        return POINTS
+    return POINTS if method is None and usual == REVEAL else method
 
 
 def _check_wishes(
