@@ -274,3 +274,43 @@ def test_an_xml_file_may_hold_so_many_elements_so_deep(monkeypatch):
     for text in ("<a><b/><c/><d/></a>", "<a><b><c/></b></a>"):
         with pytest.raises(ModelFileError, match="may hold 3 elements, nested 2 deep"):
             xml.parse_xml(text, file="a.xml")
+
+
+def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers():
+    """As many places, rocks and actions as RockSample[7,8] has: 12,544 states and 13 actions in a few thousand words."""
+    places, rocks, acts = 49, 8, ["on", "back", "left", "right", "take", *(f"check{k}" for k in range(8))]
+    variables = "".join(
+        f'<StateVar vnamePrev="rock{k}_0" vnameCurr="rock{k}_1" fullyObs="false"><NumValues>2</NumValues></StateVar>\n'
+        for k in range(rocks)
+    )
+    head = (
+        '<pomdpx version="1.0" id="rocks"><Description>Rocks in a row.</Description><Discount>0.95</Discount>\n<Variable>'
+        f'<StateVar vnamePrev="at_0" vnameCurr="at_1" fullyObs="true"><NumValues>{places}</NumValues></StateVar>\n'
+        f'{variables}<ObsVar vname="seen"><ValueEnum>good bad</ValueEnum></ObsVar>\n'
+        f'<ActionVar vname="act"><ValueEnum>{" ".join(acts)}</ValueEnum></ActionVar><RewardVar vname="pay"/></Variable>\n'
+    )
+    moves = [("* - -", "identity")]
+    for here in range(places):
+        row = " ".join(str(int(place == (here + 1) % places)) for place in range(places))
+        moves.append((f"on s{here} -", row))
+    start = table("at_0", "null", ("-", " ".join(["1", *["0"] * (places - 1)])))
+    start += "".join(table(f"rock{k}_0", "null", ("-", "uniform")) for k in range(rocks))
+    change = table("at_1", "act at_0", *moves)
+    for k in range(rocks):
+        taken = (f"take s{6 * k} * -", "0 1")
+        change += table(f"rock{k}_1", f"act at_0 rock{k}_0", ("* * - -", "identity"), taken)
+    parents = " ".join(f"rock{k}_1" for k in range(rocks))
+    stars = ["*"] * rocks
+    seen = [(f"* {' '.join(stars)} -", "uniform")]
+    for k in range(rocks):
+        known = " ".join([*stars[:k], "-", *stars[k + 1 :]])
+        seen.append((f"check{k} {known} -", "0.9 0.1 0.1 0.9"))
+    text = (
+        f"{head}<InitialStateBelief>{start}</InitialStateBelief>"
+        f"<StateTransitionFunction>{change}</StateTransitionFunction>"
+        f"<ObsFunction>{table('seen', f'act {parents}', *seen)}</ObsFunction>"
+        f"<RewardFunction>{table('pay', 'act at_0', ('* *', '-1'), tag='Func')}</RewardFunction></pomdpx>"
+    )
+    problem = parse_pomdpx(text, file="rocks.pomdpx")
+    assert len(text) < 50_000
+    assert sum(len(actions) for _, actions in problem.menus(100)) == places * len(acts)
