@@ -277,17 +277,17 @@ def test_an_xml_file_may_hold_so_many_elements_so_deep(monkeypatch):
 
 
 def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers():
-    """As many places, rocks and actions as RockSample[7,8] has: 12,544 states and 13 actions in a few thousand words."""
+    """As many places, rocks and actions as RockSample[7,8] has: 12,544 states and 13 actions, in few words."""
     places, rocks, acts = 49, 8, ["on", "back", "left", "right", "take", *(f"check{k}" for k in range(8))]
     variables = "".join(
         f'<StateVar vnamePrev="rock{k}_0" vnameCurr="rock{k}_1" fullyObs="false"><NumValues>2</NumValues></StateVar>\n'
         for k in range(rocks)
     )
     head = (
-        '<pomdpx version="1.0" id="rocks"><Description>Rocks in a row.</Description><Discount>0.95</Discount>\n<Variable>'
+        '<pomdpx version="1.0" id="rocks"><Description>Rocks</Description><Discount>0.95</Discount>\n<Variable>'
         f'<StateVar vnamePrev="at_0" vnameCurr="at_1" fullyObs="true"><NumValues>{places}</NumValues></StateVar>\n'
         f'{variables}<ObsVar vname="seen"><ValueEnum>good bad</ValueEnum></ObsVar>\n'
-        f'<ActionVar vname="act"><ValueEnum>{" ".join(acts)}</ValueEnum></ActionVar><RewardVar vname="pay"/></Variable>\n'
+        f'<ActionVar vname="act"><ValueEnum>{" ".join(acts)}</ValueEnum></ActionVar>\n<RewardVar vname="pay"/></Variable>'
     )
     moves = [("* - -", "identity")]
     for here in range(places):
