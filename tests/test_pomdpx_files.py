@@ -287,7 +287,8 @@ def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers()
         '<pomdpx version="1.0" id="rocks"><Description>Rocks</Description><Discount>0.95</Discount>\n<Variable>'
         f'<StateVar vnamePrev="at_0" vnameCurr="at_1" fullyObs="true"><NumValues>{places}</NumValues></StateVar>\n'
         f'{variables}<ObsVar vname="seen"><ValueEnum>good bad</ValueEnum></ObsVar>\n'
-        f'<ActionVar vname="act"><ValueEnum>{" ".join(acts)}</ValueEnum></ActionVar>\n<RewardVar vname="pay"/></Variable>'
+        f'<ActionVar vname="act"><ValueEnum>{" ".join(acts)}</ValueEnum></ActionVar>\n'
+        '<RewardVar vname="pay"/></Variable>\n'
     )
     moves = [("* - -", "identity")]
     for here in range(places):
