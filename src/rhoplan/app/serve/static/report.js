@@ -49,7 +49,7 @@ export async function showReport() {
       : [el("p", {}, el("b", {}, advice.is_test ? advice.do : `Stop: ${advice.do}`), ` because ${advice.reason}.`), beside(advice),
         el("p", {}, `If you stop now: ${advice.stop.commit}, P(wrong) ${percent(advice.stop.wrong)}. `, advice.is_test && advice.ahead
           ? `Still to come: ${counted(advice.ahead.tests, word("test"))}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 ${word("cases")} at most ${counted(advice.ahead.tests_90, word("test"))} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
-    el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}`, el("span", { class: "nats" }, `, price of information ${number(advice.weight)} ${unit} per nat`), `; rhoplan ${advice.version}.${advice.cost_only === null ? "" : ` With cost alone the plan would do ${advice.cost_only}.`}`));
+    el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}`, el("span", { class: "nats" }, `, price of information ${number(advice.weight)} ${unit} per nat`), `; rhoplan ${advice.version}.${advice.cost_only === null || !advice.weight ? "" : ` With cost alone the plan would do ${advice.cost_only}.`}`));
   return { content: el("div", { class: "report" }, sheet, report) };
 }
 
