@@ -14,9 +14,12 @@ MOST_NUMBERS = 60_000_000
 """Numbers that one table of a problem may hold: half a gigabyte."""
 
 
-UNWRITTEN = 20_000_000
-"""Numbers that a file may stand for without writing them (`*`, `uniform`, a count of states): some seconds of work.
-RockSample[7,8] as factors (.pomdpx, 130,000 characters) stands for 4.6 million."""
+UNWRITTEN = 4_000_000
+"""Numbers that a file may stand for without writing them (`*`, `uniform`, a count of states): a second of work."""
+
+FACTORED = 20_000_000
+"""The same of a file that writes states as factors, which is there to be short: RockSample[7,8] stands for 4.6 million
+in 130,000 characters."""
 
 PER_CHARACTER = 4
 """How many more for every character that it has."""
@@ -34,8 +37,8 @@ LONGEST_COUNT = 9
 class Budget:
     """How many numbers a file may stand for: a short text must not make for long work."""
 
-    def __init__(self, text: str, file: str) -> None:
-        self.most = UNWRITTEN + PER_CHARACTER * len(text)
+    def __init__(self, text: str, file: str, unwritten: int = UNWRITTEN) -> None:
+        self.most = unwritten + PER_CHARACTER * len(text)
         self._left: float = self.most
         self._file = file
 

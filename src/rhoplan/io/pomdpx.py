@@ -22,7 +22,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, check_discount, default_horizon
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import PER_ACTION, Budget, check_size, counted, read_text
+from rhoplan.io.foreign import FACTORED, PER_ACTION, Budget, check_size, counted, read_text
 from rhoplan.io.pomdpx_tables import Table, TableReader, Variable
 from rhoplan.io.xml import Element, parse_xml
 from rhoplan.model.check import check_problem
@@ -44,7 +44,7 @@ def read_pomdpx(path: Path | str) -> Problem:
 @nothing_collected()
 def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
     """The problem that `text` describes in SARSOP's format; `file` is what errors call it."""
-    network = _network(parse_xml(text, file=file), file, Budget(text, file))
+    network = _network(parse_xml(text, file=file), file, Budget(text, file, FACTORED))
     try:
         problem = _problem(network, file)
         network.budget.close()
