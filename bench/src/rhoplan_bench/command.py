@@ -162,7 +162,7 @@ def _killed(kills: int, seed: int, as_json: bool) -> None:
         rows.append(asdict(found))
         if not as_json:
             wrong = "; ".join(found.faults) or "nothing left behind, nothing lost"
-            click.echo(f"{what}: {found.kills} kills, {found.ended} were done before; {wrong}")
+            click.echo(f"{what}: {found.kills} kills, {found.ended} had ended before; {wrong}")
     if as_json:
         print_json({"rows": rows})
     if any(row["faults"] for row in rows):
