@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,20 @@ def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
         raise RuntimeError
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_links_are_followed_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+    there, link = tmp_path / "there.txt", tmp_path / "link.txt"
+    there.write_text("old")
+    link.symlink_to(there)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert there.read_text() == "new"
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_text)
+        write_text(pipe, "through")
+        assert read.result() == "through"
+    assert pipe.is_fifo()

@@ -19,7 +19,17 @@ from typing import Any
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well; otherwise nothing changes."""
+    """A temporary path beside `path` that takes its place when the block ends well; otherwise nothing changes.
+
+    What is a link is followed. A device or a pipe is written to, and never replaced.
+    """
+    if path.exists() and not path.is_file():
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / path.name
+            yield temporary
+            path.write_bytes(temporary.read_bytes())
+        return
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
     handle, temporary = _begin(path)

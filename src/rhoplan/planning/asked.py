@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
+from rhoplan.files import replacing
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Problem
 
@@ -76,6 +80,11 @@ class BoundedPolicy:
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load_policy` reads it for the same problem."""
         raise NotImplementedError
+
+    def write(self, path: Path | str, told: dict[str, Any], **arrays: Any) -> None:
+        """Put what a file tells of the policy, and its arrays, into the file at `path`: all of it or nothing."""
+        with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)
 
     def heading(self, form: str, digest: str) -> dict[str, Any]:
         """What a file says of the policy in it: its form, and the problem by name and by the digest of its numbers."""

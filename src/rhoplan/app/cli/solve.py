@@ -46,7 +46,7 @@ ROUNDS = {
 }
 """What rounds are called, and how each method works."""
 
-SCORED = "reveal", "many"
+REVEAL, EVIDENCE = SCORED = "reveal", "many"
 """The methods for observe-then-commit problems, which score their plan."""
 
 EXPORTED = ".policyx"
@@ -167,7 +167,7 @@ def _with_policy(
     problem: Problem, save: Path | None, plot: Path | None, method: str | None, horizon: int | None
 ) -> str | None:
     """The method that a policy to be saved, drawn or checked is made with."""
-    from rhoplan.planning.certified.solution import EVIDENCE, POINTS, REVEAL
+    from rhoplan.planning.certified.solution import POINTS
     from rhoplan.planning.certified.solve import usual_method
 
     usual = usual_method(problem) if horizon is None else POINTS
@@ -288,7 +288,7 @@ def _print_solution(
         print_cut_off(problem, {"  that plan": solution.truncated}, None)
         rounds = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
         trials = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by branch and bound over evidence"
-        work = rounds if solution.method == SCORED[0] else trials
+        work = rounds if solution.method == REVEAL else trials
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
         names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
@@ -298,7 +298,7 @@ def _print_solution(
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
     out.print(f"  {solution.nodes:,} nodes, {work}")
     if solution.certificate is not None:
-        lows = "situations of the plan" if solution.method == SCORED[1] else "vectors"
+        lows = "situations of the plan" if solution.method == EVIDENCE else "vectors"
         seen = f"{solution.certificate.vectors:,} {lows} and {solution.certificate.points:,} points"
         verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
         out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, branch
@@ -66,8 +63,7 @@ class ErrandPolicy(BoundedPolicy):
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load_policy` reads it for the same problem. The plan follows from the problem."""
         told = self.heading(FORMAT, digest_of(self.plan))
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=np.array(json.dumps(told)))
+        self.write(path, told)
 
 
 def digest_of(plan: ErrandPlan) -> str:

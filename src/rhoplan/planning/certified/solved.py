@@ -134,8 +134,7 @@ class SolvedPolicy(BoundedPolicy):
             arrays |= {f"alpha-{home}": alpha, f"share-{home}": share, f"pair-{home}": pair}
         for home, (beliefs, bound) in self.points.items():
             arrays |= {f"beliefs-{home}": beliefs, f"bound-{home}": bound}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)  # type: ignore[arg-type]
+        self.write(path, told, **arrays)
 
     def _best(self, home: int, belief: Array) -> tuple[float, int]:
         """The lower bound, and the pair of the vector that gives it."""

@@ -8,7 +8,6 @@ answer.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -143,8 +142,7 @@ class ManyPolicy(BoundedPolicy):
             "belief": np.stack([step.belief for step in steps]),
             "bound": np.array([(step.lower, step.upper) for step in steps]),
         }
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)  # type: ignore[arg-type]
+        self.write(path, told, **arrays)
 
     def step(self, situation: Situation) -> Step | None:
         if situation.visible is END:

@@ -7,7 +7,6 @@ V(p) <= c V(b) + (1 - c) V(q), and V(b) is at least (lower(p) - (1 - c) upper(q)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,8 +86,7 @@ class GridPolicy(BoundedPolicy):
             for factor, grid in enumerate(half.grids):
                 arrays |= {f"{name}-points-{factor}": grid.points, f"{name}-place-{factor}": grid.place}
                 arrays[f"{name}-start-{factor}"] = np.array(grid.start)
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)
+        self.write(path, told, **arrays)
 
     def bounds_of(self, action: Action, beliefs: Beliefs) -> tuple[float, float]:
         """Lower and upper bound on what `action` is worth with these beliefs, where it is on offer."""
