@@ -25,7 +25,12 @@ def test_whoever_and_whatever_is_left_is_told(tmp_path: Path, monkeypatch: pytes
     ground = kills.Ground(tmp_path)
     (tmp_path / "temporary").mkdir()
     (tmp_path / "temporary" / "half").touch()
-    with subprocess.Popen(["sleep", "600"], env={**os.environ, "RHOPLAN_MARK": ground.mark}) as process:
+    env = {**os.environ, "RHOPLAN_MARK": ground.mark}
+    with subprocess.Popen(["cat"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"here\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"here\n"  # only now Linux shows its environment for sure
         told = list(ground.left())
         process.kill()
     assert told == [f"process {process.pid} is left", "temporary file half is left"]
