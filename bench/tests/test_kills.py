@@ -27,7 +27,8 @@ def test_whoever_and_whatever_is_left_is_told(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "temporary" / "half").touch()
     env = {**os.environ, "RHOPLAN_MARK": ground.mark}
     with subprocess.Popen(["cat"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"here\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"here\n"  # only now Linux shows its environment for sure

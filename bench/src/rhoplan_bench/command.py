@@ -76,7 +76,13 @@ if TYPE_CHECKING:
     help="Only ends: kill reproduce, serve, learn and advise --log N times each; what is left, and what is lost.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of faults and of moments to kill at."
+    "--flips",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only damage: flip N bits in what a reproduction kept, and run it again; what is not as before.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of faults, moments to kill at, and bits."
 )
 @click.option(
     "--tree",
@@ -101,6 +107,7 @@ def bench_command(
     drawn: int | None,
     mutants: int | None,
     kills: int | None,
+    flips: int | None,
     seed: int,
     tree: Path,
     jobs: int,
@@ -112,6 +119,9 @@ def bench_command(
         return
     if kills:
         _killed(kills, seed, as_json)
+        return
+    if flips:
+        _flipped(flips, seed, as_json)
         return
     if solvers:
         _beside_others(solvers, sarsop, seconds, as_json)
@@ -166,6 +176,23 @@ def _killed(kills: int, seed: int, as_json: bool) -> None:
     if as_json:
         print_json({"rows": rows})
     if any(row["faults"] for row in rows):
+        raise click.exceptions.Exit(1)
+
+
+def _flipped(flips: int, seed: int, as_json: bool) -> None:
+    from dataclasses import asdict
+    from tempfile import TemporaryDirectory
+
+    from rhoplan_bench.flips import flipped
+
+    with TemporaryDirectory(prefix="rhoplan-flips-") as folder:
+        found = flipped(flips, seed=seed, folder=Path(folder))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        wrong = "; ".join(found.faults) or "results, tables, figures and verdicts are the same"
+        click.echo(f"{found.flips} bits flipped in {found.files} results, {found.rounds} rounds: {wrong}")
+    if found.faults:
         raise click.exceptions.Exit(1)
 
 

@@ -154,10 +154,10 @@ def _again(
 
 def _reproduce(ground: Ground, found: Killed, kills: int, draw: random.Random) -> None:
     arguments = ("reproduce", *STUDIES, "--out", "out", "--jobs", "2")
-    _again(ground, found, kills, draw, arguments, "out", lambda folder: _results(folder / "out"))
+    _again(ground, found, kills, draw, arguments, "out", lambda folder: results(folder / "out"))
 
 
-def _results(folder: Path) -> dict[str, object]:
+def results(folder: Path) -> dict[str, object]:
     """Every file of a reproduction, but for how long it took."""
     files: dict[str, object] = {}
     for path in folder.rglob("*"):
