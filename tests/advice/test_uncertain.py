@@ -15,9 +15,9 @@ from rhoplan.advice.start import started
 from rhoplan.advice.uncertain.curve import decision_curve
 from rhoplan.advice.uncertain.knowing import Worth, estimated, sampled, value_of
 from rhoplan.advice.uncertain.numbers import Unsure, drawn, spread_all, unsure, versions
-from rhoplan.advice.uncertain.uncertainty import Uncertainty, how_sure, uncertainty
+from rhoplan.advice.uncertain.uncertainty import Uncertainty, _interval, how_sure, uncertainty
 from rhoplan.advice.uncertain.views import find, swings, two_way
-from rhoplan.advice.uncertain.weighing import Weigher
+from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
@@ -187,6 +187,41 @@ def test_what_was_seen_or_cannot_be_had_is_not_planned_again() -> None:
     assert "After smear positive" in found.words[0]
     with pytest.raises(RhoplanError, match="enter them as results"):
         uncertainty(started(problem, known=SEEN), agent, samples=50)
+
+
+RARE = """
+states: [well, ill]
+positive: ill
+prevalence: 20%
+tests:
+  scan: {cost: 1, sensitivity: 0.00001 (0.0000000000001 to 0.001), specificity: 0.99999 (0.999 to 0.9999999999999)}
+  blood: {cost: 1, sensitivity: 0.9, specificity: 0.8}
+losses: {leave: {well: 0, ill: 100}, treat: {well: 10, ill: 0}}
+"""
+
+
+def test_versions_in_which_what_was_seen_cannot_happen_count_for_nothing() -> None:
+    """Chances that are hardly known are drawn as 0: such a version says nothing about the worth of a plan."""
+    problem, given = parse_model(RARE), [("scan", "positive")]
+    agent = make_adviser(problem)
+    assert (sampled(Weigher(problem, agent, given), unsure(problem), 1000, 0).chance == 0).any()
+    with np.errstate(divide="raise", invalid="raise"):
+        sure = how_sure(problem, agent, given, samples=1000)
+    assert sure is not None
+    assert -100 < sure.low < sure.high < 0
+
+
+def test_what_was_seen_may_be_possible_in_one_version_or_in_none(
+    small: Weigher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(*chance: float) -> Weighed:
+        paid = np.array([0.0, -6.0, 0.0])
+        return Weighed(paid, paid, paid, np.zeros(3, dtype=np.int64), np.array(chance))
+
+    assert _interval(found(0.0, 2.0, 0.0)) == (-3.0, -3.0)
+    monkeypatch.setattr(Weigher, "weigh", lambda *_: found(0.0, 0.0, 0.0))
+    with pytest.raises(LimitError, match="none of 2,000 versions"):
+        sampled(small, unsure(small.problem), 2000, 0)
 
 
 # -- exact against sampled --------------------------------------------------------------------------------------------

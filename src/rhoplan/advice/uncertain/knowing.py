@@ -23,6 +23,7 @@ from numpy.random import SeedSequence, default_rng
 
 from rhoplan.advice.uncertain.numbers import Unsure, drawn, versions
 from rhoplan.advice.uncertain.weighing import SAME, Weighed, Weigher
+from rhoplan.errors import LimitError
 from rhoplan.model.problem import Array
 
 Kind = Literal["exact", "estimated"]
@@ -45,12 +46,18 @@ class Worth:
 
 
 def sampled(weigher: Weigher, items: Sequence[Unsure], samples: int, seed: int) -> Weighed:
-    """Versions with all of `items` drawn at random."""
+    """Versions with all of `items` drawn at random; LimitError where what was seen can happen in none of them."""
     generator, parts = default_rng(SeedSequence(seed)), []
     for start in range(0, samples, BLOCK):
         numbers = drawn(weigher.problem, items, generator, min(BLOCK, samples - start))
         parts.append(weigher.weigh(numbers))
-    return Weighed.joined(parts)
+    found = Weighed.joined(parts)
+    if not found.chance.any():
+        raise LimitError(
+            f"what was seen can happen in none of {samples:,} versions of the numbers: draw more of them, or give the"
+            " chances of these results narrower intervals"
+        )
+    return found
 
 
 def estimated(gains: Array, chances: Array) -> Worth:

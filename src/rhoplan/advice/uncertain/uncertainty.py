@@ -159,8 +159,12 @@ def _worth(weigher: Weigher, items: Sequence[Unsure], drawn: Weighed) -> Worth:
 
 def _interval(drawn: Weighed) -> tuple[float, float]:
     """Between which worths of the plan 95% of versions lie, by the chance of what was seen in each."""
-    order = np.argsort(drawn.paid / drawn.chance, kind="stable")
-    values, chances = (drawn.paid / drawn.chance)[order], drawn.chance[order]
+    possible = drawn.chance > 0
+    values, chances = drawn.paid[possible] / drawn.chance[possible], drawn.chance[possible]
+    order = np.argsort(values, kind="stable")
+    values, chances = values[order], chances[order]
+    if len(values) == 1:
+        return float(values[0]), float(values[0])
     places = (np.cumsum(chances) - chances) / (chances.sum() - chances[-1])
     low, high = np.interp(ENDS, places, values).tolist()
     return low, high
