@@ -202,7 +202,7 @@ def pip_install(arguments: list[str], place: Path) -> int:
     """`pip install` into `place`, with its own pip or, where it has none, with the system's; its exit code."""
     inside = subprocess.run([str(python(place)), "-m", "pip", "--version"], capture_output=True).returncode == 0
     pip = [str(python(place)), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(python(place))]
-    command = [*pip, "install", "--quiet", "--disable-pip-version-check", *arguments]
+    command = [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile", *arguments]
     return subprocess.run(command, cwd=HERE).returncode
 
 
