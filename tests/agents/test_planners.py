@@ -18,6 +18,7 @@ import rhoplan
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.check import PROBLEMS as SMALL
+from rhoplan.agents.check import TIES
 from rhoplan.agents.planners.planner import Chooser, Exact, Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
@@ -26,6 +27,7 @@ from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
+from rhoplan.model.check import check_problem
 from rhoplan.planning.exact import Plan
 
 ROOT = Path(rhoplan.__file__).parent
@@ -219,6 +221,14 @@ def test_agents_are_objective_and_planner() -> None:
         rhoplan.Agent("mine", 3, simulations=7)  # exact does not take them
 
 
+# -- the problems that promises are checked on --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", [*SMALL, *(problem for problem, _ in TIES)], ids=lambda problem: problem.name)
+def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Problem) -> None:
+    check_problem(problem)
+
+
 # -- broken promises --------------------------------------------------------------------------------------------------
 
 Choices = tuple[Any, Any]
@@ -240,6 +250,11 @@ class Broken(Planner):
 
 def forbidden(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
     return np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)  # on the road nothing ends
+
+
+def one_too_far(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    menus = [chooser.graph.menus[visible] for visible in chooser.graph.visible[nodes]]
+    return np.array([len(menu.going) for menu in menus]), np.zeros(len(nodes), dtype=np.int64)
 
 
 def of_two_minds(numbers: Iterator[int]) -> Callable[[Chooser, Any, Any], Choices]:
@@ -272,10 +287,12 @@ def meddling(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
     ("how", "promise"),
     [
         (forbidden, "must choose an action that is allowed in the situation; on 'places' for reward it takes slot -1"),
+        (one_too_far, "must choose an action that is allowed in the situation; on 'doors' for reward it takes slot 1"),
         (of_two_minds(iter(range(1000))), "must do the same in the same situation whatever was asked before"),
         (by_place, "must do the same in the same situation"),
         (last_of_the_best, "must settle ties by the one rule: .* on 'useless' it takes stare instead of left"),
         (lambda chooser, nodes, seeds: (np.zeros(1), np.zeros(1)), "must choose once per node"),
+        (lambda chooser, nodes, seeds: (np.zeros(len(nodes)), np.zeros(1)), "must choose once per node"),
     ],
 )
 def test_a_broken_promise_is_told(how: Callable[[Chooser, Any, Any], Choices], promise: str) -> None:
