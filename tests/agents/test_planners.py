@@ -29,6 +29,7 @@ from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.check import check_problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.search import tree
 
 ROOT = Path(rhoplan.__file__).parent
 TIGER = rhoplan.make("tiger")
@@ -227,6 +228,9 @@ def test_agents_are_objective_and_planner() -> None:
 @pytest.mark.parametrize("problem", [*SMALL, *(problem for problem, _ in TIES)], ids=lambda problem: problem.name)
 def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Problem) -> None:
     check_problem(problem)
+    if problem.listed is not None:  # the two doors are each other's mirror image, or there would be no ties
+        left, right = problem.flat.commits
+        assert left.reward.tolist() == right.reward[::-1].tolist()
 
 
 # -- broken promises --------------------------------------------------------------------------------------------------
@@ -378,6 +382,20 @@ def test_nobody_compares_with_the_name_of_a_planner() -> None:
     assert not comparisons("row.se_from == 'exact'")
     for path in ROOT.rglob("*.py"):
         assert not comparisons(path.read_text()), path
+
+
+@pytest.mark.parametrize(("planner", "beyond"), [("mcts", 0), ("pomcp", 3)])
+def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    depths: list[int] = []
+
+    class Noted(tree.TreeSearch):
+        def __init__(self, problem: rhoplan.Problem, **settings: Any) -> None:
+            depths.append(settings["depth"])
+            super().__init__(problem, **settings)
+
+    monkeypatch.setattr(tree, "TreeSearch", Noted)
+    rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
+    assert depths == [2 + beyond]
 
 
 def test_exact_is_what_it_says() -> None:
