@@ -124,6 +124,7 @@ def test_no_way_of_deciding_beats_the_certified_optimum(name):
         assert row.errors == pytest.approx(1 - row.right)
         assert row.loss == -row.reward
     assert rows["cost-only"].reward >= rows["asked"].reward - 1e-9
+    assert (rows["cost-only"].weight, rows["asked"].weight) == (0, 1)
 
 
 def test_efe_stands_beside_every_other_plan():
@@ -170,6 +171,14 @@ def test_bands_change_where_the_advice_does():
             factor = dataclasses.replace(problem.factors[0], prior=np.array([1 - belief, belief]))
             assert decide(dataclasses.replace(problem, factors=(factor,)), agent).choice == band.action
     assert bands(make("printer"), make_agent("efe", make("printer"))) == ()
+
+
+def test_there_is_one_band_where_one_tests_however_sure_one_is():
+    commits = (Commit("leave", np.array([0.0, -1e6])), Commit("treat", np.array([-1e6, 0.0])))
+    truth = Test("truth", 1e-3, ("no", "yes"), np.eye(2), repeatable=False)
+    problem = observe_then_commit("grave", ("well", "ill"), tests=(truth,), commits=commits)
+    (band,) = bands(problem, make_agent("planning", problem))
+    assert (band.lower, band.upper, band.action, band.stops) == (0, 1, "truth", False)
 
 
 def test_bands_are_about_the_state_that_the_file_calls_positive():

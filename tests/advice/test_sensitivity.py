@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import advise
 from rhoplan.advice.questions import Allowance, Asker
-from rhoplan.advice.sensitivity import flips
+from rhoplan.advice.sensitivity import FIRST_STEP, _Search, flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import make_agent
@@ -121,6 +122,18 @@ def test_without_time_nothing_is_claimed():
     problem = make("printer")
     found = flips(problem, make_agent("efe", problem), budget=1e-9)
     assert {edge.status for flip in found for edge in (flip.down, flip.up)} == {"not examined"}
+
+
+def test_a_search_begins_close_by_and_looks_where_the_lead_goes_down():
+    problem = perfect()
+    cost = next(p for p in parameters(problem, make_agent("planning", problem)) if p.id == "cost.truth")
+    search = _Search(cost, True)
+    assert search.wanted == [1.0, 1.0 - FIRST_STEP, 1.0 + FIRST_STEP]
+    leads = (0.3, 0.4, 0.2)  # it loses a third of the lead in a step of 2%: two more, and it is gone
+    search.tell(
+        {at: Answer(at, "truth", True, np.array([lead, 0.0])) for at, lead in zip(search.wanted, leads, strict=True)}
+    )
+    assert search.urgency == (False, pytest.approx(3 * FIRST_STEP))
 
 
 def test_nearest_flips_are_met_first(monkeypatch):

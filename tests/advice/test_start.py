@@ -57,6 +57,10 @@ def test_a_prior_of_its_own_is_believed_and_the_rest_keeps_its_proportions() -> 
     assert started(problem, {"cold": 1.0}).prior == pytest.approx([1, 0, 0, 0])
     assert "pneumonia 54.0%" in start_words(problem, {"pneumonia": 0.54}, ())[0]
     assert "not the model's" in start_words(problem, {"pneumonia": 0.54}, ())[0]
+    assert start_words(problem, None, ()) == []
+    assert start_words(two(), None, [("smear", "positive")]) == [
+        "known at the start, not paid for: smear positive",
+    ]
 
 
 @pytest.mark.parametrize(

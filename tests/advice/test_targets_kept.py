@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rhoplan.advice import targets
 from rhoplan.advice.edges import edges
 from rhoplan.advice.following import drawn, follower
 from rhoplan.advice.target_words import answer_words
@@ -15,6 +16,8 @@ from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import read_targets
+from rhoplan.planning.tradeoffs.ground import Criterion
+from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.report.telling import as_text
 from rhoplan.scoring.evaluate import evaluate
@@ -42,6 +45,21 @@ def test_a_target_between_two_corners_is_kept_by_a_mix_of_their_plans() -> None:
     assert answer.certain is not None
     assert answer.certain.numbers.missed["ill"] <= 0.001
     assert answer.certain.numbers.cost >= answer.together.cost
+
+
+def test_plans_to_begin_with_keep_more_than_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    class Noted(Mixer):
+        def cheapest(self, cost: Criterion, bounds: list[Bound], then: Criterion | None = None) -> Mix:
+            asked.extend(bound.most for bound in bounds)
+            return super().cheapest(cost, bounds, then)
+
+    monkeypatch.setattr(targets, "Mixer", Noted)
+    kept(miss=0.001)
+    assert asked[0] == 0.001
+    assert asked[1:] == sorted(asked[1:], reverse=True)
+    assert all(0 < most < 0.001 for most in asked[1:])
 
 
 def test_sensitivity_is_told_of_those_who_are_ill_and_misses_of_all() -> None:

@@ -151,6 +151,11 @@ def test_every_version_goes_on_as_the_oracle_goes_on() -> None:
     assert len(set(told.first.tolist())) > 1
 
 
+def test_people_speak_of_the_likeliest_result() -> None:
+    named = [item.id for item in unsure(parse_model(PANEL)) if item.kind == "likelihood"]
+    assert named == ["likelihood.smear.well.no", "likelihood.culture.mild.few"]
+
+
 def test_how_sure_one_is_after_a_result_agrees_with_cases_that_had_it() -> None:
     """Numbers and cases are drawn by other means, and only those cases kept whose smear was positive."""
     problem, generator = parse_model(SMALL), default_rng(17)

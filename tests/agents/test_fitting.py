@@ -70,11 +70,19 @@ def test_as_many_nodes_fit_into_memory_as_it_was_counted_for(size: Size) -> None
     assert longer.bytes - size.bytes == pytest.approx(size.nodes * np.dtype(float).itemsize)
 
 
-def test_words_tell_how_many_situations_in_two_digits() -> None:
-    problem = weak_tests(40)
-    horizon = 3
+def test_a_test_more_takes_of_every_node_what_the_graph_says() -> None:
+    def node_bytes(problem: rhoplan.Problem) -> float:
+        return replace(size_of(problem, 2), menus=0.0, nodes=1.0).bytes
+
+    few, many = weak_tests(10), weak_tests(60)
+    assert node_bytes(many) - node_bytes(few) == Graph(many).node_bytes - Graph(few).node_bytes
+
+
+@pytest.mark.parametrize(("tests", "horizon"), [(40, 3), (5, 2)])
+def test_words_tell_how_many_situations_in_two_digits(tests: int, horizon: int) -> None:
+    problem = weak_tests(tests)
     nodes = size_of(problem, horizon).nodes
     exact = rhoplan.make_agent("efe", problem, planner="exact", horizon=horizon)
-    words = next(iter(fitting(problem, exact.planner, exact.objective, work=QUICK))).words
+    words = next(iter(fitting(problem, exact.planner, exact.objective, work=nodes))).words
     shown = f"{nodes:.1e}"
     assert f" {float(shown):,.0f} situations or more" in words

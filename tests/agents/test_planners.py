@@ -18,6 +18,7 @@ import rhoplan
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.check import PROBLEMS as SMALL
+from rhoplan.agents.check import TIES
 from rhoplan.agents.planners.planner import Chooser, Exact, Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
@@ -26,7 +27,9 @@ from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
+from rhoplan.model.check import check_problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.search import tree
 
 ROOT = Path(rhoplan.__file__).parent
 TIGER = rhoplan.make("tiger")
@@ -219,6 +222,17 @@ def test_agents_are_objective_and_planner() -> None:
         rhoplan.Agent("mine", 3, simulations=7)  # exact does not take them
 
 
+# -- the problems that promises are checked on --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", [*SMALL, *(problem for problem, _ in TIES)], ids=lambda problem: problem.name)
+def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Problem) -> None:
+    check_problem(problem)
+    if problem.listed is not None:  # the two doors are each other's mirror image, or there would be no ties
+        left, right = problem.flat.commits
+        assert left.reward.tolist() == right.reward[::-1].tolist()
+
+
 # -- broken promises --------------------------------------------------------------------------------------------------
 
 Choices = tuple[Any, Any]
@@ -240,6 +254,11 @@ class Broken(Planner):
 
 def forbidden(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
     return np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)  # on the road nothing ends
+
+
+def one_too_far(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
+    menus = [chooser.graph.menus[visible] for visible in chooser.graph.visible[nodes]]
+    return np.array([len(menu.going) for menu in menus]), np.zeros(len(nodes), dtype=np.int64)
 
 
 def of_two_minds(numbers: Iterator[int]) -> Callable[[Chooser, Any, Any], Choices]:
@@ -272,10 +291,12 @@ def meddling(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
     ("how", "promise"),
     [
         (forbidden, "must choose an action that is allowed in the situation; on 'places' for reward it takes slot -1"),
+        (one_too_far, "must choose an action that is allowed in the situation; on 'doors' for reward it takes slot 1"),
         (of_two_minds(iter(range(1000))), "must do the same in the same situation whatever was asked before"),
         (by_place, "must do the same in the same situation"),
         (last_of_the_best, "must settle ties by the one rule: .* on 'useless' it takes stare instead of left"),
         (lambda chooser, nodes, seeds: (np.zeros(1), np.zeros(1)), "must choose once per node"),
+        (lambda chooser, nodes, seeds: (np.zeros(len(nodes)), np.zeros(1)), "must choose once per node"),
     ],
 )
 def test_a_broken_promise_is_told(how: Callable[[Chooser, Any, Any], Choices], promise: str) -> None:
@@ -361,6 +382,20 @@ def test_nobody_compares_with_the_name_of_a_planner() -> None:
     assert not comparisons("row.se_from == 'exact'")
     for path in ROOT.rglob("*.py"):
         assert not comparisons(path.read_text()), path
+
+
+@pytest.mark.parametrize(("planner", "beyond"), [("mcts", 0), ("pomcp", 3)])
+def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    depths: list[int] = []
+
+    class Noted(tree.TreeSearch):
+        def __init__(self, problem: rhoplan.Problem, **settings: Any) -> None:
+            depths.append(settings["depth"])
+            super().__init__(problem, **settings)
+
+    monkeypatch.setattr(tree, "TreeSearch", Noted)
+    rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
+    assert depths == [2 + beyond]
 
 
 def test_exact_is_what_it_says() -> None:

@@ -10,13 +10,14 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
+from rhoplan.advice.case import Adviser
 from rhoplan.app.serve import app as desks
-from rhoplan.app.serve import replying
+from rhoplan.app.serve import replying, tasks
 from rhoplan.app.serve.app import BRISK, SLOW, Desk
 from rhoplan.app.serve.refusals import Reply, refusal, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source, find_source
-from rhoplan.app.serve.worker import Job
+from rhoplan.app.serve.worker import Job, Shelf
 
 TIGER, WORKED = Source("tiger"), Source("chest-pain")
 
@@ -95,6 +96,22 @@ def test_a_request_may_take_less_time_than_the_server_allows_but_not_more() -> N
         asked("solve", timeout=timeout)
         job, seconds, _ = asked.jobs[-1]
         assert (seconds, job.request["seconds"], job.request["memory"]) == (given, given, 500.0)
+
+
+def test_advice_takes_half_of_the_time_that_work_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest is for what comes beside it; together they end before the limit does."""
+    given: list[float] = []
+
+    class Noted(Adviser):
+        def advice(self, **settings: Any) -> Any:
+            given.append(settings["seconds"])
+            return super().advice(**settings)
+
+    monkeypatch.setattr(tasks, "Adviser", Noted)
+    asked = tasks.Asked(TIGER, {"agent": "efe", "seconds": 8.0, "memory": 1e8}, Shelf(10_000))
+    assert asked.advice(asked.problem, asked.key, asked.agent)["do"] == "listen"
+    assert given == [asked.seconds / 2]
+    assert 0 < asked.seconds < 8
 
 
 def test_what_may_take_long_leaves_a_worker_free(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ from rhoplan.app.serve.pool import CHECK, Pool
 from rhoplan.app.serve.refusals import Reply, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
-from rhoplan.app.serve.worker import Answer, Job
+from rhoplan.app.serve.worker import Answer, Job, Shelf, answer
+from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.work.processes import begin_as_child
 from serving import PATIENCE
 
@@ -46,6 +47,26 @@ def does_as_told(connection: Connection, _: Settings) -> None:
                 time.sleep(3 * pools.LOOK)
             os.kill(os.getpid(), signal.SIGKILL)
         connection.send(Answer(success({"task": job.task}), frozenset(), worn=False))
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "worn"),
+    [
+        (LimitError("too many situations"), 413, False),
+        (RhoplanError("no such test"), 422, False),
+        (MemoryError(), 413, True),
+        (ValueError("not a number"), 422, False),
+        (KeyError("nobody thought of"), 500, True),
+    ],
+)
+def test_a_worker_is_replaced_where_memory_ran_out_or_nobody_knows_what_happened(
+    error: Exception, status: int, worn: bool
+) -> None:
+    def fails(job: Job, shelf: Shelf) -> None:
+        raise error
+
+    (told, _), replaced = answer(fails, Job("solve", Source("tiger"), {}), Shelf(SETTINGS.nodes), SETTINGS)
+    assert (told, replaced) == (status, worn)
 
 
 @pytest.fixture

@@ -152,6 +152,21 @@ def test_search_updates_as_observe_does_where_floats_end() -> None:
     assert belief[:2] == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
+def test_search_follows_changes_of_state_where_floats_end() -> None:
+    from rhoplan.planning.search import kernels
+
+    random = np.random.default_rng(4)
+    change, likelihood = random.dirichlet(np.ones(3), size=(1, 3)), random.dirichlet(np.ones(2), size=(1, 3))
+    start = np.array([0.25, 0.75, 1e-320])
+    problem = rhoplan.from_arrays(change, likelihood, np.zeros((1, 3)), start=start, discount=0.9)
+    search = TreeSearch(problem, method="mcts", depth=2)
+    search._plant(rhoplan.initial(problem))
+    belief = search._tree.beliefs
+    kernels.update(search.model.arrays, 0, 1, belief, 0, belief, 0, search._work.rows)
+    seen = (start @ change[0]) * likelihood[0, :, 1]  # the state moves first, and then shows itself
+    assert belief[:3] == pytest.approx(seen / seen.sum(), rel=1e-12)
+
+
 def test_a_world_that_the_model_all_but_excludes() -> None:
     """The only result that comes has a chance of 1e-330 under the model: below any float, and not impossible."""
     rows = np.array([[1.0, 0.0], [1.0 - 1e-10, 1e-10]])

@@ -490,6 +490,9 @@ def test_json_faults_name_the_line() -> None:
 def test_toml_faults_name_the_line() -> None:
     with pytest.raises(ModelFileError, match=r"rows that sum to 1.*m\.toml, line 10"):
         parse_model(TIGER_TOML.replace("[0.85, 0.15]", "[0.8, 0.15]"), file="m.toml", language="toml")
+    for key in ("colour", '"colour"', "'colour'"):
+        with pytest.raises(ModelFileError, match=r"colour.*m\.toml, line 1"):
+            parse_model(f"{key} = 1\n{TIGER_TOML}", file="m.toml", language="toml")
     with pytest.raises(ModelFileError, match=r"not valid TOML.*line 2"):
         parse_model("a = 1\na = = 2\n", file="m.toml", language="toml")
 

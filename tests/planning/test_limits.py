@@ -14,6 +14,7 @@ import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
+from rhoplan.model.sparse import Sparse
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 
@@ -122,6 +123,32 @@ def test_the_last_resort_holds_beside_a_solved_problem(seed):
 
         assert found.lower <= exact.upper
         assert found.upper >= exact.lower
+
+
+@pytest.mark.parametrize("by_outcome", [False, True])
+def test_the_last_resort_is_the_same_where_few_states_follow_each(by_outcome):
+    """Changes that are written as lists of what follows, one for all results of an action or one for each."""
+    rng = np.random.default_rng(5)
+    change = rng.dirichlet(np.full(3, 0.5), (2, 2, 3) if by_outcome else (2, 3))
+    likelihood, reward = rng.dirichlet(np.ones(2), (2, 3)), rng.normal(size=(2, 3))
+
+    def by_entries(dense):
+        rows, columns = np.nonzero(dense.reshape(-1, 3))
+        return Sparse.of(dense.shape, rows, columns, dense.reshape(-1, 3)[rows, columns])
+
+    def made(written):
+        actions = tuple(
+            Action(f"a{n}", reward[n], likelihood[n], ("x", "y"), ("here", "here"), transition=written(change[n]))
+            for n in range(2)
+        )
+        return Problem("p", (Factor("state", ("s", "t", "u"), np.full(3, 1 / 3)),), "here", lambda _: actions)
+
+    whole, listed = (
+        crude_bounds(made(written), weight=0.0, discount=0.8, deadline=math.inf) for written in (np.array, by_entries)
+    )
+
+    assert (listed.lower, listed.upper) == pytest.approx((whole.lower, whole.upper), rel=1e-12)
+    assert listed.first == whole.first
 
 
 def test_without_a_discount_the_last_resort_says_what_it_knows():

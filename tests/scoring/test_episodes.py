@@ -12,6 +12,7 @@ import rhoplan
 from rhoplan.belief.draws import draw_state, outcome_for
 from rhoplan.errors import AgentError, ImpossibleEvidence
 from rhoplan.graph.graph import Graph
+from rhoplan.model.problem import END, Action
 from rhoplan.scoring import episodes
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
 
@@ -135,6 +136,17 @@ def test_long_episodes_draw_on() -> None:
     assert not rows.success.any()
     assert rows.reward == pytest.approx(-15.0)
     assert rhoplan.evaluate(problem, agent, cap=150).truncated == pytest.approx(1.0)
+
+
+def test_an_outcome_that_ends_ends_the_episode() -> None:
+    """Each look, for 1, finds with probability 1/2 what there is to find: two looks on average, and none after it."""
+    look = Action("look", -np.ones(1), np.full((1, 2), 0.5), ("found", "not yet"), (END, "here"))
+    factor = rhoplan.Factor("prey", ("hidden",), np.ones(1))
+    problem = rhoplan.Problem("hunt", (factor,), "here", lambda _: (look,), horizon=1)
+    rows = simulate_episodes(problem, rhoplan.make_agent("planning", problem), seeds=[5], episodes=200, cap=60)
+    assert not rows.truncated.any()
+    assert np.array_equal(rows.reward, -rows.steps)
+    assert close(rows.steps.mean(), math.sqrt(2 / 200), 2.0)
 
 
 def test_impossible_evidence_names_situation_action_and_outcome() -> None:
