@@ -48,7 +48,8 @@ def children(process: int) -> list[int]:
     """The processes that a process has started and that have not ended; Linux only."""
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end meanwhile
+            found += map(int, (task / "children").read_text().split())
     return found
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -198,7 +199,8 @@ def test_jobs_on_a_dask_cluster_with_a_worker_killed(clean: Path, tmp_path: Path
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, env=environment, start_new_session=True,
         )  # fmt: skip
 
-    port = random.Random().randint(20000, 60000)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
     scheduler = start("--port", str(port), "--host", "127.0.0.1", "--no-dashboard")
     workers = [
