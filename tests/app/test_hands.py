@@ -78,11 +78,18 @@ class Mouse:
 
     def press(self, found: Any, along: float = 0.5) -> None:
         found.wait_for()
-        found.scroll_into_view_if_needed()
-        box = found.evaluate("(one) => one.getClientRects()[0].toJSON()")  # of a link in two lines, the first
-        point = [box["x"] + along * box["width"], box["y"] + box["height"] / 2]
-        over = found.evaluate(ON_TOP, point)
-        assert not over, f"something lies over it: {over[:200]}"
+        point, over = list[float](), ""
+
+        def is_still() -> bool:
+            """A person waits until what comes later has come: it may move what stands below it."""
+            nonlocal point, over
+            found.scroll_into_view_if_needed()
+            box = found.evaluate("(one) => one.getClientRects()[0].toJSON()")  # of a link in two lines, the first
+            before, point = point, [box["x"] + along * box["width"], box["y"] + box["height"] / 2]
+            over = found.evaluate(ON_TOP, point)
+            return point == before and not over
+
+        assert serving.eventually(is_still), f"something lies over it: {over[:200]}"
         self.page.mouse.click(*point)
 
     def type(self, found: Any, text: str) -> None:
