@@ -137,6 +137,17 @@ def test_bounds_contain_the_value_on_a_grid(weight: float, discount: float) -> N
         assert found.upper >= fine - error
 
 
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_bounds_and_plan_of_a_problem_that_needs_few_steps_hold(weight: float) -> None:
+    problem = draw(3, 2)
+    found = solved(problem, weight, 0.5, gap=0.1)
+    value = on_grid(problem, weight, 0.5, 250)
+    assert found.stopped_by == "gap"
+    assert found.upper - 0.1 <= found.lower <= value + 1e-3
+    assert found.upper >= value - 1e-3
+    assert check_plan(found.plan, np.random.default_rng(0)).holds
+
+
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_bounds_contain_the_recursion_and_its_tail(weight: float) -> None:
     discount, depth = 0.5, 7

@@ -53,6 +53,16 @@ def test_what_was_taken_off_the_values_is_put_back_everywhere() -> None:
     assert plan.first_action == "action-0"
 
 
+def test_values_are_known_to_lie_as_far_apart_as_they_may() -> None:
+    """A machine that is worn out is worth what a new one is, less its price and a step."""
+    search = Search(machine(240.0), weight=0.0, discount=DISCOUNT, gap=1.0, seconds=600, memory=1e9)
+    search.run(None)
+    search.recentre()
+    new = float(earned(240.0))
+    assert search.taken_off != 0
+    assert search.settings.span >= new - (240.0 - PRICE + DISCOUNT * new)
+
+
 def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_further() -> None:
     """Sweeps alone would need hundreds of thousands."""
     search = Search(machine(), weight=0.0, discount=DISCOUNT, gap=1e-4, seconds=600, memory=1e9)

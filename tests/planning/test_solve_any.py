@@ -43,6 +43,21 @@ def test_the_value_of_tiger_lies_between_the_bounds() -> None:
         assert found.certificate.holds
 
 
+def test_a_search_that_only_chance_would_end_blindly_is_solved() -> None:
+    """It is behind one of two doors, each look costs 1: who looked in vain knows. Always the same door may not end."""
+    here = "hall"
+    actions = tuple(
+        Action(name, np.full(2, -1.0), row, ("there", "not"), (END, here))
+        for name, row in (("left", np.eye(2)), ("right", np.eye(2)[::-1]))
+    )
+    hidden = Problem("hidden", (Factor("it", ("left", "right"), np.array([0.75, 0.25])),), here, FixedMenu(actions))
+
+    found = rhoplan.solve(hidden, method="points", discount=1.0, gap=1e-2)
+
+    assert found.lower - 1e-6 <= -1.25 <= found.upper + 1e-6
+    assert (found.stopped_by, found.first) == ("gap", "left")
+
+
 def test_following_the_policy_is_worth_the_lower_bound(tmp_path: Path) -> None:
     problem = restarting_tiger()
     found = rhoplan.solve(problem, gap=1e-3)
