@@ -44,3 +44,11 @@ def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -
     values["second"] = 1e-6
     told = tuple(replace(one, value=values.get(one.name, -45.0)) for one in told)
     assert [one.name for one in in_order(policy, graph.root, told)][:2] == ["second", "first"]
+
+
+def test_what_a_search_wins_and_loses_is_what_it_estimates() -> None:
+    """It has no plan to walk along: what is paid at once, and the size of what it expects."""
+    decision = rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner="mcts", simulations=20, horizon=3))
+    chosen = next(action for action in decision.actions if action.name == decision.choice)
+    assert chosen.continuation != 0
+    assert decision.turnover == abs(chosen.reward) + abs(chosen.continuation)
