@@ -12,7 +12,7 @@ from rhoplan.errors import AgentError, LimitError, ProblemError
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.graph import LOWER, TRIALS, UPPER, VECTOR_AT
+from rhoplan.planning.certified.pointbased.graph import AT, ENTRIES, INDEX, LOWER, TRIALS, UPPER, VECTOR_AT
 from rhoplan.planning.certified.pointbased.potential import MARGIN, least_share
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
@@ -135,6 +135,29 @@ def test_bounds_contain_the_value_on_a_grid(weight: float, discount: float) -> N
         assert found.stopped_by == "gap"
         assert found.lower <= fine + 1e-8
         assert found.upper >= fine - error
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_bounds_and_plan_of_a_problem_that_needs_few_steps_hold(weight: float) -> None:
+    problem = draw(3, 2)
+    found = solved(problem, weight, 0.5, gap=0.1)
+    value = on_grid(problem, weight, 0.5, 250)
+    assert found.stopped_by == "gap"
+    assert found.upper - 0.1 <= found.lower <= value + 1e-3
+    assert found.upper >= value - 1e-3
+    assert check_plan(found.plan, np.random.default_rng(0)).holds
+
+
+def test_points_are_looked_at_where_they_are_likeliest_first() -> None:
+    search = Search(draw(3, 3).compiled, weight=0.0, discount=0.5, gap=0.1, seconds=600, memory=1e9)
+    search.run()
+    graph = search.graph
+    assert graph.used[ENTRIES] > 3
+    for entry in range(graph.used[ENTRIES]):
+        row = graph.node[graph.entry[entry, 1]]
+        assert row[INDEX] < 0  # all three states are possible
+        likeliest = np.sort(graph.value[row[AT] : row[AT] + 3])[::-1]
+        assert graph.inverse[entry, :3] == pytest.approx(1 / likeliest, rel=1e-12)
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

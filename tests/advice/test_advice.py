@@ -127,6 +127,13 @@ def test_no_way_of_deciding_beats_the_certified_optimum(name):
     assert (rows["cost-only"].weight, rows["asked"].weight) == (0, 1)
 
 
+def test_nothing_lost_is_written_without_a_sign():
+    commits = (Commit("leave", np.array([0.0, -9.0])), Commit("treat", np.array([-9.0, 0.0])))
+    problem = observe_then_commit("sure", ("well", "ill"), tests=(), commits=commits, prior=np.array([1.0, 0.0]))
+    rows = compare(problem, make_agent("planning", problem, horizon=1), seconds=PATIENCE)
+    assert {str(row.loss) for row in rows if row.key in ("commit-now", "cost-only", "asked")} == {"0.0"}
+
+
 def test_efe_stands_beside_every_other_plan():
     problem = make("testbed")
     rows = {row.key: row for row in compare(problem, make_agent("planning", problem, horizon=2), seconds=1)}

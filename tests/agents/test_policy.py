@@ -1,12 +1,14 @@
-"""What a policy does where committing counts nothing: the best commit is taken all the same, and no money is counted."""
+"""What a policy does where committing counts nothing, and how it ranks actions that rounding parts."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import Policy, action_values, in_order
 from rhoplan.graph.graph import Graph
 
 TIGER = rhoplan.make("tiger")
@@ -27,3 +29,26 @@ def test_commits_that_count_nothing_are_no_turnover() -> None:
     decision = rhoplan.decide(TIGER, rhoplan.make_agent("epistemic-only", TIGER, weight=0.0))
     assert (decision.choice, decision.turnover) == ("open-left", 0.0)
     assert rhoplan.decide(TIGER, rhoplan.make_agent("planning", TIGER)).turnover > 0
+
+
+def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -> None:
+    """Opening a door is 10 or -100: a difference of 1e-11 between plans that come to nearly 0 is rounding."""
+    listen = TIGER.flat.tests[0]
+    twins = replace(listen, name="first"), replace(listen, name="second")
+    problem = rhoplan.observe_then_commit("twins", TIGER.states, tests=twins, commits=TIGER.flat.commits)
+    graph = Graph(problem)
+    policy = Policy(graph, rhoplan.make_agent("planning", problem, horizon=2))
+    values = {"first": 0.0, "second": 1e-11}
+    told = tuple(replace(one, value=values.get(one.name, -45.0)) for one in action_values(policy, graph.root))
+    assert [one.name for one in in_order(policy, graph.root, told)][:2] == ["first", "second"]
+    values["second"] = 1e-6
+    told = tuple(replace(one, value=values.get(one.name, -45.0)) for one in told)
+    assert [one.name for one in in_order(policy, graph.root, told)][:2] == ["second", "first"]
+
+
+def test_what_a_search_wins_and_loses_is_what_it_estimates() -> None:
+    """It has no plan to walk along: what is paid at once, and the size of what it expects."""
+    decision = rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner="mcts", simulations=20, horizon=3))
+    chosen = next(action for action in decision.actions if action.name == decision.choice)
+    assert chosen.continuation != 0
+    assert decision.turnover == abs(chosen.reward) + abs(chosen.continuation)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,12 +14,17 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 
+import uvicorn  # noqa: E402
+from pydantic import ValidationError  # noqa: E402
+
 from rhoplan.app.cli import main  # noqa: E402
 from rhoplan.app.serve.app import create_app  # noqa: E402
 from rhoplan.app.serve.body import MOST_VALUES, json_fault, values  # noqa: E402
 from rhoplan.app.serve.border import HEADERS, JSON, SMALL_BYTES, SMALL_VALUES, TABLES, Border, Send  # noqa: E402
+from rhoplan.app.serve.carrying import Pages  # noqa: E402
+from rhoplan.app.serve.door import AT_ONCE  # noqa: E402
 from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
-from rhoplan.app.serve.running import FewLines  # noqa: E402
+from rhoplan.app.serve.running import QUEUE, FewLines, Server, log_few_lines  # noqa: E402
 from rhoplan.app.serve.settings import LOOPBACK, Settings  # noqa: E402
 from rhoplan.app.serve.worker import Job  # noqa: E402
 
@@ -303,6 +310,38 @@ def test_a_log_that_is_flooded_stays_short() -> None:
     assert told(1) == []
     now[0] = 60
     assert told(2) == ["fault 0", "fault 1"]
+
+
+def test_the_server_tells_of_faults_and_not_of_requests() -> None:
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio")]
+    before = [(one.handlers, one.propagate, one.level) for one in loggers]
+    try:
+        log_few_lines()
+        assert [one.isEnabledFor(logging.INFO) for one in loggers] == [False, False]
+        assert [one.isEnabledFor(logging.WARNING) for one in loggers] == [True, True]
+    finally:
+        for one, (handlers, propagate, level) in zip(loggers, before, strict=True):
+            one.handlers, one.propagate, one.level = handlers, propagate, level
+
+
+def test_more_may_wait_in_line_than_are_taken_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[int] = []
+
+    async def starts(self: uvicorn.Server, sockets: Any = None) -> None:
+        lines.append(AT_ONCE)
+
+    monkeypatch.setattr(uvicorn.Server, "startup", starts)
+    server = Server(uvicorn.Config(lambda: None), lambda: None)
+    asyncio.run(server.startup([SimpleNamespace(listen=lines.append)]))  # type: ignore[list-item]
+    assert lines == [AT_ONCE, QUEUE]
+    assert QUEUE > AT_ONCE
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_pages_are_made_of_numbers_that_are_some(number: float) -> None:
+    for name in ("weight", "near"):
+        with pytest.raises(ValidationError):
+            Pages.model_validate({name: number})
 
 
 @pytest.mark.parametrize(("more", "waits"), [(0, False), (1, True)])

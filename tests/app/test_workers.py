@@ -104,6 +104,17 @@ def test_a_job_whose_worker_was_killed_is_done_by_another(run: Any) -> None:
     assert ask(run, "plan", ends=1) == success({"task": "plan"})
 
 
+def test_nobody_who_ends_waits_for_workers(run: Any) -> None:
+    async def kinds() -> list[bool]:
+        with started() as pool:
+            await run(pool, "plan")
+            return [worker.process.daemon for worker in pool._workers]
+
+    found = asyncio.run(kinds())
+    assert found
+    assert all(found)
+
+
 def test_workers_that_are_killed_are_not_said_to_need_memory(run: Any) -> None:
     status, told = ask(run, "plan", ends=100)
     assert status == 503

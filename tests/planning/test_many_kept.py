@@ -90,6 +90,13 @@ def test_a_plan_that_claims_too_much_is_found(halfway: tuple[Search, ManySolutio
     assert checked(search, found).lower_excess == pytest.approx(1e-4)
 
 
+def test_every_set_of_results_is_one_node() -> None:
+    search, _ = searched(two_states(5, seed=1))
+    keys = search.graph.key[: search.graph.used[NODES]]
+    assert len(keys) > 20
+    assert len(np.unique(keys, axis=0)) == len(keys)
+
+
 def test_largest_assignment_is_the_best_of_all_orders() -> None:
     rng = np.random.default_rng(0)
     for size in (1, 2, 3, 5):

@@ -53,6 +53,16 @@ def test_what_was_taken_off_the_values_is_put_back_everywhere() -> None:
     assert plan.first_action == "action-0"
 
 
+def test_values_are_known_to_lie_as_far_apart_as_they_may() -> None:
+    """A machine that is worn out is worth what a new one is, less its price and a step."""
+    search = Search(machine(240.0), weight=0.0, discount=DISCOUNT, gap=1.0, seconds=600, memory=1e9)
+    search.run(None)
+    search.recentre()
+    new = float(earned(240.0))
+    assert search.taken_off != 0
+    assert search.settings.span >= new - (240.0 - PRICE + DISCOUNT * new)
+
+
 def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_further() -> None:
     """Sweeps alone would need hundreds of thousands."""
     search = Search(machine(), weight=0.0, discount=DISCOUNT, gap=1e-4, seconds=600, memory=1e9)
@@ -148,3 +158,29 @@ def test_certificates_hold_where_values_are_centred(weight: float) -> None:
     assert lower <= upper < 1.01e7
     certificate = check_plan(search.solution("interrupted").plan, rng)
     assert certificate.holds
+
+
+def test_bounds_do_not_cross_where_all_values_are_far_from_0() -> None:
+    """A mixture that rounding leaves without some of the belief lacks a part of what all values have in common."""
+    rng = np.random.default_rng(0)
+    actions, states, outcomes = 3, 8, 3
+    transition = np.zeros((actions, states, states))
+    for row in transition.reshape(-1, states):
+        count = int(rng.integers(1, 4))
+        row[rng.choice(states, count, replace=False)] = rng.dirichlet(np.ones(count))
+    shows = rng.dirichlet(np.full(outcomes, 0.2), size=(actions, states))
+    shows[shows < 0.05] = 0.0
+    shows /= shows.sum(axis=2, keepdims=True)
+    pays = rng.normal(size=(actions, states)) * 10 + 1000
+    problem = flat(dense_joint(transition, shows), pays, np.full(states, 1 / states))
+    search = Search(problem, weight=0.0, discount=0.99, gap=1e-4, seconds=600, memory=1e9)
+    worst = np.inf
+
+    def compare(lower: float, upper: float, nodes: int) -> None:
+        nonlocal worst
+        worst = min(worst, upper - lower)
+        if upper - lower < 5e-3:
+            raise KeyboardInterrupt
+
+    search.run(compare)
+    assert worst >= 0

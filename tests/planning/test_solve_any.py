@@ -43,6 +43,24 @@ def test_the_value_of_tiger_lies_between_the_bounds() -> None:
         assert found.certificate.holds
 
 
+def test_a_search_that_only_chance_would_end_blindly_is_solved() -> None:
+    """A look, for 1, at the right one of two doors finds it every second time; always the same door may not end.
+
+    Best take turns: behind the first door 1/2 + 3/4 + 5/8 + ... = 3 looks are needed, behind the second 4.
+    """
+    here, looks = "hall", np.array([[0.5, 0.5], [0.0, 1.0]])
+    actions = tuple(
+        Action(name, np.full(2, -1.0), row, ("there", "not"), (END, here))
+        for name, row in (("left", looks), ("right", looks[::-1]))
+    )
+    hidden = Problem("hidden", (Factor("it", ("left", "right"), np.array([0.5, 0.5])),), here, FixedMenu(actions))
+
+    found = rhoplan.solve(hidden, method="points", discount=1.0, gap=0.1)
+
+    assert found.lower - 1e-6 <= -3.5 <= found.upper + 1e-6
+    assert found.stopped_by == "gap"
+
+
 def test_following_the_policy_is_worth_the_lower_bound(tmp_path: Path) -> None:
     problem = restarting_tiger()
     found = rhoplan.solve(problem, gap=1e-3)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
-from rhoplan.planning.certified.pointbased.graph import ABOVE, BASE, BELOW, LOWER, OWN, PAID, UPPER, Graph
+from rhoplan.planning.certified.pointbased.graph import ABOVE, BASE, BELOW, LOWER, OWN, PAID, REST, UPPER, Graph
 from rhoplan.planning.certified.pointbased.policies import ROUNDING
 
 NOTICED = 0.01
@@ -56,13 +56,15 @@ def first_moved(first: First, by: float, error: float) -> First:
     return First(first.corner + high, first.action + high, [v + (by - error) for v in first.vectors], first.taken)
 
 
-def graph_moved(graph: Graph, by: float, error: float, discount: float) -> Graph:
-    """The same of all that a search has found."""
+def graph_moved(graph: Graph, by: float, error: float, discount: float, price: float) -> Graph:
+    """The same of all that a search has found. price: what is left of a belief was paid for by so much at least; where
+    mass is missing from a mixture, `by` is too."""
     low, high = by - error, by + error
     with np.errstate(all="ignore"):  # what is not filled yet may hold anything
         bound, slot, cloud = graph.bound.copy(), graph.slot.copy(), graph.cloud.copy()
         bound[:, LOWER] += low
         bound[:, [UPPER, BASE, OWN]] += high
+        bound[:, REST] *= 1 + abs(by) / price
         slot[:, ABOVE] += high
         slot[:, BELOW] += low
         slot[:, PAID] += (1 - discount) * by

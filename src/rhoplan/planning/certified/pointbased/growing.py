@@ -134,8 +134,9 @@ def make_settings(
 
 
 def span_of(corner: Array, least: float, weight: float) -> float:
-    """How far apart two values can be: from `least`, which can be had everywhere, up to the best corner."""
-    return 2 * (float(corner.max()) - least) + STEEPEST * weight
+    """What is left of a belief costs so much at most, where its state is sure: what two values can be apart, from
+    `least`, which can be had everywhere, up to the best corner, and how large one is, as mass may be missing."""
+    return 2 * (float(corner.max()) - least) + float(np.abs(corner).max()) + STEEPEST * weight
 
 
 def _goes_on(problem: Compiled) -> float:

@@ -268,7 +268,7 @@ class Search:
         if abs(by) > FAR * (upper - lower) and wants_centre(self.problem, by, settings.discount, self.gap):
             self.problem, error = without(self.problem, by, settings.discount)
             self.model = self.problem.model
-            self.graph = graph_moved(self.graph, -by, error, settings.discount)
+            self.graph = graph_moved(self.graph, -by, error, settings.discount, min(settings.span, settings.penalty))
             self.first = first_moved(self.first, -by, error)
             self.taken_off, self.error = self.taken_off + by, self.error + error
         table = self.graph.vector[: self.graph.used[VECTORS]]
@@ -381,7 +381,8 @@ class Search:
         nodes = int(self.graph.used[NODES])
         graph, first = self.graph, self.first
         if self.taken_off != 0:
-            graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount)
+            price = min(self.settings.span, self.settings.penalty)
+            graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount, price)
             first = first_moved(first, self.taken_off, self.error)
         plan = plan_of(self.given, graph, first, self.settings)
         return GeneralSolution(
