@@ -86,7 +86,8 @@ def main(arguments: list[str]) -> int:
     if command == "test":
         if not rest:
             make_machine_code()
-        return run(["-m", "pytest", "-n", "auto", "--dist", "worksteal", *rest])
+        workers = (os.cpu_count() or 1) + 1  # some wait for browsers and servers
+        return run(["-m", "pytest", "-n", str(workers), "--dist", "worksteal", *rest])
     if command == "lint":
         return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
     if command == "docs":

@@ -345,7 +345,7 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
     page.set_input_files("#model-file", [])
     page.set_input_files("#model-file", tmp_path / "my.look.pomdp")
     playwright.expect(page.locator("#model-said")).to_contain_text(
-        "✓ 2 states, 1 actions at the start", timeout=PATIENCE
+        "✓ 2 states, 1 action at the start", timeout=PATIENCE
     )
     assert page.input_value("#model-language") == "pomdp"
     page.click("#model-use")

@@ -1,6 +1,6 @@
 // The model as text: edit it, see what is wrong and on which line, use it, take it away.
 
-import { ask, download, el, later, latest } from "./dom.js";
+import { ask, counted, download, el, later, latest } from "./dom.js";
 import { state } from "./state.js";
 import { openModel, redraw } from "./app.js";
 import { draftText, fileOf, fromText, saveText, showModelForm } from "./form.js";
@@ -59,8 +59,8 @@ export async function showModel() {
     number(0);
     area.removeAttribute("aria-invalid");
     said.className = "said good";
-    const parts = found.flat ? `${found.tests} tests, ${found.commits} commits` : `${found.actions} actions at the start`;
-    said.replaceChildren(`✓ ${found.states} states, ${parts}; look-ahead ${found.horizon}.`,
+    const parts = found.flat ? `${counted(found.tests, "test")}, ${counted(found.commits, "decision")}` : `${counted(found.actions, "action")} at the start`;
+    said.replaceChildren(`✓ ${counted(found.states, "state")}, ${parts}; look-ahead ${found.horizon}.`,
       ...found.cautions.map(({ text }) => el("div", { class: "doubt" }, `Caution: ${text}`)));
   };
   const tell = (found) => found && (found.sound ? fine(found) : complain(found.error));
