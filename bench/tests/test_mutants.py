@@ -78,6 +78,7 @@ def test_what_no_test_notices_is_told(tree: Path) -> None:
         "if (best <= at_least):": None,
     }
     assert score(verdicts)["core"] == score(verdicts)["all"] == Score(4, 2, 0)
+    assert (Score(4, 2, 0).share, Score(4, 2, 1).share, Score(3, 0, 3).share) == (1 / 2, 2 / 3, 1)
     assert (tree / "src/rhoplan/belief/largest.py").read_text() == LIBRARY
 
 

@@ -316,12 +316,15 @@ def test_the_server_tells_of_faults_and_not_of_requests() -> None:
     loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio")]
     before = [(one.handlers, one.propagate, one.level) for one in loggers]
     try:
+        for one in loggers:
+            one.setLevel(logging.DEBUG)
         log_few_lines()
         assert [one.isEnabledFor(logging.INFO) for one in loggers] == [False, False]
         assert [one.isEnabledFor(logging.WARNING) for one in loggers] == [True, True]
     finally:
         for one, (handlers, propagate, level) in zip(loggers, before, strict=True):
-            one.handlers, one.propagate, one.level = handlers, propagate, level
+            one.handlers, one.propagate = handlers, propagate
+            one.setLevel(level)
 
 
 def test_more_may_wait_in_line_than_are_taken_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

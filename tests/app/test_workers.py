@@ -104,6 +104,17 @@ def test_a_job_whose_worker_was_killed_is_done_by_another(run: Any) -> None:
     assert ask(run, "plan", ends=1) == success({"task": "plan"})
 
 
+def test_a_lane_without_workers_gets_one_of_its_own(run: Any) -> None:
+    async def workers() -> None:
+        with started() as pool:
+            before = list(pool._workers)
+            fresh = pool._chosen([], "tiger")
+            assert fresh not in before
+            assert pool._workers == [*before, fresh]
+
+    asyncio.run(workers())
+
+
 def test_nobody_who_ends_waits_for_workers(run: Any) -> None:
     async def kinds() -> list[bool]:
         with started() as pool:

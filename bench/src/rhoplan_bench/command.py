@@ -341,7 +341,7 @@ def show_mutants(tree: Path, count: int, seed: int, jobs: int, as_json: bool) ->
             str(one.noticed),
             str(one.explained),
             str(one.missed),
-            f"{one.noticed / one.faults:.1%}",
+            f"{one.share:.1%}",
         ]
         for area, one in found.items()
     ]

@@ -220,6 +220,11 @@ class Score:
     def missed(self) -> int:
         return self.faults - self.noticed - self.explained
 
+    @property
+    def share(self) -> float:
+        """The share noticed of those that can change an answer; 1 where none can."""
+        return self.noticed / (self.noticed + self.missed) if self.noticed + self.missed else 1.0
+
 
 def score(verdicts: Iterable[Verdict]) -> dict[str, Score]:
     """The score of each area, and of all together."""
