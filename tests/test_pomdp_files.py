@@ -265,6 +265,7 @@ FAULTS = {
     "a reward before all names": ("discount: 1\nR: a : * : * : * 1", 2, "'states:' must stand before T"),
     "start before states": ("start: uniform", 1, "'states:' must stand before 'start:'"),
     "an unknown start": (f"{HEAD}start: d", 5, "expected one of the states (a, b, c); found 'd'"),
+    "an unknown start among many": ("states: a b c d e f g\nstart: x", 2, "(a, b, c, d, e, f, ...); found 'x'"),
     "an unknown start in a list": (f"{HEAD}start include: a\nd", 6, "expected one of the states"),
     "a start without states": (f"{HEAD}start exclude: a b c", 5, "must leave at least one state"),
     "a start that is too short": (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.fitting import QUICK, Size, fitting, size_of
+from rhoplan.agents.fitting import QUICK, Size, fitting, size_of, with_planner
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
@@ -68,6 +68,24 @@ def test_as_many_nodes_fit_into_memory_as_it_was_counted_for(size: Size) -> None
     assert size.most_nodes(3 * size.bytes) == pytest.approx(3 * size.nodes, abs=1)
     longer = replace(size, states=size.states + 1)
     assert longer.bytes - size.bytes == pytest.approx(size.nodes * np.dtype(float).itemsize)
+
+
+def test_tests_that_can_be_repeated_count_where_that_is_asked_for() -> None:
+    once, again = weak_tests(4), weak_tests(4, repeatable=True)
+    assert size_of(once, 2, repeats=True) == size_of(once, 2)
+    assert size_of(again, 2).nodes == 1
+    assert size_of(again, 2, repeats=True).nodes == size_of(once, 2).nodes
+
+
+def test_what_just_fits_is_planned_as_asked_and_else_with_what_fits() -> None:
+    problem = weak_tests(6)
+    agent = rhoplan.make_agent("efe", problem, planner="exact", horizon=2)
+    size = size_of(problem, 2)
+    first = next(fitting(problem, agent.planner, agent.objective, memory=size.bytes, work=size.work))
+    assert (first.planner, first.words) == (agent.planner, "")
+    assert with_planner(agent, first) is agent
+    *_, last = fitting(problem, agent.planner, agent.objective, memory=size.bytes - 1)
+    assert with_planner(agent, last).horizon == 1
 
 
 def test_a_test_more_takes_of_every_node_what_the_graph_says() -> None:

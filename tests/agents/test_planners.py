@@ -222,7 +222,7 @@ def test_agents_are_objective_and_planner() -> None:
         rhoplan.Agent("mine", 3, simulations=7)  # exact does not take them
 
 
-# -- the problems that promises are checked on --------------------------------------------------------------------------
+# -- the problems that promises are checked on -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("problem", [*SMALL, *(problem for problem, _ in TIES)], ids=lambda problem: problem.name)

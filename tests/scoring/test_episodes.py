@@ -15,6 +15,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import END, Action
 from rhoplan.scoring import episodes
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
+from rhoplan.scoring.streams import BLOCK, Streams
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""
@@ -136,6 +137,17 @@ def test_long_episodes_draw_on() -> None:
     assert not rows.success.any()
     assert rows.reward == pytest.approx(-15.0)
     assert rhoplan.evaluate(problem, agent, cap=150).truncated == pytest.approx(1.0)
+
+
+def test_a_stream_goes_on_as_it_would_have_been_drawn_at_once() -> None:
+    """One walker needs more numbers than the first block has; the other comes to them later."""
+    prior, last = np.array([0.3, 0.7]), 2 * BLOCK + 1
+    streams = Streams((prior,), 7, 3, 5, own=False)
+    for walker, number in ((0, 3), (1, 4)):
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(7 * 10000 + number)))
+        assert streams.states[walker].tolist() == [draw_state(rng, prior)]
+        told = [streams.uniforms(np.array([walker]), np.array([place]))[0] for place in range(last)]
+        assert told == rng.random(last).tolist()
 
 
 def test_an_outcome_that_ends_ends_the_episode() -> None:
