@@ -63,7 +63,8 @@ class Graph(NamedTuple):
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
     per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
     largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it no longer counts)
-    and q, to be read side by side; cloud_node: whose they are. Scratch: dense, after, spread, path and what follows.
+    and q, to be read side by side; cloud_node: whose they are. recent: per class how many
+    nodes have had their hull worked out, and the last of them. Scratch: dense, after, spread, path and what follows.
     """
 
     node: Ids
@@ -100,6 +101,7 @@ class Graph(NamedTuple):
     cloud: Array
     cloud_node: Ids
     prices: Array
+    recent: Ids
 
 
 class Settings(NamedTuple):

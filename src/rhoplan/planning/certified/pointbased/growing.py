@@ -74,6 +74,9 @@ HULL_STATES, TINY_HULL_STATES, TINY = 8, 20, 64
 in all, as each hull looks at the points of all classes. There, a problem of 12 states with weight 0.3 closed in a fifth
 of the time, and one of 9 states came within 0.03 where sawteeth left 6; at 20 states both do much the same."""
 
+RECENT = 64
+"""Nodes of a class whose hull was worked out last, of which a new node borrows points to try first."""
+
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
@@ -186,6 +189,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         cloud=np.empty((1 + hull, 1024)),
         cloud_node=np.empty(1024, dtype=np.int64),
         prices=np.empty(1024),
+        recent=np.zeros((classes, 1 + RECENT), dtype=np.int64),
     )
     graph.chain[:, MOVES:] = 0
     graph.chain[:, FIRST_VECTOR] = np.arange(classes)

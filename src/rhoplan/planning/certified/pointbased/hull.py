@@ -7,7 +7,11 @@ little. Simplex, most negative price first, from the mixture found the last time
 prices, a plane that no point lay below: while none does, nothing has to be done. Every basis on the
 way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
 the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
-one is, so in s it cannot lose more than the span between the bounds, over b(s).
+one is, so in s it cannot lose more than the span between the bounds, over b(s); what is missing there costs what s is
+worth, which counts as part of the span.
+
+A node that has no mixture yet borrows: of the nodes looked at last, the one whose plane is highest here has points that
+are likely to be in its mixture, and these are tried before all points are looked through.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
     CHANGES,
+    CLOUD,
     CLOUDS,
     COUNT,
     ENTROPY,
@@ -32,6 +37,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
     unfold,
+    weigh,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
 
@@ -44,6 +50,9 @@ ALIKE = 1e-15
 SMALLEST_PIVOT = 1e-13
 """Directions below this are taken for zero; what that leaves of the belief is paid for."""
 
+EXACT, MOST_STARTS = 1e-9, 2
+"""Where a mixture leaves more than this of the belief, its inverse is made anew, so many times in all."""
+
 
 @compiled
 def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tolerance: float) -> None:
@@ -51,7 +60,7 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
 
     A point that lies below the others by less than `tolerance` may be left out.
     """
-    row, bound = graph.node[node], graph.bound[node]
+    row = graph.node[node]
     home = row[HOME]
     first = model.class_state[home]
     size = model.class_state[home + 1] - first
@@ -64,32 +73,59 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
         row[HULL_READ] = changes
         mixed(model, graph, node, settings.potential)
         return
-    basis, level = graph.mixture[node], graph.level[node]
-    count = restart(graph, node, size)
-    row[HULL_READ] = changes
-    improve(graph, node, first, size, count, tolerance)
-    total = 0.0
+    lender, left = lends(graph, node, home, size) if row[HULL_READ] == -2 else -1, 1.0
+    for _ in range(MOST_STARTS):
+        if left > EXACT:
+            count = restart(graph, node, size)
+            row[HULL_READ] = changes
+            improve(graph, node, first, size, count, tolerance, lender)
+            left = leaves(graph, node, size, settings)
+    graph.recent[home, 1 + graph.recent[home, 0] % (graph.recent.shape[1] - 1)] = node
+    graph.recent[home, 0] += 1
+    mixed(model, graph, node, settings.potential)
+
+
+@compiled
+def lends(graph: Graph, node: int, home: int, size: int) -> int:
+    """Of the nodes of class `home` looked at last the one whose plane is highest at `node`; -1 where there is none."""
     unfold(graph, node, graph.dense, size)
-    for i in range(count):
-        if basis[i] < 0:
-            total += level[i] * graph.corner[first - 1 - basis[i]]
-            graph.dense[-1 - basis[i]] -= level[i]
-            continue
-        other = graph.node[basis[i]]
-        total += level[i] * graph.bound[basis[i], OWN]
-        for place in range(other[COUNT]):
-            s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
-            graph.dense[s] -= level[i] * graph.value[other[AT] + place]
-    bound[REST] = 0.0
+    best, top = -1, 1e-100 * OUTSIDE
+    for place in range(1, min(graph.recent[home, 0] + 1, graph.recent.shape[1])):
+        other = graph.recent[home, place]
+        height = 0.0
+        for s in range(size):
+            if graph.dense[s] > 0.0:
+                height += graph.dense[s] * graph.price[other, s]
+        if height > top:
+            best, top = other, height
+    return int(best)
+
+
+@compiled
+def leaves(graph: Graph, node: int, size: int, settings: Settings) -> float:
+    """How much of the belief of `node` its mixture does not make up; what that costs is kept with the node."""
+    row, bound = graph.node[node], graph.bound[node]
+    unfold(graph, node, graph.dense, size)
+    for i in range(size):
+        much, one = graph.level[node, i], graph.mixture[node, i]
+        if much > 0.0 and one < 0:
+            graph.dense[-1 - one] -= much
+        elif much > 0.0:
+            other = graph.node[one]
+            for place in range(other[COUNT]):
+                s = graph.where[other[INDEX] + place] if other[INDEX] >= 0 else place
+                graph.dense[s] -= much * graph.value[other[AT] + place]
+    left = bound[REST] = 0.0
     for place in range(row[COUNT]):
         s = graph.where[row[INDEX] + place] if row[INDEX] >= 0 else place
         price = min(settings.penalty, settings.span / max(graph.value[row[AT] + place], 1e-300))
         bound[REST] += price * abs(graph.dense[s])
+        left += abs(graph.dense[s])
         graph.dense[s] = 0.0
     for s in range(size):
         bound[REST] += settings.penalty * abs(graph.dense[s])
-    total += bound[REST]
-    bound[UPPER] = min(bound[UPPER], total + settings.potential * bound[ENTROPY])
+        left += abs(graph.dense[s])
+    return float(left)
 
 
 @compiled
@@ -220,8 +256,11 @@ def pivot(graph: Graph, place: int, count: int) -> None:
 
 
 @compiled
-def improve(graph: Graph, node: int, first: int, size: int, count: int, tolerance: float) -> None:
-    """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node."""
+def improve(graph: Graph, node: int, first: int, size: int, count: int, tolerance: float, lender: int) -> None:
+    """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node.
+
+    lender: a node whose points are tried first, or -1.
+    """
     home = graph.node[node, HOME]
     states, level, direction = graph.support[0], graph.level[node], graph.line[0]
     basis, prices = graph.mixture[node], graph.price[node]
@@ -233,16 +272,26 @@ def improve(graph: Graph, node: int, first: int, size: int, count: int, toleranc
             cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
             total += cost * graph.square[i, j]
         prices[states[j]] = total
-    for _ in range(8 * count + 8):
+    for _ in range(10 * count + 8):
         entering, least = -1 - states[0], -tolerance
         for j in range(count):
             if graph.corner[first + states[j]] - prices[states[j]] < least:
                 entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
-        chosen = lowest(graph, prices, home, size, least)
-        if chosen >= 0:
-            entering, least = graph.cloud_node[chosen], graph.prices[chosen]
-        if least >= -tolerance:
-            return
+        if lender >= 0:
+            for i in range(size):
+                other = graph.mixture[lender, i]
+                if graph.level[lender, i] > 0.0 and other >= 0 and other != node and graph.node[other, CLOUD] >= 0:
+                    above = graph.bound[other, OWN] - weigh(graph, prices, 0, other)
+                    if above < least:
+                        entering, least = other, above
+            if least >= -tolerance:
+                lender = -1
+        if lender < 0:
+            chosen = lowest(graph, prices, home, size, least)
+            if chosen >= 0:
+                entering, least = graph.cloud_node[chosen], graph.prices[chosen]
+            if least >= -tolerance:
+                return
         direct(graph, entering, count, len(prices))
         place, most = -1, np.inf
         for i in range(count):

@@ -27,6 +27,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     HULL_READ,
     INDEX,
     LOWER,
+    NODES,
     OWN,
     PAID,
     REST,
@@ -44,6 +45,10 @@ from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, bac
 
 LEAST_MASS = 1e-9
 """Probability from which on one is said to come to a belief."""
+
+STEPS_AHEAD, LEAST_STEPS, MOST_VISITED = 3, 60, 2_000_000
+"""How many steps from the start beliefs are looked for, over 1 - g: what comes later counts for less than 5%. And how
+many at least, and beliefs that are visited on the way at most: some milliseconds."""
 
 
 @compiled
@@ -246,3 +251,36 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
         if not has_room(graph, settings):
             return
         backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
+
+
+def farther(model: Model, graph: Graph, settings: Settings, most: int) -> Ids:
+    """Up to `most` beliefs not opened yet that matter most for the start."""
+    nodes = int(graph.used[NODES])
+    mass, matter = np.zeros((2, nodes)), np.zeros(nodes)
+    steps = int(max(min(STEPS_AHEAD / (1 - settings.discount), MOST_VISITED / nodes), LEAST_STEPS))
+    come_to(model, graph, settings, steps, mass, matter)
+    order = np.argsort(-matter)[:most]
+    return order[matter[order] > 0]
+
+
+@compiled
+def open_children(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int) -> int:
+    """Back up all that follows in one step from the known states `nodes`, whatever is done, from place `begin` on; the
+    place where there was no room."""
+    for place in range(begin, len(nodes)):
+        node = nodes[place]
+        home = graph.node[node, HOME]
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            if not has_room(graph, settings):
+                return place
+            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
+            if graph.slot_child[slot] < 0:
+                expand(model, graph, node, pair, settings)
+            first = graph.slot_child[slot]
+            for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                child = graph.child[branch]
+                if child >= 0 and graph.node[child, SLOT] < 0:
+                    if not has_room(graph, settings):
+                        return place
+                    backup_above(model, graph, child, settings)
+    return len(nodes)

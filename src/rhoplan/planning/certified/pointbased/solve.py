@@ -6,9 +6,6 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
@@ -25,6 +22,7 @@ from rhoplan.planning.certified.pointbased.centred import (
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.decisions import best_values, empty_rows, plan_values
 from rhoplan.planning.certified.pointbased.first import first_bounds
+from rhoplan.planning.certified.pointbased.found import GeneralSolution, Progress
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
@@ -58,12 +56,13 @@ from rhoplan.planning.certified.pointbased.growing import (
     span_of,
     with_room,
 )
-from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
+from rhoplan.planning.certified.pointbased.plan import plan_of
 from rhoplan.planning.certified.pointbased.points import (
     back_up_all,
-    come_to,
+    farther,
     lower_points,
     mix_anew,
+    open_children,
     open_corners,
     rows_of,
     work_out,
@@ -102,42 +101,19 @@ LEAST_GROWN, MORE_NODES = 20, 1.05
 """Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
 as half the points, and so many more."""
 
-STEPS_AHEAD, LEAST_STEPS, MOST_VISITED = 3, 60, 2_000_000
-"""How many steps from the start others are looked for, over 1 - g: what comes later counts for less than 5%. And how
-many at least, and beliefs that are visited on the way at most: some milliseconds."""
+MORE_VECTORS = 2
+"""Where there are so many times the vectors of the last time, most are of no use: those are dropped before the plan is
+settled that they are."""
+
+MOST_CHILDREN = 200
+"""What follows from known states in one step is opened at once if it is no more than so many beliefs: all that one can
+come to later is a mixture of it, in dense problems far inside the corners."""
 
 FAR = 4
 """Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
 
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
-
-Progress = Callable[[float, float, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class GeneralSolution:
-    """Certified bounds on the best value, and the plan that reaches the lower one.
-
-    stopped_by: `gap` where they are within the gap asked for, else `time`, `memory` or `interrupted`. first: the name
-    of the plan's first action. nodes, vectors, points: what there is at the end.
-    """
-
-    lower: float
-    upper: float
-    gap: float
-    stopped_by: str
-    first: str
-    seconds: float
-    trials: int
-    nodes: int
-    vectors: int
-    points: int
-    plan: Plan = field(repr=False)
-
-    @property
-    def converged(self) -> bool:
-        return self.upper - self.lower <= self.gap
 
 
 def solve_general(
@@ -186,7 +162,7 @@ class Search:
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.growth = SMALL_GROWTH if self.small else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
-        self.corners = self.nodes = 0
+        self.corners = self.spread = self.nodes = 0
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
         find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
@@ -288,6 +264,7 @@ class Search:
             self.corners = open_corners(self.model, self.graph, self.settings, self.corners)
             if self.corners < self.problem.slots and not self.make_room():
                 return
+        self.spread_corners()
         settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
         for _ in range(MOST_MIXTURES):
             row = self.graph.node[: self.graph.used[NODES]]
@@ -309,6 +286,15 @@ class Search:
             if fall <= change and not len(new) and not grown:
                 return
 
+    def spread_corners(self) -> None:
+        """Open what follows from the known states, once, if there are not too many of it."""
+        row = self.graph.node[: self.graph.used[NODES]]
+        corners = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, COUNT] == 1))
+        while self.spread < len(corners) and len(corners) * self.settings.most_children <= MOST_CHILDREN:
+            self.spread = open_children(self.model, self.graph, self.settings, corners, self.spread)
+            if self.spread < len(corners) and not self.make_room():
+                return
+
     def grow(self, points: int) -> int:
         """Back up beliefs that matter most for the start, and those left without a point when bounds were farther
         apart; how many of them it was of use for."""
@@ -316,16 +302,16 @@ class Search:
             return 0
         row = self.graph.node[: self.graph.used[NODES]]
         left = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, ENTRY] < 0) & (row[:, COUNT] > 1))
-        mass, matter = np.zeros((2, len(row))), np.zeros(len(row))
-        steps = int(max(min(STEPS_AHEAD / (1 - self.settings.discount), MOST_VISITED / len(row)), LEAST_STEPS))
-        come_to(self.model, self.graph, self.settings, steps, mass, matter)
-        most = np.argsort(-matter)[: points // 2 + LEAST_GROWN]
-        most = most[matter[most] > 0]
+        most = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
         back_up_all(self.model, self.graph, self.settings, np.concatenate([most, left]))
         return len(most) + int(np.count_nonzero(self.graph.node[left, ENTRY] >= 0))
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
+        if np.count_nonzero(self.graph.vector[self.kept : self.graph.used[VECTORS], ALIVE]) > MORE_VECTORS * max(
+            self.vectors, LEAST_GROWN
+        ):
+            self.forget()
         vectors, nodes = int(self.graph.used[VECTORS]), int(self.graph.used[NODES])
         row = self.graph.vector[self.kept : vectors]
         homes = row[row[:, ALIVE] == 1, VECTOR_HOME]
