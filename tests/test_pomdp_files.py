@@ -124,6 +124,7 @@ MOVES = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]
         "T: 0 : 0 : 1 1\nT: 0 : 1 : 2 1\nT: 0 : 2 : 0 .5\nT: 0 : 2 : 2 .5",
         "T : go : * uniform\nT: go : a 0 1 0\nT: go : b 0 0 1\nT: go : c : b 0\nT: go : c : a .5\nT: go : c : c .5",
         "T: * : * : * 0\nT: go : a : b 1 T: go : b : c 1\nT: go : c : * 0.5\nT: go : c : b 0",
+        "T: go : a : b .3\nT: go : 1 : c 1\nT: go : a : * 0\nT: go : a : b 1\nT: go : c : 0 .5\nT: 0 : c : c .5",
         "T: go identity\nT: go : * : * 0\nT: go : a : b 1\nT: go : b : c 1\nT: go : c\n.5\n0\n.5 # done",
     ],
 )
@@ -285,6 +286,21 @@ FAULTS = {
     ),
     "a probability in words": (f"{HEAD}T: go : a : b often", 5, "found 'often'"),
     "infinity": (f"{HEAD}T: go : a : b inf", 5, "expected a number"),
+    "infinity after other lines": (
+        f"{HEAD}T: * identity\nT: go : a : a 0\nT: go : a : b 1\nT: go : a : c inf",
+        8,
+        "expected a number",
+    ),
+    "an unknown state after other lines": (
+        f"{HEAD}T: * identity\nO: go : a : x 1\nO: go : b : x 1\nO: go : d : x 1",
+        8,
+        "expected one of the states (a, b, c); found 'd'",
+    ),
+    "transitions that later lines make wrong": (
+        f"{HEAD}T: * identity\nO: * uniform\nT: go : a : b 0.5\nT: go : a : c 0.5\nT: stay : c : c 1",
+        8,
+        "transitions of action 'go' and state 'a' must be probabilities that sum to 1; they sum to 2",
+    ),
     "a short row": (f"{HEAD}T: go : a 1 0\nO: * uniform", 6, "expected 3 numbers for a row; found 'O' after 2"),
     "a short matrix": (f"{HEAD}T: go\n1 0 0\n0 1 0\nO: * uniform", 8, "expected 9 numbers for a matrix"),
     "a reset of observations": (f"{HEAD}O: go : a reset", 5, "reset must stand for the states"),

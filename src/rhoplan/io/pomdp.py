@@ -34,6 +34,9 @@ from rhoplan.model.problem import Array, Problem
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
 
+SINGLE = 8
+"""Words of a line `T: action : from : to p`, colons included."""
+
 
 def read_pomdp(path: Path | str) -> Problem:
     """The problem in the `.pomdp` file at `path`."""
@@ -70,6 +73,7 @@ class _Reader:
     def problem(self) -> Problem:
         while self.at < len(self.words):
             self._statement()
+            self._single_numbers()
         for head in ("discount", "states", "actions", "observations"):
             if head not in self.names and not (head == "discount" and self.discount is not None):
                 raise ModelFileError(f"the file must say '{head}:'; it does not", file=self.file)
@@ -235,6 +239,29 @@ class _Reader:
             shows.put(places, np.full(seen, 1 / seen), place)
         else:
             shows.put(places, self._numbers(states * seen, "a matrix").reshape(states, seen), place)
+
+    def _single_numbers(self) -> None:
+        """Go on through lines `T: action : from : to p`, and then of O, while nothing else comes.
+
+        It is what `_statement` does with them, without looking for anything else: large files have a million.
+        """
+        if self._tables is None:
+            return
+        words, last, (moves, shows, _) = self.words, len(self.words) - SINGLE, self._tables
+        acts, states, seen = (self.names[head].numbers for head in ("actions", "states", "observations"))
+        for head, others, put in (("T", states, moves.put_one), ("O", seen, shows.put_one)):
+            at = self.at
+            while at <= last and words[at] == head and words[at + 1] == words[at + 3] == words[at + 5] == ":":
+                action, state, other = acts.get(words[at + 2]), states.get(words[at + 4]), others.get(words[at + 6])
+                try:
+                    chance = float(words[at + 7])
+                except ValueError:
+                    break
+                if action is None or state is None or other is None or not math.isfinite(chance):
+                    break
+                put(action, state, other, chance, at)
+                at += SINGLE
+            self.at = at
 
     def _reward(self, place: int) -> None:
         places = self._places(("actions", "states", "states", "observations"), 2)

@@ -80,10 +80,12 @@ class Transitions:
         self._spend(action, state)
         for rows in self._of(action):
             for number in range(self.states) if state is None else (state,):
-                row = rows[number]
-                if isinstance(row, tuple):
-                    row = rows[number] = dict(zip(row[0].tolist(), row[1].tolist(), strict=True))
-                row[after] = chance
+                _set(rows, number, after, chance)
+
+    def put_one(self, action: int, state: int, after: int, chance: float, place: int) -> None:
+        """The same for one action, one state and one state after it: a line pays for itself."""
+        self._where.wrote(action, state, place)
+        _set(self._rows[action], state, after, chance)
 
     def row(self, action: int | None, state: int | None, row: Array, place: int) -> None:
         self._where.wrote(action, state, place)
@@ -132,6 +134,13 @@ class Transitions:
         return self._rows if action is None else [self._rows[action]]
 
 
+def _set(rows: list[Row], state: int, after: int, chance: float) -> None:
+    row = rows[state]
+    if isinstance(row, tuple):
+        row = rows[state] = dict(zip(row[0].tolist(), row[1].tolist(), strict=True))
+    row[after] = chance
+
+
 class Observations:
     """O: for every action and state after it what may be seen."""
 
@@ -153,6 +162,11 @@ class Observations:
         if None in places or len(places) < 3:
             self._budget.spend(self._numbers[place_of].size / PER_CELL)
         self._numbers[place_of] = numbers
+
+    def put_one(self, action: int, state: int, seen: int, chance: float, place: int) -> None:
+        """Write one number."""
+        self._where.wrote(action, state, place)
+        self._numbers[action, state, seen] = chance
 
     def of(self, action: int, rounding: Rounding) -> Array:
         """Probability (S, O) of what is seen in each state after `action`."""
