@@ -149,6 +149,12 @@ def test_bounds_and_plan_of_a_problem_that_needs_few_steps_hold(weight: float) -
     assert check_plan(found.plan, np.random.default_rng(0)).holds
 
 
+def test_a_search_begins_with_a_bound_on_either_side() -> None:
+    search = Search(draw(3, 3).compiled, weight=0.0, discount=0.5, gap=0.1, seconds=600, memory=1e9)
+    lower, upper = search.bounds
+    assert -np.inf < lower <= upper < np.inf
+
+
 def test_what_a_result_leaves_of_a_belief_is_worked_out_and_counted_as_work() -> None:
     problem = draw(3, 3)
     search = Search(problem.compiled, weight=0.0, discount=0.5, gap=0.1, seconds=600, memory=1e9)
