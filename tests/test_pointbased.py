@@ -12,10 +12,11 @@ from rhoplan.errors import AgentError, LimitError, ProblemError
 from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.graph import AT, ENTRIES, INDEX, LOWER, TRIALS, UPPER, VECTOR_AT
+from rhoplan.planning.certified.pointbased.graph import AT, ENTRIES, INDEX, LOWER, TRIALS, UPPER, VECTOR_AT, WORK
 from rhoplan.planning.certified.pointbased.potential import MARGIN, least_share
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
+from rhoplan.planning.certified.pointbased.vectors import project
 from rhoplan.planning.certified.solve import solve
 
 WEIGHTS = (0.0, 0.3, 1.0, 5.0)
@@ -146,6 +147,22 @@ def test_bounds_and_plan_of_a_problem_that_needs_few_steps_hold(weight: float) -
     assert found.upper - 0.1 <= found.lower <= value + 1e-3
     assert found.upper >= value - 1e-3
     assert check_plan(found.plan, np.random.default_rng(0)).holds
+
+
+def test_a_search_begins_with_a_bound_on_either_side() -> None:
+    search = Search(draw(3, 3).compiled, weight=0.0, discount=0.5, gap=0.1, seconds=600, memory=1e9)
+    lower, upper = search.bounds
+    assert -np.inf < lower <= upper < np.inf
+
+
+def test_what_a_result_leaves_of_a_belief_is_worked_out_and_counted_as_work() -> None:
+    problem = draw(3, 3)
+    search = Search(problem.compiled, weight=0.0, discount=0.5, gap=0.1, seconds=600, memory=1e9)
+    before, after = int(search.graph.used[WORK]), np.zeros(3)
+    total = sum(project(search.model, search.graph, branch, problem.start, 3, after) for branch in range(2))
+    assert total == pytest.approx(1.0)
+    assert after == pytest.approx(problem.start @ problem.joint[0, 1])
+    assert search.graph.used[WORK] > before
 
 
 def test_points_are_looked_at_where_they_are_likeliest_first() -> None:

@@ -842,6 +842,8 @@ def test_names_of_uploads_and_sources() -> None:
     for bad in ("", "a/b", ".hidden", "x" * 61, "model.yaml", "tiger", "chest-pain", "a\nb"):
         with pytest.raises(ProblemError):
             check_name(bad)
+    with pytest.raises(ProblemError, match=r"; it is 'a\?b\?c'$"):
+        check_name("a\nb\x1bc")
     check_name("Chest pain 2.0")
     assert find_source("inspection:places=0.1/2.2,n=2", library).text is None
     with pytest.raises(UnknownModel):

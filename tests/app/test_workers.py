@@ -104,6 +104,26 @@ def test_a_job_whose_worker_was_killed_is_done_by_another(run: Any) -> None:
     assert ask(run, "plan", ends=1) == success({"task": "plan"})
 
 
+@pytest.mark.parametrize(
+    ("given_up", "closed", "tries"), [(False, False, pools.TRIES), (True, False, 1), (False, True, 1)]
+)
+def test_a_lost_job_is_begun_again_unless_nobody_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, given_up: bool, closed: bool, tries: int
+) -> None:
+    begun: list[str] = []
+
+    def loses(self: pools.Worker, job: Job, *_: Any) -> Reply:
+        begun.append(job.task)
+        self.given_up, self.closed = given_up, closed
+        raise pools.Lost
+
+    monkeypatch.setattr(pools.Worker, "start", lambda self: None)
+    monkeypatch.setattr(pools.Worker, "_call", loses)
+    worker = pools.Worker(SETTINGS)
+    status, _ = worker.call(Job("plan", Source("tiger"), {}), PATIENCE)
+    assert (status, begun) == (503, ["plan"] * tries)
+
+
 def test_a_lane_without_workers_gets_one_of_its_own(run: Any) -> None:
     async def workers() -> None:
         with started() as pool:

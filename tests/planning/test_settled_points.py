@@ -79,6 +79,17 @@ def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_furthe
     assert search.bounds[1] - float(earned()) < 0.01 * (before - float(earned()))
 
 
+def test_other_beliefs_are_looked_for_where_trials_find_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(machine(), weight=0.0, discount=DISCOUNT, gap=1e-2, seconds=600, memory=1e9)
+    search.run()
+    asked: list[int] = []
+    monkeypatch.setattr(search, "grow", lambda points: asked.append(points) or 0)
+    search.value_points(1e-3, stuck=False)
+    assert asked == []
+    search.value_points(1e-3, stuck=True)
+    assert asked
+
+
 def test_values_of_rows_hold_under_one_more_sweep_and_are_those_of_sweeps() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
