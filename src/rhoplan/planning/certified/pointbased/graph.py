@@ -37,7 +37,9 @@ ABOVE, BELOW, PAID = range(3)
 reward plus information."""
 
 NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, TRIALS, WORK, BACKUPS = range(13)
-"""Places in Graph.used: how much of each array is filled, trials, work done since the last return, and backups."""
+PRUNED = BACKUPS + 1
+"""Places in Graph.used: how much of each array is filled, trials, work done since the last return, backups, and the
+entries there were at the last pruning."""
 
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""

@@ -19,22 +19,26 @@ from rhoplan.planning.certified.pointbased.graph import (
     BEST,
     CLOUD,
     CLOUDS,
+    ENTRIES,
     ENTROPY,
     ENTRY,
     FIRST_ENTRY,
     FIRST_VECTOR,
     HOME,
     HULL_READ,
+    LAST_ENTRY,
     LOWER,
     NEXT,
     NODES,
     OWN,
+    PRUNED,
     SLOT,
     UPPER,
     VECTOR_READ,
     VECTORS,
     Graph,
     Settings,
+    passes,
     raise_lower,
     share_of,
     unfold,
@@ -65,6 +69,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
     drop_points(model, graph, useful, tolerance, settings)
+    graph.used[PRUNED] = graph.used[ENTRIES]
     close_up(graph)
     return left
 
@@ -131,7 +136,8 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
                     drop_if_mixed(model, graph, node, entry, tolerance, settings)
                 else:
                     unfold(graph, node, graph.dense, size)
-                    if implied(graph, home, entry, node, min(graph.fall[entry] + tolerance, 0.0)):
+                    fall = graph.fall[entry] + tolerance
+                    if fall >= 0.0 or implied(graph, home, entry, fall):
                         graph.node[node, ENTRY] = -1
             if graph.node[node, ENTRY] == entry or after < 0:
                 if before >= 0:
@@ -181,13 +187,18 @@ def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: 
 
 
 @compiled
-def implied(graph: Graph, home: int, own: int, node: int, fall: float) -> bool:
-    """Whether some other point of the class says at least as much at `node`, whose belief is in graph.dense."""
-    entry = graph.chain[home, FIRST_ENTRY]
-    while entry >= 0:
+def implied(graph: Graph, home: int, own: int, fall: float) -> bool:
+    """Whether some point of the class other than `own` lies `fall` below the corners at the belief in graph.dense.
+
+    The last ones first; a point that was there at the last pruning stood up to all others then.
+    """
+    entry, oldest = graph.chain[home, LAST_ENTRY], graph.used[PRUNED] if own < graph.used[PRUNED] else 0
+    while entry >= oldest:
         other = graph.entry[entry, 1]
-        counts = entry != own and graph.fall[entry] <= fall and graph.node[other, ENTRY] == entry
-        if counts and graph.fall[entry] * share_of(graph, other, graph.dense, fall / graph.fall[entry]) <= fall:
-            return True
-        entry = graph.entry[entry, NEXT]
+        counts = entry != own and graph.fall[entry] <= fall and passes(graph, entry, fall)
+        if counts and graph.node[other, ENTRY] == entry:
+            ratio = share_of(graph, other, graph.dense, fall / graph.fall[entry])
+            if graph.fall[entry] * ratio <= fall:
+                return True
+        entry = graph.entry[entry, BEFORE]
     return False

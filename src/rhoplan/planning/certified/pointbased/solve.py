@@ -149,7 +149,7 @@ class Search:
         self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
         first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
-        self.taken_off = self.error = 0.0
+        self.taken_off = self.error = self.pause = 0.0
         if wants_centre(problem, middle(problem, first), discount, gap):
             self.taken_off = middle(problem, first)
             problem, self.error = without(problem, self.taken_off, discount)
@@ -183,9 +183,11 @@ class Search:
                 before = clock.now()
                 code = run_trials(self.model, self.graph, self.settings)
                 pace = (clock.now() - before) / max(int(self.graph.used[WORK]), 1)
-                if self.graph.used[BACKUPS] > self.next_prune:
+                late = (before := clock.now()) + self.growth**2 * self.pause > self.deadline  # each takes longer
+                if self.graph.used[BACKUPS] > self.next_prune and not late:
                     self.forget()
                     self.settle(pace)
+                    self.pause = clock.now() - before
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
@@ -210,11 +212,9 @@ class Search:
 
     def forget(self) -> None:
         """Drop vectors and points that no longer help."""
-        lower, upper = self.bounds
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
-        slack = 0.1 * self.settings.coarse * (upper - lower)
-        settings = self.settings
-        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, settings)
+        slack = 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
+        self.vectors = prune(self.model, self.graph, self.kept, useful, slack, self.settings)
         self.next_prune = self.graph.used[BACKUPS] * self.growth + FIRST_PRUNE
         self.refresh()
 
