@@ -9,12 +9,18 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
+from rhoplan.planning.certified.pointbased import solve
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, plan_values
+from rhoplan.planning.certified.pointbased.graph import COUNT, HULL_READ, NODES, UPPER, VECTORS
+from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.solve import Search, solve_general
 
 DISCOUNT, WEAR, PRICE = 0.99999, 0.2, 2.0
+
+SEED = 5
+"""Of a dense problem whose bounds are still apart when points are settled first."""
 
 
 def machine(extra: float = 0.0) -> Compiled:
@@ -190,8 +196,70 @@ def test_bounds_do_not_cross_where_all_values_are_far_from_0() -> None:
     def compare(lower: float, upper: float, nodes: int) -> None:
         nonlocal worst
         worst = min(worst, upper - lower)
-        if upper - lower < 5e-3:
+        if upper - lower < 1:
             raise KeyboardInterrupt
 
     search.run(compare)
     assert worst >= 0
+
+
+def dense(seed: int, states: int = 5) -> tuple[np.ndarray, np.ndarray, Compiled]:
+    """A problem in which all can follow from all: T (A, S, S), Z (A, S, O), and both with rewards ready to search."""
+    rng = np.random.default_rng(seed)
+    transition, shows = rng.dirichlet(np.full(states, 0.5), (4, states)), rng.dirichlet(np.full(3, 0.5), (4, states))
+    pays = rng.normal(size=(4, states)) * 10
+    return transition, shows, flat(dense_joint(transition, shows), pays, np.full(states, 1 / states))
+
+
+def searched_until(problem: Compiled, gap: float, weight: float = 0.0) -> Search:
+    """A search that was stopped at some gap."""
+    search = Search(problem, weight=weight, discount=0.95, gap=gap, seconds=600, memory=1e9)
+    search.run()
+    return search
+
+
+def test_what_follows_from_known_states_has_points_of_its_own() -> None:
+    transition, shows, problem = dense(SEED)
+    search = searched_until(problem, 1e-3)
+    plan = search.solution("gap").plan
+    beliefs, _ = plan.points(0)
+    for change, seen in zip(transition, shows, strict=True):
+        after = change[:, :, None] * seen
+        for belief in np.moveaxis(after / after.sum(axis=1, keepdims=True), 1, 2).reshape(-1, len(change)):
+            assert np.abs(beliefs - belief).max(axis=1).min() < 1e-12
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_hull_is_as_low_whoever_lends_points_to_begin_with(weight: float) -> None:
+    _, _, problem = dense(SEED)
+    search = searched_until(problem, 1e-2, weight)
+    graph, heights = search.graph, []
+    nodes = np.flatnonzero(graph.node[: graph.used[NODES], COUNT] > 1)
+    for lending in (True, False):
+        graph.recent[:, 0] = graph.recent[:, 0] if lending else 0
+        for node in nodes:
+            graph.node[node, HULL_READ], graph.bound[node, UPPER] = -2, np.inf
+            lower_by_hull(search.model, graph, node, search.settings, 0.0)
+            graph.recent[:, 0] = graph.recent[:, 0] if lending else 0
+        heights.append(graph.bound[nodes, UPPER].copy())
+    assert len(nodes) > 100
+    np.testing.assert_allclose(heights[0], heights[1], atol=1e-9)
+
+
+def test_vectors_of_no_use_are_dropped_before_a_plan_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each backup of thousands of beliefs would leave a vector that the plan then is made of."""
+    dropped, forget = [], Search.forget
+
+    def noted(search: Search) -> None:
+        dropped.append(1)
+        forget(search)
+
+    search = searched_until(dense(SEED)[2], 1e-2)
+    monkeypatch.setattr(Search, "forget", noted)
+    search.vectors = int(search.graph.used[VECTORS])  # so many are no more than the last time
+    search.settle_plan(1e-9, 0.0)
+    assert not dropped
+    monkeypatch.setattr(solve, "LEAST_GROWN", 0)
+    search.vectors = 0
+    search.settle_plan(1e-9, 0.0)
+    assert dropped
