@@ -33,8 +33,7 @@ LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
 root) how far the bounds were apart when the last trial began, and what the hull pays for rounding."""
 
 ABOVE, BELOW, PAID = range(3)
-"""Columns of Graph.slot: bounds on the value of the action here (never worse than worked out when last looked at), and
-reward plus information."""
+"""Columns of Graph.slot: bounds on the value of the action here, when last looked at, and reward plus information."""
 
 NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, TRIALS, WORK, BACKUPS = range(13)
 PRUNED = BACKUPS + 1
@@ -107,9 +106,9 @@ class Graph(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, which is
-    so much (rounding) of the largest value. penalty, span: what is left of a belief costs that much, or where its state
-    is likely less, see `hull`. coarse, fine, mix, work, planned: see `growing`. most_*: what one backup adds."""
+    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, which is so
+    much (rounding) of the largest value. span: how far apart values are. penalty, lost: what is left of a belief costs
+    that much, or where its state is likely less, see `hull`. coarse to planned: see `growing`. most_*: of a backup."""
 
     weight: float
     potential: float
@@ -119,6 +118,7 @@ class Settings(NamedTuple):
     rounding: float
     penalty: float
     span: float
+    lost: float
     coarse: float
     fine: float
     mix: float

@@ -114,7 +114,7 @@ def make_settings(
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
     rounding, logs = OPERATIONS * added * UNIT, 6 * weight * math.log(largest * added / MIX)
-    span = span_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
+    span, lost = spans_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
     small = largest <= hull_states(problem)
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
@@ -126,6 +126,7 @@ def make_settings(
         rounding=rounding,
         penalty=2 * worst + STEEPEST * weight,
         span=span,
+        lost=lost,
         coarse=(SMALL_COARSE if small else COARSE) * step,
         fine=FINE * step,
         mix=min(MIX, max(MIX_NOTICED * gap * max(1 - discount, 1e-4) / max(weight, 1e-9), LEAST_MIX)),
@@ -137,10 +138,12 @@ def make_settings(
     )
 
 
-def span_of(corner: Array, least: float, weight: float) -> float:
-    """What is left of a belief costs so much at most, where its state is sure: what two values can be apart, from
-    `least`, which can be had everywhere, up to the best corner, and how large one is, as mass may be missing."""
-    return 2 * (float(corner.max()) - least) + float(np.abs(corner).max()) + STEEPEST * weight
+def spans_of(corner: Array, least: float, weight: float) -> tuple[float, float]:
+    """How far apart two values can be, from `least`, which can be had everywhere, up to the best corner; and what is
+    left of a belief costs at most, where its state is sure: that, and how large a value is, as mass may be missing."""
+    most = float(corner.max())
+    span = 2 * (most - least) + STEEPEST * weight
+    return span, span + max(most, -least, 0.0)
 
 
 def _goes_on(problem: Compiled) -> float:

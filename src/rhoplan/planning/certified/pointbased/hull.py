@@ -7,8 +7,7 @@ little. Simplex, most negative price first, from the mixture found the last time
 prices, a plane that no point lay below: while none does, nothing has to be done. Every basis on the
 way is a mixture that makes up the belief, so every one gives a bound; what rounding leaves of the belief is paid for at
 the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
-one is, so in s it cannot lose more than the span between the bounds, over b(s); what is missing there costs what s is
-worth, which counts as part of the span.
+one is, so in s it cannot lose more than the span between the bounds, over b(s); and what is missing, what s is worth.
 
 A node that has no mixture yet borrows: of the nodes looked at last, the one whose plane is highest here has points that
 are likely to be in its mixture, and these are tried before all points are looked through.
@@ -118,7 +117,7 @@ def leaves(graph: Graph, node: int, size: int, settings: Settings) -> float:
     left = bound[REST] = 0.0
     for place in range(row[COUNT]):
         s = graph.where[row[INDEX] + place] if row[INDEX] >= 0 else place
-        price = min(settings.penalty, settings.span / max(graph.value[row[AT] + place], 1e-300))
+        price = min(settings.penalty, settings.lost / max(graph.value[row[AT] + place], 1e-300))
         bound[REST] += price * abs(graph.dense[s])
         left += abs(graph.dense[s])
         graph.dense[s] = 0.0

@@ -53,7 +53,7 @@ from rhoplan.planning.certified.pointbased.growing import (
     make_graph,
     make_settings,
     size_in_bytes,
-    span_of,
+    spans_of,
     with_room,
 )
 from rhoplan.planning.certified.pointbased.plan import plan_of
@@ -244,7 +244,7 @@ class Search:
         if abs(by) > FAR * (upper - lower) and wants_centre(self.problem, by, settings.discount, self.gap):
             self.problem, error = without(self.problem, by, settings.discount)
             self.model = self.problem.model
-            self.graph = graph_moved(self.graph, -by, error, settings.discount, min(settings.span, settings.penalty))
+            self.graph = graph_moved(self.graph, -by, error, settings.discount, min(settings.lost, settings.penalty))
             self.first = first_moved(self.first, -by, error)
             self.taken_off, self.error = self.taken_off + by, self.error + error
         table = self.graph.vector[: self.graph.used[VECTORS]]
@@ -253,7 +253,9 @@ class Search:
             places = table[(table[:, ALIVE] == 1) & (table[:, VECTOR_HOME] == home), VECTOR_AT]
             worst = self.graph.alpha[places[:, None] + np.arange(self.problem.sizes[home])].min(axis=1)
             least = min(least, float(worst.max()))
-        self.settings = settings._replace(span=min(settings.span, span_of(self.graph.corner, least, settings.weight)))
+        span, lost = spans_of(self.graph.corner, least, settings.weight)
+        fewer = max(span - settings.span, 0.0)  # they were known to be less far apart
+        self.settings = settings._replace(span=span - fewer, lost=lost - fewer)
 
     def value_points(self, change: float, stuck: bool) -> None:
         """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change.
@@ -367,7 +369,7 @@ class Search:
         nodes = int(self.graph.used[NODES])
         graph, first = self.graph, self.first
         if self.taken_off != 0:
-            price = min(self.settings.span, self.settings.penalty)
+            price = min(self.settings.lost, self.settings.penalty)
             graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount, price)
             first = first_moved(first, self.taken_off, self.error)
         plan = plan_of(self.given, graph, first, self.settings)
