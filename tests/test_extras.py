@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import EXTRAS, MissingExtra
 
@@ -32,8 +34,8 @@ USERS = (
 """Modules that import such a package when they are imported themselves."""
 
 
-@pytest.fixture
-def without(monkeypatch: pytest.MonkeyPatch):
+@contextmanager
+def hiding(monkeypatch: pytest.MonkeyPatch):
     """Makes the import of a package fail, also for modules that had imported it; afterwards all is as it was."""
     before = {name: module for name, module in sys.modules.items() if name.startswith(USERS)}
 
@@ -46,6 +48,23 @@ def without(monkeypatch: pytest.MonkeyPatch):
     for name in [name for name in sys.modules if name.startswith(USERS)]:
         del sys.modules[name]
     sys.modules.update(before)
+    for name, module in before.items():  # a folder knows its modules, too, and would go on showing the others
+        folder, _, inside = name.rpartition(".")
+        setattr(sys.modules[folder], inside, module)
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch):
+    with hiding(monkeypatch) as hide:
+        yield hide
+
+
+def test_afterwards_all_is_as_it_was(monkeypatch, capsys):
+    module = importlib.import_module("rhoplan.planning.errands.anytime")
+    with hiding(monkeypatch) as hide:
+        hide("numba")
+        assert _guarded(["decide", "rocksample", "--planner", "anytime"]) == 2
+    assert sys.modules[module.__name__] is module is rhoplan.planning.errands.anytime
 
 
 @pytest.mark.parametrize(
