@@ -147,6 +147,21 @@ def test_what_is_wrong_stands_beside_its_field(home: Any) -> None:
 
 
 @wide
+def test_a_check_that_comes_late_leaves_the_fault_where_it_is(home: Any) -> None:
+    """The form checks itself when it opens; who is faster is told what is missing, and it stays told."""
+    held: list[Any] = []
+    home.route("**/form/check", lambda route: route.continue_() if held else held.append(route))
+    with home.expect_request("**/form/check"):
+        home.click("#new-model")
+    home.click("#form-use")
+    expect(home.locator("#fault")).to_have_count(1, timeout=PATIENCE)
+    with home.expect_event("requestfinished", lambda request: request == held[0].request):
+        held[0].continue_()
+    home.evaluate("() => new Promise((done) => setTimeout(done, 500))")
+    assert home.locator("#fault").count() == 1
+
+
+@wide
 def test_form_and_text_agree(page: Any) -> None:
     page.click("[data-tab='Model']")
     price = page.locator("[data-field='tests.troponin.cost']")

@@ -48,10 +48,13 @@ async function showForm(asText) {
   const root = el("form", { class: "model-form", "aria-label": "The model as a form", novalidate: true, onsubmit: (event) => event.preventDefault() });
   const said = el("div", { class: "said", role: "status", "aria-live": "polite", id: "form-said" });
   const { form } = draft;
+  let examined = null; // the form that what is shown is about: a check of the same that comes later changes nothing
 
   const examine = async (asking = check) => {
+    const asked = JSON.stringify(form);
     const found = await asking({ form, name: nameFor(form), text: draft.layout });
-    if (!found || !root.isConnected) return null;
+    if (!found || !root.isConnected || (asking === check && asked === examined)) return null;
+    examined = asked;
     if (found.text !== null) draft.text = JSON.stringify(form) === draft.was ? draft.first : found.text;
     show(found);
     return found;
@@ -77,11 +80,12 @@ async function showForm(asText) {
       for (const name of ["sensitivity", "specificity"]) if (input.dataset.field === dotted("tests", test.name, name) && test[name] !== null) input.stand(test[name]);
     }
   };
-  const look = later(250, () => examine().catch(fail));
+  const look = later(250, () => (JSON.stringify(form) === examined ? null : examine().catch(fail)));
   const fail = (error) => { said.className = "said bad"; said.replaceChildren(error.message); mark(root, error); };
   const draw = (focus) => {
     root.replaceChildren(about(form, parts), stateBox(form, parts), testBox(form, parts), decisionBox(form, parts), moreBox(form, look), said, buttons());
     if (focus) root.querySelector(focus)?.focus();
+    examined = null;
     look();
   };
   const parts = { changed: look, redraw: draw };
