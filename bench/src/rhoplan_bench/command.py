@@ -191,7 +191,7 @@ def _flipped(flips: int, seed: int, as_json: bool) -> None:
         print_json(asdict(found))
     else:
         wrong = "; ".join(found.faults) or "results, tables, figures and verdicts are the same"
-        click.echo(f"{found.flips} bits flipped in {found.files} results, {found.rounds} rounds: {wrong}")
+        click.echo(f"{found.flips} bits flipped in {found.files} results (rounds: {found.rounds}); {wrong}")
     if found.faults:
         raise click.exceptions.Exit(1)
 
