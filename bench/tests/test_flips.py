@@ -19,7 +19,8 @@ def test_one_bit_is_another(tmp_path: Path) -> None:
         assert differs.bit_count() == 1
 
 
-def test_what_is_not_computed_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("damage", ['{"result": 3333}', '{"resul4": 2222}', '{"result" 2222}', "[]"])
+def test_what_is_not_computed_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     """A command that computes one of its two results again, whatever was flipped, and believes the other."""
     folder = tmp_path / "out" / "results"
 
@@ -31,7 +32,7 @@ def test_what_is_not_computed_again_is_told(tmp_path: Path, monkeypatch: pytest.
         return 0.0
 
     monkeypatch.setattr(kills.Ground, "in_peace", in_peace)
-    monkeypatch.setattr(flips, "flip", lambda path, _: path.write_text('{"result": 3333}'))
+    monkeypatch.setattr(flips, "flip", lambda path, _: path.write_text(damage))
     found = flips.flipped(4, folder=tmp_path)
     assert (found.files, found.flips, found.rounds) == (2, 4, 2)
     assert found.faults == [f"round {number}: believed.json is not what it was" for number in (1, 2)]

@@ -165,7 +165,10 @@ def results(folder: Path) -> dict[str, object]:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         if path.parent.name == "results":
-            files[path.name] = json.loads(text)["result"]
+            try:
+                files[path.name] = json.loads(text)["result"]
+            except (ValueError, KeyError, TypeError):  # damaged: it differs from whatever it was
+                files[path.name] = f"damaged: {text}"
         elif path.name == "manifest.json":
             files[path.name] = {**json.loads(text), "timing": None}
         else:
