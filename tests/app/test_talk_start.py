@@ -56,6 +56,8 @@ def test_a_start_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
     talk("tiger-doors", "--case", str(kept), typed="1\nquit\n")
     for options, fault in (
         (["--prior", "tiger-left"], "a prior must read STATE=SHARE"),
+        (["--prior", ""], "a prior must read STATE=SHARE, each state once; it is empty"),
+        (["--prior", " , "], "it is empty"),
         (["--prior", "lion=3%"], "prior names the state 'lion'"),
         (["--case", str(kept), "--prior", "tiger-left=30%"], "has started; --prior and --known are for new ones"),
     ):

@@ -119,6 +119,8 @@ def own_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         if not equals or not state or state in found:
             raise click.BadParameter(f"a prior must read STATE=SHARE, each state once; it reads '{value}'")
         found[state] = share(ctx, param, chance)
+    if not found:  # such as an empty variable of a shell: a case without its own prior must not pass for one with it
+        raise click.BadParameter("a prior must read STATE=SHARE, each state once; it is empty")
     return found
 
 
