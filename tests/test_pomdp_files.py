@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
+from rhoplan.app.cli import _guarded
 from rhoplan.errors import ModelFileError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.pomdp import parse_pomdp
@@ -470,3 +471,12 @@ def test_a_word_that_is_not_values_is_told_where_it_stands():
     with pytest.raises(ModelFileError, match="values must be reward or cost; they are 'profit'") as told:
         parse_pomdp("discount: 0.9\nvalues:\nprofit\nstates: 2\n", file="odd.pomdp")
     assert told.value.line == 3
+
+
+def test_a_discount_next_to_one_is_shown_as_it_is(tmp_path, capsys):
+    path = tmp_path / "slow.pomdp"
+    path.write_text(
+        "discount: 0.9999999\nstates: 1\nactions: 1\nobservations: 1\nT: 0\n1\nO: 0\n1\nR: * : * : * : * 1\n"
+    )
+    assert _guarded(["show", str(path)]) == 0
+    assert "discount 0.9999999" in capsys.readouterr().out

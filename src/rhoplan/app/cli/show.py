@@ -171,7 +171,7 @@ def print_factored(problem: Problem) -> None:
     beliefs = named_beliefs(problem, initial(problem))
     factors = counted(len(beliefs), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
-    fades = f"; discount {problem.discount:g}" if problem.discount < 1 else ""
+    fades = f"; discount {problem.discount}" if problem.discount < 1 else ""
     ends = "no action ends it; " if is_endless(problem) else ""
     out.print(
         f"look-ahead {problem.horizon} ({problem.planner}) unless asked otherwise{fades}; {ends}"

@@ -270,7 +270,7 @@ def _print_solution(
 ) -> None:
     out = console()
     goal = "reward" if not weight else f"reward + {weight:g} {problem.unit} per {unit[:-1]} of information"
-    goal += f", discount {discount:g}" if discount != 1 else ""
+    goal += f", discount {discount}" if discount != 1 else ""
     limit = "with no horizon limit" if horizon is None else f"of at most {horizon} action{'s' * (horizon > 1)}"
     out.print(f"{problem.spec}: best plan {limit} for {goal}", style="bold")
     gap_found = f"(gap {solution.upper - solution.lower:.1e})"
