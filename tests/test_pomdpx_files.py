@@ -88,18 +88,19 @@ def test_what_is_observed_is_visible_and_the_rest_hidden():
     assert problem.menu("attic")[0].likelihood.tolist() == [[1, 0], [0.5, 0.5]]
 
 
-def test_a_first_value_that_is_drawn_is_seen_with_the_first_outcome():
-    start = table("room_0", "null", ("-", "0.5 0.5 0")) + table("lamp_0", "null", ("-", "uniform"))
+def test_where_nothing_is_hidden_a_first_value_may_be_drawn_too():
+    variables = VARIABLES.replace('vnameCurr="lamp_1" fullyObs="false"', 'vnameCurr="lamp_1" fullyObs="true"')
+    start = table("room_0", "null", ("-", "0.5 0.25 0.25")) + table("lamp_0", "null", ("-", "uniform"))
 
-    problem = parse_pomdpx(whole(start=start))
+    problem = parse_pomdpx(whole(start=start, variables=variables))
 
-    assert problem.start == "here"
-    assert problem.states[:2] == ("hall/s0", "hall/s1")
-    assert problem.prior.tolist() == [0.25] * 4 + [0, 0]
-    assert "room_1 is drawn" in problem.note
-    look = problem.menu("here")[0]
-    assert set(look.outcomes) >= {"hall/dark", "attic/light"}
-    assert look.likelihood[0, look.outcomes.index("hall/dark")] == pytest.approx(0.8)
+    (look,) = problem.menu(problem.start)
+    assert problem.looks_first
+    assert problem.states == ("known",)
+    assert look.outcomes == ("hall/s0", "hall/s1", "attic/s0", "attic/s1", "out/s0", "out/s1")
+    assert look.likelihood.tolist() == [[0.25, 0.25, 0.125, 0.125, 0.125, 0.125]]
+    assert look.leads_to[:2] == (("hall", "s0"), ("hall", "s1"))
+    assert look.leads_to[-2:] == (("out", "s0"), rhoplan.END)
 
 
 def test_a_first_value_may_depend_on_another():

@@ -26,9 +26,9 @@ def turnover(policy: Policy, node: int, chosen: ActionValue) -> float:
     planner, plan, graph = policy.agent.planner, policy.plan, policy.graph
     if not planner.plans or not planner.is_fixed:
         return abs(chosen.reward) + (abs(chosen.continuation) if np.isfinite(chosen.continuation) else 0.0)
-    total = 0.0
+    total, begun = 0.0, float(plan.fades(np.array([node]))[0, 0])
     for layer in Flow(_Ahead(policy, node, chosen.name), nodes=[node], cap=policy.chooser.depth, least=0.0):
-        acts, fade = layer.acts, plan.discount**layer.step
+        acts, fade = layer.acts, begun * plan.discount ** (layer.step - 1) if layer.step else 1.0
         if layer.is_cut:
             leaf = np.abs(plan.values(layer.node, 0))
             if plan.leaf is None:

@@ -40,8 +40,8 @@ from rhoplan.model.parts import JointPrior, Part, PartedAction
 from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
 
 GENERAL_FIELDS = (
-    "name", "unit", "info", "factors", "joint", "places", "start", "actions", "passive", "discount", "horizon", "cap",
-    "planner", "tallies",
+    "name", "unit", "info", "factors", "joint", "places", "start", "looks_first", "actions", "passive", "discount",
+    "horizon", "cap", "planner", "tallies",
 )  # fmt: skip
 FACTOR_FIELDS = ("states", "positive", "prior", "prevalence")
 ACTION_FIELDS = ("at", "to", "ends", "cost", "reward", "parts")
@@ -90,6 +90,7 @@ class GeneralReader(PartReader):
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 discount=self.discount(items["discount"]) if "discount" in items else 1.0,
                 horizon=self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON,
+                looks_first="looks_first" in items and self.truth(items["looks_first"]),
                 cap=self.whole(items["cap"], 1, LARGEST_CAP) if "cap" in items else DEFAULT_CAP,
                 planner=self.planner(items["planner"]) if "planner" in items else DEFAULT_PLANNER,
                 tallies=self.tallies(items["tallies"], menus) if "tallies" in items else {},

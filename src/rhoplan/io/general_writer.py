@@ -45,6 +45,7 @@ def general_record(problem: Problem) -> dict[str, Any]:
         "joint": {factor.name: _shares(factor.prior) for factor in joined} or None,
         "places": list(places.values()),
         "start": places[problem.start],
+        "looks_first": problem.looks_first or None,
         "discount": problem.discount if problem.discount < 1 else None,
         "horizon": problem.horizon,
         "cap": problem.cap,

@@ -132,6 +132,9 @@ class _Writer:
         seen = _legal([*shown_names, *([END_SHOWN] if self.ends else [])])
         yield f"# {self.problem.name}, written by rhoplan"
         yield "# An action that is not offered somewhere does there what the first one offered does."
+        if self.problem.looks_first and self.problem.discount < 1:
+            yield "# The first look takes no time, which a file like this cannot say: here it takes a step, so that all"
+            yield f"# values are {self.problem.discount!r} times what they are."
         yield f"discount: {self.problem.discount!r}"
         yield "values: reward"
         yield f"states: {' '.join(states)}"

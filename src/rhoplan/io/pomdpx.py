@@ -1,9 +1,9 @@
 """SARSOP's `.pomdpx` files: variables, and tables of how they depend on each other.
 
 State variables that are not observed are joined into one hidden factor. One that is (`fullyObs`) is part of the visible
-state; only where its first value is drawn it is hidden and part of every outcome, for a problem here starts in one
-visible state: then the first action is chosen before that value is seen, and the problem's note says so. A visible
-state that is never left, pays nothing and shows nothing is END.
+state. A problem here starts in one visible state; where first values are drawn that is one of its own, in which all
+that one can do is to look at them, in no time (`Problem.looks_first`), and the problem's note says so. A visible state
+that is never left, pays nothing and shows nothing is END.
 
 Shapes: E ways in which an action can go; H values of the hidden variables together.
 """
@@ -31,6 +31,9 @@ from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, P
 
 MOST_VARIABLES = 300
 """Every table is joined with every variable that came before it."""
+
+FIRST, LOOK = "first look", "look"
+"""The visible state before the first values are seen that are drawn, and what one does there."""
 
 NOTHING = "done"
 """The outcome of an action that shows nothing."""
@@ -81,19 +84,19 @@ class Network:
 
 def _problem(network: Network, file: str) -> Problem:
     chance, first = _start(network)
-    visible = tuple(
-        state for state in network.states if state.is_seen and len(np.unique(first[state.before][chance > 0])) == 1
-    )
-    hidden = tuple(state for state in network.states if state not in visible)
+    visible = tuple(state for state in network.states if state.is_seen)
+    hidden = tuple(state for state in network.states if not state.is_seen)
+    drawn = tuple(state for state in visible if len(np.unique(first[state.before])) > 1)
     sizes = tuple(len(state.values) for state in hidden)
     size = prod(sizes)
     check_size("the hidden states", size, file=file)
     network.budget.spend(size)
     place = _joined(first, tuple(state.before for state in hidden), sizes)
     prior = np.bincount(place, weights=chance, minlength=size).astype(float)
-    states = tuple("/".join(values) for values in product(*(state.values for state in hidden))) or ("known",)
-    late = [state for state in hidden if state.is_seen]
-    told = [f"the first value of {state.name} is drawn: it is seen with the first outcome" for state in late]
+    states = (
+        tuple("/".join(values) for values in product(*(state.values for state in hidden))) if hidden else ("known",)
+    )
+    told = [f"the first value of {state.name} is drawn: a first look, which takes no time, shows it" for state in drawn]
     note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
     name = Path(file).name.removesuffix(".pomdpx")
     if not visible:
@@ -101,6 +104,8 @@ def _problem(network: Network, file: str) -> Problem:
     menu = PomdpxMenu(network, visible, hidden)
     start = menu.label(tuple(int(first[state.before][0]) for state in visible))
     horizon = default_horizon(menu(start))
+    if drawn:
+        start, menu = menu.with_look(drawn, first, place, chance, prior)
     problem = Problem(
         name,
         (Factor("state", states, prior),),
@@ -110,6 +115,7 @@ def _problem(network: Network, file: str) -> Problem:
         discount=network.discount,
         note=note,
         spec=file,
+        looks_first=bool(drawn),
     )
     check_problem(problem)
     return problem
@@ -183,6 +189,34 @@ class PomdpxMenu(CachedMenu):
     network: Network
     visible: tuple[Variable, ...]
     hidden: tuple[Variable, ...]
+    looks: tuple[Visible, Action] | None = None
+
+    def with_look(
+        self, drawn: tuple[Variable, ...], first: dict[str, Ids], place: Ids, chance: Array, prior: Array
+    ) -> tuple[Visible, PomdpxMenu]:
+        """A visible state before all others, and the menus with that: there one looks at the variables `drawn`.
+
+        first, place, chance (E,): the ways to begin, by values, hidden state and probability; prior (H,).
+        """
+        code = _joined(first, tuple(state.before for state in self.visible), self._sizes)
+        codes, outcome = np.unique(code, return_inverse=True)
+        self.network.budget.spend(len(codes) * len(prior))
+        joint = np.zeros((len(prior), len(codes)))
+        np.add.at(joint, (place, outcome.ravel()), chance)
+        ruled_out = joint.sum(axis=0)
+        likelihood = np.where(prior[:, None] > 0, joint / np.where(prior > 0, prior, 1.0)[:, None], ruled_out)
+        places = [tuple(int(one) for one in np.unravel_index(one, self._sizes)) for one in codes]
+        told = [number for number, state in enumerate(self.visible) if state in drawn]
+        names = tuple("/".join(self.visible[number].values[here[number]] for number in told) for here in places)
+        over = [self._is_over(one, here) for one, here in zip(codes.tolist(), places, strict=True)]
+        leads_to = tuple(
+            END if ends and not all(over) else self.label(here) for ends, here in zip(over, places, strict=True)
+        )
+        look = Action(LOOK, np.zeros(len(prior)), likelihood, names, leads_to)
+        start = FIRST
+        while start in leads_to:
+            start += "'"
+        return start, replace(self, looks=(start, look))
 
     def label(self, values: tuple[int, ...]) -> Visible:
         """The visible state with these values: the name of the one, or a tuple of names."""
@@ -190,6 +224,8 @@ class PomdpxMenu(CachedMenu):
         return names[0] if len(names) == 1 else names
 
     def build(self, visible: Any) -> tuple[Action, ...]:
+        if self.looks and visible == self.looks[0]:
+            return (self.looks[1],)
         names = (visible,) if len(self.visible) == 1 else visible
         here = tuple(state.numbers[name] for state, name in zip(self.visible, names, strict=True))
         return tuple(self._action(choice, step) for choice, step in self._steps(here))

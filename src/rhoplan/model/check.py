@@ -47,6 +47,8 @@ def _check(problem: Problem, most: int) -> None:
             )
         if factor.diagnosis_of:
             _check_diagnoses(problem.name, factor, (*place, "subtypes"))
+    if problem.looks_first:
+        _check_first_look(problem)
     sound: set[tuple[int, int, int]] = set()
     for visible, actions in problem.menus(most):
         where = "" if visible == problem.start else f" in visible state {visible!r}"
@@ -60,6 +62,17 @@ def checked(problem: Problem) -> Problem:
     """`problem`, if it is sound."""
     check_problem(problem)
     return problem
+
+
+def _check_first_look(problem: Problem) -> None:
+    first = problem.menu(problem.start)
+    looks = [one for one in first if not one.reward.any() and one.pays is None and one.preserves_hidden_state]
+    if len(first) != 1 or not looks or looks[0].ends_episode or problem.start in looks[0].leads_to:
+        raise ProblemError(
+            f"'{problem.name}' looks first: its start '{problem.start}' must offer one action, which pays nothing, "
+            "leaves all as it is, goes on, and does not lead back",
+            field=("looks_first",),
+        )
 
 
 def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple[int, int, int]]) -> None:

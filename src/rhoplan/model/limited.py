@@ -23,7 +23,7 @@ class Left(NamedTuple):
 
 
 def with_horizon(problem: Problem, actions: int) -> Problem:
-    """`problem` with so many actions, then an ending one where there is one.
+    """`problem` with so many actions, then an ending one where there is one. A first look is not counted.
 
     Rules and leaf, which know nothing of that, are left out.
     """
@@ -31,18 +31,18 @@ def with_horizon(problem: Problem, actions: int) -> Problem:
         raise ProblemError(f"horizon must be a whole number of at least 1; it is {actions}", field=("horizon",))
     return replace(
         problem,
-        start=Left(actions, problem.start),
+        start=Left(actions + problem.looks_first, problem.start),
         menu=LimitedMenu(problem.menu),
         leaf=None,
         planner="exact",
-        cap=actions + 1,
+        cap=actions + problem.looks_first + 1,
         rules={},
     )
 
 
 def horizon_of(problem: Problem) -> int | None:
     """After how many actions `with_horizon` cut `problem` off; None where it did not."""
-    return problem.start.actions if isinstance(problem.start, Left) else None
+    return problem.start.actions - problem.looks_first if isinstance(problem.start, Left) else None
 
 
 def without_horizon(problem: Problem) -> Problem:

@@ -267,6 +267,7 @@ class Problem:
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
     planner: how agents plan when nobody says, by name. discount: what a reward one step later counts for.
     price: what a nat of information is worth, where the problem says so.
+    looks_first: whether all that one can do at the start is to look, for nothing and in no time, where one is.
     """
 
     name: str
@@ -279,6 +280,7 @@ class Problem:
     planner: str = "exact"
     discount: float = 1.0
     price: float | None = None
+    looks_first: bool = False
     cap: int = 200
     note: str = ""
     spec: str = ""
@@ -303,6 +305,11 @@ class Problem:
             if not commits or commits != always or not tests or seen == MOST_MENUS:
                 return False
         return True
+
+    def elapsed(self, steps: Ids | int) -> Ids:
+        """The time (n,) that `steps` actions from the start on have taken: what comes then is discounted so often."""
+        time: Ids = np.maximum(np.asarray(steps) - self.looks_first, 0)
+        return time
 
     @property
     def commits(self) -> tuple[Action, ...]:
@@ -379,6 +386,8 @@ class Problem:
         Ending actions that another one beats in every state do not count: nobody would take them.
         """
         actions = self.menu(self.start)
+        if self.looks_first:
+            actions = tuple(one for place in actions[0].leads_to if place is not END for one in self.menu(place))
         sizes = [float(np.max(np.abs(action.reward))) for action in actions if not action.ends_episode]
         for factor in {action.factor for action in actions if action.ends_episode}:
             rewards = np.stack([a.reward for a in actions if a.ends_episode and a.factor == factor])

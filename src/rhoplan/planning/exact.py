@@ -94,6 +94,13 @@ class Plan:
         values = np.concatenate([ending[:, None], going], axis=1)
         return choose(values, self.gains(nodes), lambda rows: self.gains_within(nodes[rows], horizon)) - 1
 
+    def fades(self, nodes: Ids) -> Array:
+        """What a value after an action at `nodes` counts for (n or 1, 1): the discount; a first look takes no time."""
+        graph = self.graph
+        if not graph.problem.looks_first:
+            return np.full((1, 1), self.discount)
+        return np.where(graph.visible[nodes] == graph.visible[graph.root], 1.0, self.discount)[:, None]
+
     def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
         """Value (n,) of ending at once, and the ending action (n,) to take."""
         action, value = self.graph.stop_action[nodes].copy(), self.graph.stop_reward[nodes].copy()
@@ -111,7 +118,7 @@ class Plan:
         graph = self.graph
         arcs = graph.next[nodes]
         following = np.where(arcs >= 0, self._values[depth - 1][arcs], 0.0)
-        continuation = self.discount * np.einsum("nmo,nmo->nm", graph.probability[nodes], following)
+        continuation = self.fades(nodes) * np.einsum("nmo,nmo->nm", graph.probability[nodes], following)
         going = graph.reward[nodes] + self.utility.going(graph, nodes) + continuation
         return self.best_ending(nodes)[0], going, continuation
 
@@ -133,7 +140,7 @@ class Plan:
         after = self._children(nodes)
         held = np.append(self._gains_at(after, depth - 1), 0.0)
         following = held[np.where(arcs >= 0, np.searchsorted(after, arcs), len(after))]
-        result: Array = self.discount * np.einsum("nmo,nmo->nm", self.graph.probability[nodes], following)
+        result: Array = self.fades(nodes) * np.einsum("nmo,nmo->nm", self.graph.probability[nodes], following)
         return result
 
     def _gains_at(self, nodes: Ids, depth: int) -> Array:

@@ -56,7 +56,8 @@ class Searching(Chooser):
         slots = len(found.going_values)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
         later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
-        return later, found.choice, found.ending
+        takes_time = float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount  # of a first look none
+        return takes_time * later, found.choice, found.ending
 
 
 @dataclass(frozen=True)

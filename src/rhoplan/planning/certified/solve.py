@@ -8,6 +8,7 @@ reached are the answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -25,8 +26,11 @@ from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
 from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
+from rhoplan.planning.first_look import without_delay
 
 __all__ = ["Bounds", "Solution", "solve", "usual_method"]
+
+Pair = tuple[float, float]
 
 MANY = 10
 """Tests from which on evidence is searched: with fewer, the graph of beliefs is small. Those that can be repeated count
@@ -90,9 +94,19 @@ def solve(
     check_asked(weight, discount, gap)
     if chosen not in (REVEAL, EVIDENCE):
         check_about_states(problem, weight, f"method {chosen}")
-        return General(
-            problem, weight, discount, gap, clock.now() + seconds, memory, progress, check, flat=_errand_bounds
+        if problem.looks_first and chosen != POINTS:
+            raise AgentError(
+                f"method {chosen} is not for problems that look first; '{problem.name}' does: use method points",
+                field=("method",),
+            )
+        told = _without_delay(problem, weight, discount)
+        inner = gap * discount if problem.looks_first else gap
+        tell = progress and (lambda low, high, nodes: progress(*told((low, high)), nodes))
+        found = General(
+            problem, weight, discount, inner, clock.now() + seconds, memory, tell, check, flat=_errand_bounds
         ).run(chosen, alone=method is not None)
+        lower, upper = told((found.lower, found.upper))
+        return replace(found, lower=lower, upper=upper, gap=gap)
     if check and chosen == REVEAL:
         raise AgentError(f"check is for methods many, grids and points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
@@ -139,6 +153,14 @@ def solve(
     return Solution(lower, upper, gap, ended, *scored, *work)
 
 
+def _without_delay(problem: Problem, weight: float, discount: float) -> Callable[[Pair], Pair]:
+    """What bounds are where a first look takes no time; where there is none, what they were."""
+    if not problem.looks_first:
+        return lambda bounds: bounds
+    start = initial(problem)
+    return lambda bounds: without_delay(problem, start, bounds, weight=weight, discount=discount)
+
+
 def _errand_bounds(errand: Problem, belief: Array, weight: float, gap: float, seconds: float) -> tuple[float, float]:
     """Bounds on what a flat problem is worth with another belief."""
     known = replace(errand, factors=(replace(errand.factors[0], prior=belief),))
@@ -149,7 +171,7 @@ def _errand_bounds(errand: Problem, belief: Array, weight: float, gap: float, se
 def usual_method(problem: Problem) -> str:
     """The method for `problem` where nobody asks for one."""
     if problem.listed is None:
-        return GRIDS if len(problem.factors) > 1 else POINTS
+        return GRIDS if len(problem.factors) > 1 and not problem.looks_first else POINTS
     tests, states = problem.listed.tests, len(problem.states)
     counted = [test for test in tests if not test.repeatable or states <= FEW_STATES]
     return EVIDENCE if len(counted) >= MANY and find_spec("numba") else REVEAL

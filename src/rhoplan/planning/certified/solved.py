@@ -34,6 +34,7 @@ from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
+from rhoplan.planning.first_look import looks, without_delay
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManyPolicy
@@ -70,14 +71,14 @@ class SolvedPolicy(BoundedPolicy):
     def value(self, situation: Situation) -> tuple[float, float]:
         """Lower and upper bound on the best value from `situation` on."""
         home, belief = self._place(situation)
-        return self._best(home, belief)[0], self._upper(home, belief)
+        return self._told(situation, (self._best(home, belief)[0], self._upper(home, belief)))
 
     def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
         home, belief = self._place(situation)
         model = self.problem.model
         pairs = range(model.class_pair[home], model.class_pair[home + 1])
-        return {self._action_name(pair): self._ahead(pair, belief) for pair in pairs}
+        return {self._action_name(pair): self._told(situation, self._ahead(pair, belief)) for pair in pairs}
 
     @property
     def start_states(self) -> tuple[str, ...]:
@@ -164,6 +165,13 @@ class SolvedPolicy(BoundedPolicy):
         at = self.problem.model.pair_reward[pair]
         potential = self.potential * float(entropy(belief))
         return low, min(high, float(self.informed[at : at + len(belief)] @ belief) + potential)
+
+    def _told(self, situation: Situation, bounds: tuple[float, float]) -> tuple[float, float]:
+        """`bounds` as they are where a first look takes no time."""
+        if not looks(self.origin, situation):
+            return bounds
+        asked = self.settings
+        return without_delay(self.origin, situation, bounds, weight=asked.weight, discount=asked.discount)
 
     def _action_name(self, pair: int) -> str:
         return self.problem.actions[int(self.problem.pair_action[pair])]

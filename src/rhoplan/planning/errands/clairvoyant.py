@@ -50,6 +50,8 @@ def ceiling(problem: Problem) -> Ceiling:
         best = np.max([commit.reward for commit in problem.commits], axis=0)
         at_once = problem.discount == 1 or bool((best >= 0).all())  # else it may pay to put off a loss
         return Ceiling(float(problem.prior @ best) if at_once else _by_state(problem), True, None)
+    if problem.looks_first:
+        return Ceiling(_by_state(problem) / problem.discount, True, None)
     outlook = Outlook(problem, discount=problem.discount)
     try:
         found = outlook.survey(problem.start)
