@@ -17,6 +17,7 @@ from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import Menu, Visible
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.report.policy_plot import plot_policy
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate
 from rhoplan.scoring.solved import score_solved
@@ -182,6 +183,11 @@ def test_a_pomdp_file_says_that_it_cannot_say_so(drawn):
     assert f"# values are {drawn.discount!r} times what they are." in text
     there = solve(parse_pomdp(text), gap=1e-5, method="points")
     assert there.lower / drawn.discount == pytest.approx(solve(drawn, gap=1e-5).lower, abs=1e-4)
+
+
+def test_there_is_nothing_to_draw_at_a_first_look(drawn, tmp_path):
+    with pytest.raises(ProblemError, match="'lamp' starts with a look, and nothing to choose"):
+        plot_policy(solve(drawn).policy, tmp_path / "plan.svg")
 
 
 def test_other_methods_than_points_refuse_it(drawn):

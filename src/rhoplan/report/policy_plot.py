@@ -43,7 +43,7 @@ TINT = 0.3
 def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture | None:
     """Draw `policy` into the file at `path`, whose ending says how; without one, as a picture for a notebook.
 
-    Not covered: problems with one hidden state at the start, or with more than three.
+    Not covered: problems with one hidden state at the start, or with more than three, or that look first.
     """
     if path is None:
         return drawn(lambda inside: plot_policy(policy, inside))
@@ -71,6 +71,12 @@ def _check_ending(path: Path) -> None:
 
 
 def _check_states(problem: Problem, states: int) -> None:
+    if problem.looks_first:
+        raise ProblemError(
+            f"a plan is drawn as it is at the start; '{problem.name}' starts with a look, and nothing to choose: save "
+            "it, and ask decide --agent solved:FILE",
+            field=("plot",),
+        )
     if states not in (2, 3):
         raise ProblemError(
             f"a plan is drawn over two or three hidden states; '{problem.name}' starts with {states}: save it, and ask "
