@@ -28,11 +28,12 @@ from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.lattice.solve import grid_policy
+from rhoplan.planning.certified.mixing import mixture, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.idle import with_stops
-from rhoplan.planning.certified.pointbased.plan import Plan, mixture, sawtooth
+from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
 from rhoplan.planning.first_look import looks, without_delay
 

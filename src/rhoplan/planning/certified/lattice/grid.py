@@ -20,7 +20,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Array, Factor, Ids
-from rhoplan.planning.certified.pointbased.plan import mixture_weights
+from rhoplan.planning.certified.mixing import mixture_weights
 
 NEAR = 1e-11
 """Beliefs closer than this are the same grid point."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.mixing import mixture, sawtooth
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
@@ -39,9 +40,6 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.trials import ROOT
-
-NEGLIGIBLE = 1e-15
-"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,42 +170,3 @@ def plan_of(problem: Compiled, graph: Graph, first: First, settings: Settings) -
     alpha, follower = graph.alpha[: graph.used[NUMBERS]], graph.follower[: graph.used[FOLLOWERS]]
     graph = graph._replace(alpha=alpha, follower=follower)
     return Plan(problem, first, settings, graph, int(graph.node[ROOT, BEST]))
-
-
-def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
-    """The least bound at `belief` from one of the points mixed with corners."""
-    base = float(corner @ belief)
-    if not len(values):
-        return base
-    with np.errstate(over="ignore"):
-        ratio = np.divide(belief, beliefs, out=np.full(beliefs.shape, np.inf), where=beliefs > 0).min(axis=1)
-    return base + min(float((np.minimum(values - beliefs @ corner, 0.0) * np.minimum(ratio, 1.0)).min()), 0.0)
-
-
-def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
-    """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
-    held = belief > NEGLIGIBLE
-    inside = ~(beliefs[:, ~held] > NEGLIGIBLE).any(axis=1)
-    whole = np.vstack([np.eye(len(belief))[held], beliefs[inside]])
-    columns = whole[:, held]
-    cost = np.concatenate([corner[held], values[inside]])
-    basis, amount = mixture_weights(columns, cost, belief[held], np.arange(int(held.sum())))
-    missing = np.abs(belief - amount @ whole[basis]).sum()
-    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())
-
-
-def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) -> tuple[Ids, Array]:
-    """Rows of `columns`, and how much of each, that make `belief` up at the least cost; `corners` are a first guess."""
-    basis = corners.copy()
-    for _ in range(20 * len(basis)):
-        amount = np.linalg.solve(columns[basis].T, belief)
-        price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
-        enters = int(np.argmin(price))
-        if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
-            break
-        change = np.linalg.solve(columns[basis].T, columns[enters])
-        ratio = np.divide(np.maximum(amount, 0.0), change, out=np.full(len(basis), np.inf), where=change > 1e-13)
-        if not np.isfinite(ratio.min()):
-            break
-        basis[int(np.argmin(ratio))] = enters
-    return basis, np.maximum(np.linalg.solve(columns[basis].T, belief), 0.0)

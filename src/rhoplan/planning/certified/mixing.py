@@ -1,0 +1,74 @@
+"""What bounds at some beliefs say about another, where the bound is convex: the cheapest mixture that makes it up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+
+NEGLIGIBLE = 1e-15
+"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up."""
+
+ROUNDS = 20
+"""So many exchanges for each belief of the mixture, at most."""
+
+SMALLEST_PIVOT = 1e-9
+"""A belief that the new one has no larger share of stays: without it the others would hardly tell states apart."""
+
+
+def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
+    held = belief > NEGLIGIBLE
+    inside = ~(beliefs[:, ~held] > NEGLIGIBLE).any(axis=1)
+    whole = np.vstack([np.eye(len(belief))[held], beliefs[inside]])
+    columns = whole[:, held]
+    cost = np.concatenate([corner[held], values[inside]])
+    basis, amount = mixture_weights(columns, cost, belief[held], np.arange(int(held.sum())))
+    return _bound(whole, cost, belief, basis, amount)
+
+
+def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) -> tuple[Ids, Array]:
+    """Rows of `columns`, and how much of each, that make `belief` up at the least cost; `corners` are a first guess.
+
+    By the simplex method. Rounding may leave a part of the belief out, which counts as the dearest of all would: of the
+    mixtures met on the way the best is taken.
+    """
+    basis = corners.copy()
+    amount = np.linalg.solve(columns[basis].T, belief)
+    best, least = (basis, np.maximum(amount, 0.0)), np.inf
+    for _ in range(ROUNDS * len(basis)):
+        kept = np.maximum(amount, 0.0)
+        bound = _bound(columns, cost, belief, basis, kept)
+        if bound < least:
+            best, least = (basis, kept), bound
+        price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
+        enters = int(np.argmin(price))
+        if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
+            break
+        change = np.linalg.solve(columns[basis].T, columns[enters])
+        ratio = np.divide(kept, change, out=np.full(len(basis), np.inf), where=change > SMALLEST_PIVOT)
+        if not np.isfinite(ratio.min()):
+            break
+        basis = basis.copy()
+        basis[int(np.argmin(ratio))] = enters
+        try:
+            amount = np.linalg.solve(columns[basis].T, belief)
+        except np.linalg.LinAlgError:  # to rounding, the others make the new one up
+            break
+    return best
+
+
+def sawtooth(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
+    """The least bound at `belief` from one of the points mixed with corners."""
+    base = float(corner @ belief)
+    if not len(values):
+        return base
+    with np.errstate(over="ignore"):
+        ratio = np.divide(belief, beliefs, out=np.full(beliefs.shape, np.inf), where=beliefs > 0).min(axis=1)
+    return base + min(float((np.minimum(values - beliefs @ corner, 0.0) * np.minimum(ratio, 1.0)).min()), 0.0)
+
+
+def _bound(columns: Array, cost: Array, belief: Array, basis: Ids, amount: Array) -> float:
+    """What a mixture costs, with what is missing of the belief at the dearest price there is."""
+    missing = np.abs(belief - amount @ columns[basis]).sum()
+    return float(cost[basis] @ amount) + float(missing) * float(np.abs(cost).max())

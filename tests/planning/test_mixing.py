@@ -1,0 +1,56 @@
+"""The cheapest mixture of known beliefs against another linear program, also where beliefs are hardly told apart."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from rhoplan.planning.certified.mixing import mixture, mixture_weights, sawtooth
+
+
+def drawn(seed: int, states: int, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points of which many are next to others, cheaper than the corners; what they cost, and what corners do."""
+    rng = np.random.default_rng(seed)
+    some = rng.dirichlet(np.full(states, 0.3), points)
+    some[some < 1e-3] = 0.0
+    near = some[rng.integers(0, points, points)]
+    near = near * (1 + rng.normal(size=near.shape) * 10.0 ** -rng.integers(9, 17))
+    beliefs = np.vstack([some / some.sum(axis=1, keepdims=True), near / near.sum(axis=1, keepdims=True)])
+    corner = 1000.0 + rng.normal(size=states)
+    return beliefs, beliefs @ corner - rng.uniform(0, 30, len(beliefs)), corner
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mixture_is_the_cheapest_there_is_and_never_below_it(seed: int) -> None:
+    states = 3 + seed % 12
+    beliefs, values, corner = drawn(seed, states, 40)
+    columns, cost = np.vstack([np.eye(states), beliefs]), np.concatenate([corner, values])
+    for belief in np.random.default_rng(seed + 100).dirichlet(np.full(states, 0.5), 5):
+        least = linprog(cost, A_eq=columns.T, b_eq=belief, method="highs").fun
+        found = mixture(beliefs, values, corner, belief)
+        assert least - 1e-3 <= found <= least + 1e-3
+        assert found <= sawtooth(beliefs, values, corner, belief) + 1e-6
+
+
+@pytest.mark.parametrize("fails_at", range(1, 12))
+def test_where_rounding_ends_it_early_the_best_so_far_comes_back(
+    monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    """A system that cannot be solved had ended the question with an error."""
+    beliefs, values, corner = drawn(3, 6, 40)
+    columns, cost = np.vstack([np.eye(6), beliefs]), np.concatenate([corner, values])
+    belief, solve, calls = np.full(6, 1 / 6), np.linalg.solve, 0
+    whole = cost @ linprog(cost, A_eq=columns.T, b_eq=belief, method="highs").x
+
+    def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls > 1 and right is belief and calls > fails_at:
+            raise np.linalg.LinAlgError
+        return solve(matrix, right)
+
+    monkeypatch.setattr(np.linalg, "solve", solved)
+    basis, amount = mixture_weights(columns, cost, belief, np.arange(6))
+
+    assert amount @ columns[basis] == pytest.approx(belief, abs=1e-12)
+    assert (amount >= 0).all()
+    assert whole - 1e-3 <= cost[basis] @ amount <= corner @ belief + 1e-9
