@@ -33,7 +33,7 @@ POINTS: dict[tuple[Any, ...], tuple[int, int, int, int, int]] = {
     (959, 3, 0.0, 0.95, False, 1e-1, 100.0): (90, 904, 690, 705, 3),
     (960, 4, 0.0, 0.98, False, 1e-2, 0.0): (24, 253, 213, 2, 4),
 }
-"""Seed, states, weight, discount, whether it ends, gap and what every reward has on top: trials, nodes, backups, vectors,
+"""Seed, states, weight, discount, whether it ends, gap, what every reward has on top: trials, nodes, backups, vectors,
 and known states of which what follows was opened."""
 
 
