@@ -1,7 +1,7 @@
 """Result files: CSV rows whose floats read back exactly, written under a temporary name and renamed.
 
 Who is killed meanwhile leaves a temporary file. Whoever lives holds a lock on theirs, so the next one who writes the
-same file can tell, and removes what is left.
+same file can tell, and removes what is left; `sweep` does so for whoever looks after a folder.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import csv
 import io
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
         return
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
+    sweep(path.parent, lambda name: name == path.name)
     handle, temporary = _begin(path)
     try:
         yield temporary
@@ -43,33 +44,58 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
 
 
 _UNFINISHED = "being-written"
+_BEGUN = re.compile(rf"\.(?P<stem>.+)-{_UNFINISHED}-[a-z0-9_]{{8}}(?P<suffix>\.[^.]*)?", re.DOTALL)
+"""What the file is called that is renamed to stem and suffix; its eight characters are those of `tempfile`."""
+
+
+def sweep(folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Remove what those who have ended had begun to write to the files of `folder` whose names are `wanted`.
+
+    What is no plain file, what somebody else owns and what a living process writes stay; and everything does where the
+    system has no locks.
+    """
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        begun = _BEGUN.fullmatch(name)
+        if begun and wanted(begun["stem"] + (begun["suffix"] or "")):
+            with suppress(OSError):
+                _remove_left(folder / name)
+
+
+def _remove_left(path: Path) -> None:
+    """Remove a file that was begun, unless its writer lives."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(handle)
+        is_ours = stat.S_ISREG(found.st_mode) and (os.name == "nt" or found.st_uid == os.geteuid())
+        if is_ours and _locked(handle):
+            path.unlink()
+    finally:
+        os.close(handle)
 
 
 def _begin(path: Path) -> tuple[int, Path]:
     """A new file beside `path`, and the open handle that holds its lock."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-{_UNFINISHED}-", suffix=path.suffix)
-        _locked(handle)
+        _locked(handle, wait=True)  # for one who is sweeping just now, and lets go after a moment
         if os.name == "nt" or os.fstat(handle).st_nlink:  # nobody swept it away before it was locked
             return handle, Path(name)
         os.close(handle)
 
 
-def _sweep(path: Path) -> None:
-    """Remove what was begun to be written to `path` by those who have ended."""
-    begun = re.compile(rf"\.{re.escape(path.stem)}-{_UNFINISHED}-\w+{re.escape(path.suffix)}")
-    for name in filter(begun.fullmatch, os.listdir(path.parent)):
-        with suppress(OSError), (path.parent / name).open("rb") as left:
-            if _locked(left.fileno()):
-                (path.parent / name).unlink()
+def _locked(handle: int, *, wait: bool = False) -> bool:
+    """Whether nobody else held the file's lock, which is held from now on; no where the system has no locks.
 
-
-def _locked(handle: int) -> bool:
-    """Whether nobody else held the file's lock, which is held from now on; no where the system has no locks."""
+    wait: until nobody holds it.
+    """
     try:
         import fcntl
 
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except (ImportError, OSError):
         return False
     return True

@@ -6,8 +6,9 @@ import asyncio
 import json
 import logging
 import math
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -36,10 +37,13 @@ KEY = "correct horse battery"
 class Site:
     """The server without processes: asked has the tasks that reached a worker."""
 
+    made: ClassVar[list[Site]] = []
+
     def __init__(self, **settings: Any) -> None:
         self.app = create_app(Settings(**settings))
         self.asked: list[str] = []
-        self.loop = asyncio.new_event_loop()
+        self.loop = asyncio.new_event_loop()  # one for all requests: some leave work that goes on
+        self.made.append(self)
         self.app.state.desk.pool.run = self._run
 
     async def _run(self, job: Job, **_: Any) -> Reply:
@@ -57,8 +61,26 @@ class Site:
 
         return self.loop.run_until_complete(call())
 
+    def close(self) -> None:
+        async def end() -> None:
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+        self.loop.run_until_complete(end())
+        self.loop.close()
+
     def decide(self, content: bytes = TIGER, **headers: str) -> Any:
         return self("POST", "/api/v1/decide", content, **{"content_type": JSON, **headers})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    """No loop is left open: it would warn of that when it is forgotten, in whatever test runs just then."""
+    yield
+    while Site.made:
+        Site.made.pop().close()
 
 
 @pytest.fixture(scope="module")

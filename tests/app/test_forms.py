@@ -273,6 +273,18 @@ def test_who_is_reached_by_others_saves_nothing(folder: Path) -> None:
     assert (files.paths, files.folder) == ({}, None)
 
 
+def test_a_start_removes_what_a_killed_server_had_begun_to_save(folder: Path) -> None:
+    begun = [
+        folder / f".screen{middle}-being-written-0_a1b2c3{end}" for middle, end in (("", ".yaml"), (".yaml", ".bak"))
+    ]
+    for path in begun:
+        path.write_text("half")
+    open_models([str(folder)], saving=False)
+    assert all(path.exists() for path in begun), "who saves nothing removes nothing"
+    open_models([str(folder)], saving=True)
+    assert not any(path.exists() for path in begun)
+
+
 def test_a_folder_leaves_out_what_is_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened, files, _ = open_models([str(folder), "tiger"], saving=True)
     names = {one.name for one in opened}

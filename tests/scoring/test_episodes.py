@@ -171,6 +171,21 @@ def test_impossible_evidence_names_situation_action_and_outcome() -> None:
         rhoplan.evaluate(problem, agent, world=world)
 
 
+def test_one_episode_among_many_that_is_impossible_is_told() -> None:
+    problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
+    agent = rhoplan.make_agent("planning-ig", problem, precision=1e-6)
+    told = ""
+    for episodes in range(1, 60):  # those before it are possible
+        try:
+            simulate_episodes(problem, agent, world=world, seeds=[42], episodes=episodes)
+        except ImpossibleEvidence as error:
+            told = str(error)
+            break
+    side, other = ("left", "right") if "'hear-left'" in told else ("right", "left")
+    assert f"'hear-{side}' of 'listen'" in told
+    assert f"tiger-{other} 1" in told
+
+
 def test_trusting_a_faulty_test_commits_after_one() -> None:
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
     score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem), world=world)
@@ -181,9 +196,23 @@ def test_trusting_a_faulty_test_commits_after_one() -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     problem = rhoplan.make("tiger")
     agent = rhoplan.make_agent("efe", problem)
-    for settings in ({"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"jobs": 0}):
+    largest = 10**14
+    for settings in (
+        {"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"seeds": [largest + 1]}, {"jobs": 0}, {"cap": 0},
+        {"seeds": [8, 7], "episodes": 10_001},
+    ):  # fmt: skip
         with pytest.raises(AgentError):
             simulate(problem, agent, **settings)  # type: ignore[arg-type]
+    with pytest.raises(AgentError, match="cap must be at least 1; it is 0"):
+        rhoplan.evaluate(problem, agent, cap=0)
+
+
+def test_the_least_that_makes_sense_is_done() -> None:
+    problem = rhoplan.make("tiger")
+    agent = rhoplan.make_agent("efe", problem)
+    rows = simulate_episodes(problem, agent, seeds=[10**14, 0], episodes=1, cap=1)
+    assert (rows.steps.tolist(), rows.truncated.tolist()) == ([1, 1], [True, True])
+    assert rhoplan.evaluate(problem, agent, cap=1).truncated == 1
 
 
 def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkeypatch):

@@ -239,7 +239,7 @@ def _advise(ground: Ground, found: Killed, kills: int, draw: random.Random) -> N
 
 
 def _serve(ground: Ground, found: Killed, kills: int, draw: random.Random) -> None:
-    """Somebody saves a model again and again while the server is killed."""
+    """Somebody saves a model again and again while the server is killed; the next one removes what was half written."""
     folder = ground.folder / "models"
     folder.mkdir()
     model, texts = folder / "model.yaml", [MODEL.format(horizon) for horizon in range(1, 100)]
@@ -254,6 +254,7 @@ def _serve(ground: Ground, found: Killed, kills: int, draw: random.Random) -> No
             kill(process, 0)
             break
         port = int(told.group(1))
+        found.faults += [f"after {found.kills} kills {path.name} is left" for path in folder.glob(".*")]
         saved = [at]
         saving = threading.Thread(target=_save, args=(port, texts, saved))
         saving.start()
@@ -265,9 +266,8 @@ def _serve(ground: Ground, found: Killed, kills: int, draw: random.Random) -> No
         if now not in (texts[saved[-1] % len(texts)], texts[(saved[-1] + 1) % len(texts)]):
             found.faults.append(f"kill {found.kills}: what was saved last is lost")
         at = texts.index(now) if now in texts else 0
-        for path in folder.glob("*.bak"):
-            begun = path.name.startswith(".")  # the next save takes the same name, and removes it first
-            if not begun and path.read_text(encoding="utf-8") not in texts:
+        for path in folder.glob("[!.]*.bak"):
+            if path.read_text(encoding="utf-8") not in texts:
                 found.faults.append(f"kill {found.kills}: {path.name} is half an old text")
             path.unlink()
 

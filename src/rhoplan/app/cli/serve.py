@@ -140,7 +140,8 @@ def check_key(key: str) -> None:
 def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files, Watch]:
     """What the page shows for each MODEL, where it is saved to (nowhere unless `saving`), and what to look after.
 
-    A file of a folder that is no sound model is left out, and a line says so.
+    A file of a folder that is no sound model is left out, and a line says so. What a killed server had begun to save
+    is removed.
     """
     from rhoplan.app.serve.saving import Files
     from rhoplan.app.serve.watching import Watch, models_in
@@ -164,6 +165,7 @@ def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], F
             if source.text is not None:
                 paths[source.name] = Path(text)
     files = Files.of(paths, folder) if saving else Files()
+    files.remove_begun()
     return list(opened.values()), files, Watch(paths, folder)
 
 

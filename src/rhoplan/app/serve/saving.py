@@ -2,19 +2,20 @@
 
 A name never becomes a path: names that the server was started with have one, and a new name is checked to be the name
 of a file and nothing more. The old text is kept beside the file under a name of its own, and the new one replaces it
-in one step.
+in one step. What a server that was killed had begun to write is removed when the next one starts.
 """
 
 from __future__ import annotations
 
+import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rhoplan.app.serve.sources import check_name
 from rhoplan.errors import ProblemError
-from rhoplan.files import replacing, write_text
+from rhoplan.files import replacing, sweep, write_text
 
 WRITTEN = (".yaml", ".yml")
 """Endings of files that a model can be saved to; what is saved is YAML."""
@@ -45,6 +46,13 @@ class Files:
     def of(cls, paths: Mapping[str, Path], folder: Path | None = None) -> Files:
         """Files that can be saved to, among those that were opened."""
         return cls({name: path for name, path in paths.items() if path.suffix.lower() in WRITTEN}, folder)
+
+    def remove_begun(self) -> None:
+        """Remove what servers that were killed had begun to write to these files, and to the folder."""
+        for path in {path.resolve() for path in self.paths.values()}:
+            sweep(path.parent, _written_for(re.escape(path.name)))
+        if self.folder is not None:
+            sweep(self.folder.resolve(), _written_for(rf".+(?i:{'|'.join(map(re.escape, WRITTEN))})"))
 
     @property
     def folder_name(self) -> str | None:
@@ -91,6 +99,12 @@ class Files:
         if path.exists():
             raise ProblemError(f"the folder has a file '{path.name}' already: choose another name", field=("name",))
         return path
+
+
+def _written_for(files: str) -> Callable[[str], bool]:
+    """Whether a name is that of one of `files`, a pattern of names, or of an old text that is kept of it (`_free`)."""
+    pattern = re.compile(rf"(?:{files})(?:(?:\.[0-9]+)?\.bak)?", re.DOTALL)
+    return lambda name: pattern.fullmatch(name) is not None
 
 
 def _free(path: Path) -> Path:
