@@ -49,6 +49,10 @@ BESIDE = ("paper", "bench")
 LOCK = "requirements.lock"
 """Versions and hashes of all that may be installed, each with those it is for; `.ci/lock.py` renews it."""
 
+COMPILED = (["-m", "pytest"], ["-m", "machine_code"])
+"""What keeps compiled modules whatever the caller's setting: tests start hundreds of processes that would each compile
+every module they import, most of what these cost."""
+
 TRIED = ("--version", "list", "decide tiger", "show chest-pain --yaml")
 """Commands that must work without any extra."""
 
@@ -257,7 +261,9 @@ def run(arguments: list[str], path: Path | None = None, folder: Path = HERE) -> 
     """Run Python in the environment, in `folder`; `path` is one more place to look for modules."""
     places = [str(path)] if path else []
     places += filter(None, [os.environ.get("PYTHONPATH")])
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(places)} if places else None
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(places)} if places else {**os.environ}
+    if arguments[:2] in COMPILED:
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         return subprocess.run([str(python(environment())), *arguments], cwd=folder, env=variables).returncode
     except KeyboardInterrupt:

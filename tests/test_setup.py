@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import re
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -299,3 +300,21 @@ def test_machine_code_is_made_before_the_tests_unless_some_are_named(monkeypatch
     asked.clear()
     assert run.main(["test", "tests/test_laws.py"]) == 0
     assert [one[:2] for one in asked] == [["-m", "pytest"]]
+
+
+def test_tests_keep_compiled_modules_and_other_commands_do_as_the_caller_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled when packages are installed; without this each process of the tests would compile them."""
+    seen: list[tuple[str, bool]] = []
+
+    def started(command: list[str], *, env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        seen.append((command[2], "PYTHONDONTWRITEBYTECODE" in env))
+        assert env["OTHER"] == "kept"
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("OTHER", "kept")
+    monkeypatch.setattr(run, "set_up", lambda extras: None)
+    monkeypatch.setattr(run.subprocess, "run", started)
+    for command in ("test", "cli"):
+        assert run.main([command]) == 0
+    assert sorted(seen) == [("machine_code", False), ("machine_code", False), ("pytest", False), ("rhoplan", True)]

@@ -11,6 +11,9 @@ import pytest
 
 from serving import PATIENCE, server
 
+WIDTHS = {"wide": 1280, "narrow": 360}
+"""Of screens, in pixels."""
+
 CHROMIUM = os.environ.get("RHOPLAN_CHROMIUM", "/usr/bin/chromium")
 
 
@@ -32,9 +35,9 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture(params=[1280, 360], ids=["wide", "narrow"])
+@pytest.fixture(params=WIDTHS.values(), ids=WIDTHS)
 def page(request: pytest.FixtureRequest, address: str, browser: Any) -> Iterator[Any]:
-    """A page on which any error, or a request to another host, fails the test."""
+    """A page on which any error, or a request to another host, fails the test; how it ends fits every width."""
     context = browser.new_context(viewport={"width": request.param, "height": 800})
     found, faults = context.new_page(), []
     found.expected = []  # what a test knows that the browser will complain about
@@ -48,6 +51,8 @@ def page(request: pytest.FixtureRequest, address: str, browser: Any) -> Iterator
     found.goto(f"{address}/#chest-pain")
     found.wait_for_selector("[data-do]")
     yield found
-    assert found.evaluate("document.documentElement.scrollWidth") <= request.param
+    for width in sorted(WIDTHS.values(), key=lambda one: one != request.param):
+        found.set_viewport_size({"width": width, "height": 800})
+        assert found.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
     assert [fault for fault in faults if not any(known in fault for known in found.expected)] == []

@@ -22,6 +22,9 @@ from serving import server  # noqa: E402
 PATIENCE = 1000 * serving.PATIENCE
 """Milliseconds that the browser waits for anything."""
 
+narrow = pytest.mark.parametrize("page", [360], indirect=True, ids=["narrow"])
+"""For what is said and done: no script asks for the width, whole cases go in both, and every end is seen in both."""
+
 
 def steps(page: Any, count: int) -> None:
     """Wait until the log has `count` entries, and the screen is that of the next step."""
@@ -137,6 +140,7 @@ def replays(path: Path) -> bool:
     return done.returncode == 0 and b"1 case: the advice is the same throughout" in done.stdout
 
 
+@narrow
 def test_a_case_with_an_override_is_saved_replayed_and_opened_again(page: Any, tmp_path: Path) -> None:
     advised = do(page)
     enter_another(page, "vessels", "none")
@@ -175,8 +179,9 @@ def test_a_case_with_an_override_is_saved_replayed_and_opened_again(page: Any, t
     assert do(page) == record["entries"][3]["advised"]["do"]
 
 
+@narrow
 def test_a_case_of_an_edited_model_is_opened_where_the_model_is_gone(page: Any, address: str, tmp_path: Path) -> None:
-    name = f"dear scan {page.viewport_size['width']}"
+    name = "dear scan"
     as_text(page)
     text = page.locator("#model-text").input_value()
     page.fill("#model-text", text.replace("cost: 102.90", "cost: 1002.90"))
@@ -202,6 +207,7 @@ def test_a_case_of_an_edited_model_is_opened_where_the_model_is_gone(page: Any, 
     close(saved(page, tmp_path / "again.json"), record)  # a graph that grew another way rounds another way
 
 
+@narrow
 def test_a_file_that_is_no_case_is_refused_in_a_sentence(page: Any, tmp_path: Path) -> None:
     page.keyboard.press("1")
     steps(page, 1)
@@ -212,6 +218,7 @@ def test_a_file_that_is_no_case_is_refused_in_a_sentence(page: Any, tmp_path: Pa
     page.expected.append("422")
 
 
+@narrow
 def test_a_case_outlives_a_reload_and_a_look_elsewhere_and_back(page: Any) -> None:
     page.keyboard.press("1")
     steps(page, 1)
@@ -235,6 +242,7 @@ def test_a_case_outlives_a_reload_and_a_look_elsewhere_and_back(page: Any) -> No
     steps(page, 0)
 
 
+@narrow
 def test_a_double_click_and_fast_keys_enter_one_result_at_a_time(page: Any) -> None:
     page.locator("[data-outcome]").first.dblclick()
     steps(page, 1)
@@ -248,6 +256,7 @@ def test_a_double_click_and_fast_keys_enter_one_result_at_a_time(page: Any) -> N
     assert page.locator("#problem").is_hidden()
 
 
+@narrow
 def test_an_answer_that_comes_late_does_not_draw_over_another_model(page: Any) -> None:
     held: list[Any] = []
     page.route("**/api/v1/advise/parts", lambda route: held.append(route))
@@ -281,6 +290,7 @@ def test_nothing_on_the_page_lacks_a_name_and_the_focus_is_never_lost(page: Any)
         assert nameless == []
 
 
+@narrow
 def test_prediction_comes_before_the_advice(page: Any) -> None:
     page.check("#teach")
     page.get_by_role("heading", name="What would you do next?").wait_for()
@@ -290,6 +300,7 @@ def test_prediction_comes_before_the_advice(page: Any) -> None:
     assert "You chose" in page.locator(".verdict").inner_text()
 
 
+@narrow
 def test_the_price_of_information_changes_the_table(page: Any) -> None:
     show_nats(page)
     before = page.locator("tr.chosen td").nth(3).inner_text()
@@ -298,6 +309,7 @@ def test_the_price_of_information_changes_the_table(page: Any) -> None:
     playwright.expect(page.locator("tr.chosen td").nth(3)).not_to_have_text(before, timeout=PATIENCE)
 
 
+@narrow
 def test_what_is_about_as_good_stands_beside_the_advice(page: Any) -> None:
     words = page.locator(".next .beside")
     assert re.match(r"Next best: \S+, ", words.inner_text())
@@ -332,6 +344,7 @@ MANY = 30
 """Results of the one action of a file, more than are shown at once."""
 
 
+@narrow
 def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any, tmp_path: Path) -> None:
     chances = [round((number + 1) / (MANY * (MANY + 1) / 2), 6) for number in range(MANY - 1)]
     row = " ".join(map(str, [*chances, round(1 - sum(chances), 6)]))
@@ -359,6 +372,7 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
     steps(page, 2)
 
 
+@narrow
 def test_a_what_if_marks_what_is_not_the_models(page: Any) -> None:
     page.click("[data-tab='What-if']")
     slider = page.locator(".slider").first
@@ -376,6 +390,7 @@ def test_a_what_if_marks_what_is_not_the_models(page: Any) -> None:
     assert page.locator("#differs").is_hidden()
 
 
+@narrow
 def test_a_damaged_case_leaves_the_page_usable_by_mouse(page: Any, tmp_path: Path) -> None:
     page.locator("[data-outcome]").first.click()
     steps(page, 1)
@@ -414,6 +429,7 @@ def test_a_what_if_flips_the_advice_and_says_where(page: Any) -> None:
     playwright.expect(page.locator("[data-do]")).to_have_attribute("data-do", before, timeout=PATIENCE)
 
 
+@narrow
 def test_moving_one_prior_moves_the_others(page: Any) -> None:
     """The server says what is left for them; going back brings every number back."""
     open_model(page, "four-diseases")
@@ -431,6 +447,7 @@ def test_moving_one_prior_moves_the_others(page: Any) -> None:
     playwright.expect(typed.first).to_have_value(f"{before[0]:g}", timeout=PATIENCE)
 
 
+@narrow
 @pytest.mark.parametrize(
     "sign", ["losses: {leave: [0, 90], treat: [7, 0]}", "commits: {leave: [0, -90], treat: [-7, 0]}"]
 )
@@ -451,6 +468,7 @@ def test_a_model_that_only_loses_is_told_in_losses(page: Any, address: str, sign
     assert typed.input_value() == "90"
 
 
+@narrow
 @pytest.mark.parametrize("name", ["screening-cascade", "chest-pain", "tiger"])
 def test_a_what_if_examines_losses_and_rewards(page: Any, name: str) -> None:
     open_model(page, name)
@@ -486,6 +504,7 @@ def test_pathway_folds_and_compare_draws(page: Any) -> None:
         page.wait_for_selector(f"main[data-view='{model} Compare'] svg.chart .point.best")
 
 
+@narrow
 @pytest.mark.parametrize("name", ["tileworld", "rocksample", "inspection", "navigation", "drilling", "tiger"])
 def test_problems_of_the_paper_can_be_stepped_through(page: Any, name: str) -> None:
     open_model(page, name)
@@ -573,6 +592,7 @@ def test_a_case_with_dozens_of_tests_by_mouse(page: Any, address: str) -> None:
     assert not page.locator(".ahead-box").count()
 
 
+@narrow
 @pytest.mark.parametrize(("tab", "there"), [("Pathway", ".tree"), ("Compare", "tr.chosen")])
 def test_every_part_says_what_it_is(page: Any, address: str, tab: str, there: str) -> None:
     page.click(f"[data-tab='{tab}']")
@@ -584,6 +604,7 @@ def test_every_part_says_what_it_is(page: Any, address: str, tab: str, there: st
     assert page.locator("main .kind").first.get_attribute("data-kind") == "bounded"
 
 
+@narrow
 def test_who_does_not_want_to_wait_can_stop_and_try_again(page: Any) -> None:
     held: list[Any] = []
     page.route("**/api/v1/advise/parts", lambda route: held.append(route))
@@ -596,6 +617,7 @@ def test_who_does_not_want_to_wait_can_stop_and_try_again(page: Any) -> None:
     page.wait_for_selector(".tree")
 
 
+@narrow
 def test_advice_is_there_before_what_is_still_to_come(page: Any) -> None:
     """The server's answer ends after the first part: the advice stays, and the rest can be asked for again."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import rhoplan
 from rhoplan.advice.journal import Case, digest_of, load_case
 from rhoplan.advice.replay import replay
+from rhoplan.app.cli import main
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import write_model
 from weak import weak_tests
@@ -19,8 +22,19 @@ from weak import weak_tests
 COMMAND = [sys.executable, "-m", "rhoplan"]
 
 
+def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """What a command says to what is typed, in this process: the first test starts one of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+    assert isinstance(end.value.code, int)
+    return subprocess.CompletedProcess(arguments, end.value.code, out.getvalue(), err.getvalue())
+
+
 def talk(*arguments: str, typed: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, "advise", *arguments], input=typed, capture_output=True, text=True, check=False)
+    return run("advise", *arguments, typed=typed)
 
 
 def tiger_case() -> Case:
@@ -30,7 +44,9 @@ def tiger_case() -> Case:
 
 def test_a_conversation_to_its_end(tmp_path: Path) -> None:
     log = tmp_path / "cases.jsonl"
-    done = talk("tiger", "--log", str(log), typed="1\n1\nwhy\nwhat if listen=hear-right\n1\nstop\n")
+    typed = "1\n1\nwhy\nwhat if listen=hear-right\n1\nstop\n"
+    command = [*COMMAND, "advise", "tiger", "--log", str(log)]
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("DO NEXT: listen") == 3
     assert "COMMIT: open-right" in done.stdout
@@ -156,19 +172,15 @@ def test_the_reason_can_be_typed_with_the_entry_or_after_it(tmp_path: Path) -> N
 def test_a_log_can_be_replayed_with_another_model(tmp_path: Path) -> None:
     log, model = tmp_path / "log", tmp_path / "my.yaml"
     talk("chest-pain", "--log", str(log), typed="1\nstop\n")
-    text = subprocess.run([*COMMAND, "show", "chest-pain", "--yaml"], capture_output=True, text=True, check=True).stdout
+    text = run("show", "chest-pain", "--yaml").stdout
     model.write_text(text)
-    assert subprocess.run([*COMMAND, "replay", str(log), "--model", str(model)], check=False).returncode == 0
+    assert run("replay", str(log), "--model", str(model)).returncode == 0
     model.write_text(text.replace("102.9", "0.5"))
-    done = subprocess.run(
-        [*COMMAND, "replay", str(log), "--model", str(model)], capture_output=True, text=True, check=False
-    )
+    done = run("replay", str(log), "--model", str(model))
     assert done.returncode == 1
     assert "case 1, step 1: the advice differs" in done.stdout
     for wrong, said in ((str(tmp_path / "none.yaml"), "cannot be read"), ("tiger", "step 1: the advice differs")):
-        done = subprocess.run(
-            [*COMMAND, "replay", str(log), "--model", wrong], capture_output=True, text=True, check=False
-        )
+        done = run("replay", str(log), "--model", wrong)
         assert done.returncode in (1, 2)
         assert said in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
@@ -224,7 +236,7 @@ def test_replay_finds_a_changed_piece_of_advice(tmp_path: Path, field: str) -> N
 def test_a_damaged_log_is_one_clear_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("{not json\n")
-    done = subprocess.run([*COMMAND, "replay", str(path)], capture_output=True, text=True, check=False)
+    done = run("replay", str(path))
     assert done.returncode == 2
     assert done.stderr.strip().count("\n") == 0
     assert "no case that rhoplan kept" in done.stderr
@@ -292,7 +304,7 @@ def test_what_is_asked_for_comes_before_numbers_and_commands(tmp_path: Path, out
 def test_a_log_without_a_case_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    done = subprocess.run([*COMMAND, "replay", str(empty)], capture_output=True, text=True, check=False)
+    done = run("replay", str(empty))
     assert done.returncode == 2
     assert "holds no case" in done.stderr
 
@@ -347,12 +359,12 @@ def test_a_log_that_was_forged_or_damaged_is_told_and_the_rest_is_replayed(tmp_p
     assert (difference["case"], difference["line"]) == (2, 2)
     assert "it was changed" in difference["what"]
     log.write_text(first + second[:40] + "\n" + third)
-    found = subprocess.run([*COMMAND, "replay", str(log)], capture_output=True, text=True, check=False)
+    found = run("replay", str(log))
     assert found.returncode == 1
     assert "case 2, line 2: it is damaged; it is left out" in found.stdout
     assert "2 cases: the advice is the same throughout" in found.stdout
     log.write_text(first)
-    found = subprocess.run([*COMMAND, "replay", str(log), "--json"], capture_output=True, text=True, check=False)
+    found = run("replay", str(log), "--json")
     told = json.loads(found.stdout)
     assert (found.returncode, told["cases"], told["sealed"]) == (1, 1, True)
     assert "2 of 3 lines that the seal counts are missing" in told["faults"][0]["what"]

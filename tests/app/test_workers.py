@@ -6,6 +6,8 @@ import asyncio
 import mmap
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -187,3 +189,10 @@ def test_work_that_nobody_waits_for_is_not_begun_again(run: Any, tmp_path: Path)
 
     asyncio.run(gone())
     assert sorted(mark.name.partition("-")[0] for mark in tmp_path.iterdir()) == ["plan", "wait"]
+
+
+def test_a_worker_loads_nothing_that_only_the_server_needs() -> None:
+    """Workers are started anew whenever one is ended, and whoever asks next waits for that."""
+    code = "import sys, rhoplan.app.serve.tasks; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"fastapi", "pydantic", "starlette", "uvicorn", "numba", "scipy", "sklearn"} & set(loaded)

@@ -70,12 +70,12 @@ def test_copies_are_worth_what_models_are_worth_on_their_own(seed, rules):
     for prices in (False, True):
         layout = Layout(model, given, agent.horizon, prices_vary=prices)
         changed = []
-        for parameter in parameters(model, agent):
+        for number, parameter in enumerate(parameters(model, agent)):
             is_price = parameter.kind in ("cost", "first-price")
             if parameter.kind != "weight" and (prices or not is_price or model.flat.budget is None):
-                for share in (0.3, 0.9):
-                    at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
-                    changed.append(parameter.change(at)[0])
+                share = (0.3, 0.9)[(number + prices) % 2]  # each in one of the two layouts
+                at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
+                changed.append(parameter.change(at)[0])
         copies = layout.copies(changed)
         _, going, _ = Plan(copies.graph, agent.rho).action_values(copies.start, agent.horizon)
         for place, problem in enumerate(changed):

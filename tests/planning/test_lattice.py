@@ -92,7 +92,7 @@ def test_bounds_hold_beside_other_code(seed, weight, discount):
     other = rhoplan.solve(problem, weight=weight, discount=discount, gap=1e-2, seconds=5, method="points")
     assert lower <= other.upper + 1e-6
     assert other.lower <= upper + 1e-6
-    assert check_grids(found.policy(), np.random.default_rng(seed), most=40).holds
+    assert check_grids(found.policy(), np.random.default_rng(seed), most=15).holds
 
 
 def test_the_smallest_published_rover_is_solved():
@@ -108,9 +108,9 @@ def test_the_smallest_published_rover_is_solved():
 
 def test_more_rocks_than_fit_as_one_factor_are_bounded():
     problem = rhoplan.make("rocksample:n=7,k=8")
-    found = search(problem, levels=5)
+    found = search(problem, levels=3)  # enough for both bounds to have moved: 9.5 and 40.9 at first
     lower, upper = found.bounds
-    assert 9 < lower < 28.0 < upper < 35  # 28.0 is what the paper's best agent earns
+    assert 17 < lower < 28.0 < upper < 36  # 28.0 is what the paper's best agent earns
 
 
 def test_bounds_in_situations_contain_those_of_points():

@@ -161,8 +161,10 @@ def solved(model: Plain, **settings: float) -> ManySolution:
     return search(model.problem, weight=model.weight, discount=model.discount, **asked)
 
 
-@pytest.mark.parametrize("counted", [None, 0, 2], ids=["all", "none", "two"])
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize(
+    ("seed", "counted"),
+    [*((seed, None) for seed in range(300)), *((seed, 2 * (seed % 2)) for seed in range(300))],
+)
 def test_every_bound_holds_the_brute_force_value(
     seed: int, counted: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,10 +370,9 @@ def test_same_work_gives_the_same_bounds() -> None:
 def test_solve_takes_it_where_many_tests_run_once() -> None:
     found = rhoplan.solve(two_states(12, seed=5))
     assert (found.method, found.converged) == ("many", True)
-    assert rhoplan.solve(two_states(9, seed=5)).method == "reveal"
-    assert rhoplan.solve(two_states(9, seed=5), method="many").lower == pytest.approx(
-        rhoplan.solve(two_states(9, seed=5)).lower, abs=2e-3
-    )
+    fewer = rhoplan.solve(two_states(9, seed=5))
+    assert fewer.method == "reveal"
+    assert rhoplan.solve(two_states(9, seed=5), method="many").lower == pytest.approx(fewer.lower, abs=2e-3)
 
 
 def test_budget_of_prices_with_many_digits_is_kept() -> None:

@@ -1,12 +1,9 @@
-"""The addresses /api/v1/target and /api/v1/frontier: what they take, what they reply, and the work behind them.
-
-The work is done in a worker, by the same calls and records as `rhoplan target`.
-"""
+"""The addresses /api/v1/target and /api/v1/frontier: what they take and what they reply."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -14,11 +11,6 @@ from pydantic import BaseModel, Field
 
 from rhoplan.app.serve import schema
 from rhoplan.app.serve.replying import API
-from rhoplan.errors import ProblemError
-from rhoplan.model.targets import KINDS
-
-if TYPE_CHECKING:
-    from rhoplan.app.serve.tasks import Asked
 
 Value = Annotated[
     Annotated[str, Field(min_length=1, max_length=60)] | Annotated[float, Field(ge=0)],
@@ -167,56 +159,6 @@ class Edges(BaseModel):
     states: list[str]
     targets: list[SetTarget] = Field(description="Those in the model.")
     lower_set: LowerSet | None
-
-
-def meet(asked: Asked) -> dict[str, Any]:
-    """`rhoplan target --json`."""
-    from rhoplan.advice.targets import meet as keep
-    from rhoplan.app.target_records import answer_record
-    from rhoplan.model.targets import read_targets
-
-    problem, request = asked.problem, asked.request
-    problem.flat  # noqa: B018  (says so where the problem is not flat)
-    names = {kind: kind.replace("-", "_") for kind in KINDS}
-    given = {kind: request[name] for kind, name in names.items() if request.get(name) is not None}
-    try:
-        targets = read_targets(
-            given or problem.details.get("targets") or {}, problem.diagnoses, request["state"] or _positive(asked)
-        )
-        found = keep(problem, targets, horizon=request["horizon"], minimise=request["minimise"])
-    except ProblemError as error:
-        field = tuple(names.get(str(part), part) for part in error.field or ())
-        raise ProblemError(error.message, field=field or None) from None
-    return answer_record(found, trees=request["trees"])
-
-
-def frontier(asked: Asked) -> dict[str, Any]:
-    """The frontiers, and the targets that stand in the model."""
-    from dataclasses import asdict
-
-    from rhoplan.advice.edges import edges, together
-    from rhoplan.app.target_records import edge_record, targets_record
-    from rhoplan.model.targets import read_targets
-
-    problem, request = asked.problem, asked.request
-    problem.flat  # noqa: B018
-    found = edges(problem, state=request["state"], horizon=request["horizon"])
-    kept = read_targets(problem.details.get("targets") or {}, problem.diagnoses, None)
-    return {
-        "frontiers": [edge_record(problem, edge) for edge in found],
-        "state": request["state"] or _positive(asked),
-        "states": list(problem.diagnoses),
-        "targets": targets_record(kept, problem.unit),
-        "lower_set": asdict(together(problem, state=request["state"], horizon=request["horizon"]))
-        if request["lower_set"]
-        else None,
-    }
-
-
-def _positive(asked: Asked) -> str | None:
-    from rhoplan.advice.edges import positive_of
-
-    return positive_of(asked.problem)
 
 
 def add_targets(app: FastAPI, answer: Callable[[str, schema.Request, Request], Awaitable[Response]]) -> None:

@@ -25,7 +25,7 @@ from rhoplan.advice.variations import stake, with_values
 from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
-from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, targeting
+from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, target_tasks
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.uncertain_tasks import uncertain_numbers
 from rhoplan.app.serve.worker import Job, Shelf, Tell
@@ -329,8 +329,8 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
     "what-if": what_if,
     "report": carry_tasks.printable,
     "carry": carry_tasks.carried,
-    "target": targeting.meet,
-    "frontier": targeting.frontier,
+    "target": target_tasks.meet,
+    "frontier": target_tasks.frontier,
     "uncertainty": uncertain_numbers,
     "table": lambda asked: learn_tasks.describe(asked.source),
     "draft": lambda asked: learn_tasks.draft(asked.source, asked.request),
