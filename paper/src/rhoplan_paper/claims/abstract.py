@@ -8,7 +8,7 @@ from itertools import pairwise
 from rhoplan.belief.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.numbers import CLOSE, Lead, gap, lead_jobs, leads, sweeps
+from rhoplan_paper.claims.numbers import CLOSE, OBSERVING, Lead, gap, lead_jobs, leads, sweeps
 from rhoplan_paper.context import UNITS, Context, ask, efe_jobs, exact_job, unit_jobs
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import published, select
@@ -29,24 +29,19 @@ SCALES = (0.1, 1.0, 10.0)
 BEYOND_NOISE = 2.0
 """Standard errors of the printed difference from which `as well as` is not true of it."""
 
-OBSERVE_THEN_COMMIT = (
-    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2), ("tileworld:n=8", 2),
-    ("diagnosis:n=2", 2), ("diagnosis:n=4", 2), ("diagnosis:n=8", 2), ("diagnosis:n=16", 2),
-)  # fmt: skip
-"""Every problem and horizon with which the paper's tables set EFE beside Planning."""
-
 GRIDS = (4, 6, 8, 10, 12, 16)
 CONDITIONS = (2, 4, 8, 16)
+
+OBSERVE_THEN_COMMIT = (*OBSERVING, *((f"diagnosis:n={n}", 2) for n in CONDITIONS))
+"""Every problem and horizon with which the paper's tables set EFE beside Planning."""
+
 ROCKS = (
     ("rocksample:n=5,k=3", None), ("rocksample:n=7,k=4", None), ("rocksample:n=7,k=8", None),
     ("rocksample:n=11,k=11", 2),
 )  # fmt: skip
 TESTS = tuple((f"diagnosis:n=8,k={k}", 3) for k in (1, 2, 3))
 
-ABLATED = (
-    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2),
-    ("diagnosis:n=16", 2), ("tileworld:n=6", 2), ("tileworld:n=8", 2),
-)  # fmt: skip
+ABLATED = (*OBSERVING[:4], ("diagnosis:n=16", 2), *OBSERVING[4:])
 
 
 @claim("weight-from-units")

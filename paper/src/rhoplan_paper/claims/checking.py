@@ -23,7 +23,7 @@ def build_claims(context: Context) -> Outcome:
     return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), findings)
 
 
-def found(verdict: Verdict, words: str = "", **values: Any) -> Found:
+def found(verdict: Verdict, words: str = "", /, **values: Any) -> Found:
     """What a claim function found; `@claim` puts it into words, with `values` where the claim's sentences name them.
 
     words: an entry of `reasons.json` instead of the claim's own, where it came out in another way.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 from rhoplan.belief.information import per_nat
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.numbers import CLOSE, Lead, lead_jobs, leads, sweeps
+from rhoplan_paper.claims.numbers import CLOSE, OBSERVING, Lead, lead_jobs, leads, sweeps
 from rhoplan_paper.context import UNITS, Context, Result, ask, simulate_job, unit_jobs
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
@@ -16,7 +17,7 @@ from rhoplan_paper.tables.asymmetry import exact_d
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, by_unit_more, same
 from rhoplan_paper.words import percent, points, signed
 
-CORE = (("tiger", 6), ("diagnosis", 3), ("bandit", 2))
+CORE = tuple(place for place in OBSERVING[:4] if place[0] != "testbed")
 SEVERAL_TESTS = CORE[1:]
 DEEP = ("planning", "planning-ig", "efe")
 
@@ -60,7 +61,7 @@ def diagnosis_and_bandit_dominated(context: Context) -> Found:
 @claim("bootstrap-apart")
 def bootstrap_apart(context: Context) -> Found:
     per_seed = context.episodes(MAIN_PER_SEED)
-    agents = {"planning": {"unit": "nats"}, "efe": {"weight": 1.0, "unit": "bits"}}
+    agents: dict[str, dict[str, Any]] = {"planning": {"unit": "nats"}, "efe": {"weight": 1.0, "unit": "bits"}}
     drawn = {
         (problem, agent): simulate_job(problem, agent, episodes=per_seed, horizon=horizon, **settings)
         for problem, horizon in SEVERAL_TESTS

@@ -14,6 +14,7 @@ from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import claim
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Found, Verdict
 from rhoplan_paper.tables.rows import measured
+from rhoplan_paper.told.results import TWO_STATES
 from rhoplan_paper.verdicts import by_parts, by_unit
 from rhoplan_paper.words import percent, points, signed
 
@@ -37,8 +38,6 @@ POMCP_EPISODES = 1000
 BUDGETS = (1000, 5000)
 SMALL_RISE = 0.02
 """A rise of success that is no help: two percentage points."""
-
-TWO_STATES = ("tiger", "testbed")
 
 
 @claim("search-cost")

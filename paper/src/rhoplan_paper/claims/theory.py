@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
-from rhoplan_paper.claims.numbers import leads, sweeps
+from rhoplan_paper.claims.numbers import OBSERVING, leads, sweeps
 from rhoplan_paper.claims.robust import PRINTED_DISCOUNTS
 from rhoplan_paper.context import UNITS, Context, Result, ask, exact_job
 from rhoplan_paper.jobs import Job, job
@@ -25,10 +25,6 @@ from rhoplan_paper.words import signed
 
 CLOSE_ENOUGH = 1e-6
 """A bisected threshold and a formula agree to this share of their size: decisions tie at 1e-12 of the rewards."""
-
-RECURSIONS = (
-    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2), ("tileworld:n=8", 2),
-)  # fmt: skip
 
 ASYMMETRIES = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
 
@@ -50,7 +46,7 @@ def recursions(context: Context, discount: float | None = None, weight: float | 
         f"random to H={h}": job("efe_recursion", problems=many, seed=h, horizon=h, discount=discount, weight=weight)
         for h in (1, 2, 3)
     }
-    for problem, horizon in RECURSIONS:
+    for problem, horizon in OBSERVING:
         jobs[f"{problem} H={horizon}"] = job(
             "efe_recursion", problem=problem, horizon=horizon, discount=discount, weight=weight
         )

@@ -15,21 +15,15 @@ from rhoplan_paper.published import Cell, cell, published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.statistics import chance_of_count
 from rhoplan_paper.study import Found
+from rhoplan_paper.told.results import PARTITION_PER_SEED, PARTITIONS
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
 from rhoplan_paper.words import percent, points, signed
 
 GRIDS = tuple(f"tileworld:n={n}" for n in (4, 6, 8))
 TUNED = 100.0
 
-PARTITIONS = {
-    "bitwise": "tileworld:n=6",
-    "random": "tileworld:n=6,partition=random,seed=42",
-    "overlapping": "tileworld:n=6,partition=overlapping,seed=42",
-}
 REACHED = ("bitwise", "overlapping")
 """Partitions whose beliefs merge; scans at random leave millions apart, so that their scores are sampled."""
-
-PARTITION_PER_SEED = 200
 
 SHORT, LONG = 600, 1000
 """Episodes of the two runs whose 8x8 success rates are printed: three seeds and five."""

@@ -9,6 +9,9 @@ from typing import Any
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.numbers import leads
 from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job, unit_jobs
+from rhoplan_paper.figures.episodes import FORAGING
+from rhoplan_paper.figures.sweeps import FIXED, PENALTIES
+from rhoplan_paper.figures.times import PLACES
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
@@ -16,17 +19,15 @@ from rhoplan_paper.study import UNCHECKED, Found, Verdict
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
 from rhoplan_paper.words import percent, points
 
-PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 LOW_PENALTY = 10
 """Up to here penalties are low: no more than what a right answer pays."""
 
 SIZES = (2, 4, 8, 16)
-FORAGING = "diagnosis:n=8,k=3,accuracy=0.75"
 FORAGING_STEPS = 40
 TUNED = 100.0
 """Weight of Planning+IG on Diagnosis and Bandit; the figures do not say which they use."""
 
-STOPPING = {"diagnosis": 3, "diagnosis:n=8,k=3": 3, "bandit": 2}
+STOPPING = {problem: horizon for problem, horizon, _ in PLACES}
 AGENTS = ("planning", "efe", "planning-ig")
 
 AS_FAST = 0.02
@@ -40,7 +41,7 @@ def sweep_adapts(context: Context) -> Found:
         problem = f"tiger:wrong=-{penalty}"
         jobs["planning", penalty] = exact_job(problem, "planning", horizon=6)
         jobs |= {(f"efe {unit}", penalty): one for unit, one in efe_jobs(problem, 6).items()}
-        fixed = unit_jobs(problem, "info-gain", weight=20.0)
+        fixed = unit_jobs(problem, "info-gain", weight=FIXED)
         jobs |= {(f"fixed {unit}", penalty): one for unit, one in fixed.items()}
     ours = ask(context, jobs)
     tests = {who: [float(ours[who, penalty]["tests"]) for penalty in PENALTIES] for who, _ in jobs}
