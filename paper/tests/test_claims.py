@@ -25,7 +25,7 @@ from rhoplan_paper.measures.propositions import (
     random_problems,
 )
 from rhoplan_paper.published import published, select
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Verdict
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, NO_DIFFERENCE, ONLY_BITS, ONLY_NATS, Finding, Verdict
 from rhoplan_paper.tables.asymmetry import formula
 from rhoplan_paper.verdicts import by_unit, by_unit_more
 from strategies import Limits, cases, laws
@@ -81,14 +81,14 @@ def test_a_claim_that_the_paper_does_not_make_cannot_be_registered() -> None:
 
 def test_a_claim_has_one_function() -> None:
     with pytest.raises(ValueError, match="two of claim 'coverage'"):
-        registry.claim("coverage")(lambda context: found(Verdict(CONFIRMED), ""))
+        registry.claim("coverage")(lambda context: found(Verdict(CONFIRMED)))
 
 
 def test_the_jobs_that_all_claims_miss_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     def needs(id: str, *problems: str) -> registry.Check:
         def check(context: Context) -> Any:
             context.results(score_job(problem, "efe") for problem in problems)
-            return registry.on_claim(id, found(Verdict(CONFIRMED), ""))
+            return Finding(id, "", "", "", "", "", "", CONFIRMED, "so")
 
         return check
 

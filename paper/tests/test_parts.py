@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import found
 from rhoplan_paper.report.output import write_verdicts
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, ONLY_BITS, ONLY_NATS, Outcome
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, IN_PART, ONLY_BITS, ONLY_NATS, Finding, Outcome
 from rhoplan_paper.verdicts import by_parts
 
 BITS, NATS = {"bits": True, "nats": False}, {"bits": False, "nats": True}
@@ -43,7 +42,8 @@ def test_parts_say_where_they_hold() -> None:
 
 
 def test_parts_stand_in_the_list_of_verdicts(tmp_path: Path) -> None:
-    finding = found(by_parts({"this": True, "that": False}, core=["this"]), "so")
+    verdict = by_parts({"this": True, "that": False}, core=["this"])
+    finding = Finding("id", "", "", "", "", "", verdict.unit, verdict.word, "so", verdict.parts)
     write_verdicts(tmp_path, {"claims": Outcome(findings=(finding,))})
     with (tmp_path / "verdicts.csv").open(encoding="utf-8", newline="") as handle:
         (row,) = csv.DictReader(handle)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan_paper.claims.checking import found
 from rhoplan_paper.published import published
-from rhoplan_paper.registry import on_claim, studies
+from rhoplan_paper.registry import studies
 from rhoplan_paper.report.page import page
-from rhoplan_paper.study import CONFIRMED, ONLY_BITS, ONLY_NATS, Finding, Outcome, Verdict
+from rhoplan_paper.study import CONFIRMED, ONLY_BITS, ONLY_NATS, Finding, Headline, Outcome, Verdict
 from rhoplan_paper.verdicts import by_parts
 
 SETTINGS = {"full": False, "unit": "both"}
@@ -21,15 +20,22 @@ def number(place: int, verdict: str) -> Finding:
     return Finding(f"tiger/{place}", "", "reward", "1", "", "1", "", verdict, "why")
 
 
+def claimed(id: str, verdict: Verdict, headline: Headline | None) -> Finding:
+    about = published().claims[id]
+    return Finding(
+        id, about.place, about.gist, "", "", "", verdict.unit, verdict.word, "so", verdict.parts, headline=headline
+    )
+
+
 @pytest.fixture
 def html(tmp_path: Path) -> str:
     """A report on all claims, two of them with a headline, and on one table whose numbers came out in several ways."""
     verdict = by_parts({"this part": True, "that part": False, "another": {"bits": True, "nats": False}})
-    told = {
-        "coverage": found(verdict, "so", headline=("5 of 6", "are <flat>.")),
-        "bits-weight": found(Verdict(CONFIRMED), "so", headline=("0.69", "per bit.")),
-    }
-    claims = tuple(on_claim(id, told.get(id) or found(Verdict(CONFIRMED), "so")) for id in published().claims)
+    verdicts_in_words = {"coverage": verdict}
+    headlines = {"coverage": Headline("5 of 6", "are <flat>."), "bits-weight": Headline("0.69", "per bit.")}
+    claims = tuple(
+        claimed(id, verdicts_in_words.get(id, Verdict(CONFIRMED)), headlines.get(id)) for id in published().claims
+    )
     verdicts = (CONFIRMED, ONLY_BITS, ONLY_BITS, ONLY_NATS)
     numbers = tuple(number(place, verdict) for place, verdict in enumerate(verdicts))
     outcomes = {name: Outcome() for name in studies()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -16,7 +17,7 @@ from rhoplan_paper import registry, verdicts, words
 from rhoplan_paper.claims import checking, numbers
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published
-from rhoplan_paper.study import Finding
+from rhoplan_paper.study import Found
 
 ROOTS = [Path(str(package.__file__)).parent for package in (rhoplan_paper, rhoplan_bench)]
 MODULES = [path for root in ROOTS for path in sorted(root.rglob("*.py"))]
@@ -61,9 +62,13 @@ def test_no_module_tells_who_wrote_it_when() -> None:
 
 
 def test_the_recipe_for_a_claim_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function of the README, with the words of a claim that there is, on results made up for it."""
-    code = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    """The README's function and sentences, under the id of a claim that there is, on results made up for it."""
+    text = README.read_text(encoding="utf-8").replace("the-id-in-published-json", "tiger-parity")
+    code, sentences = (re.search(rf"```{kind}\n(.*?)```", text, flags=re.DOTALL) for kind in ("python", "json"))
     assert code
+    assert sentences
+    told = json.loads(sentences[1])
+    monkeypatch.setattr(registry, "reasons", lambda: told)
     shelf: registry.Registry[registry.Check] = registry.Registry("claim")
     monkeypatch.setattr(registry, "CLAIMS", shelf)
     scope = {
@@ -73,9 +78,9 @@ def test_the_recipe_for_a_claim_works(monkeypatch: pytest.MonkeyPatch) -> None:
         **vars(words),
         "claim": registry.claim,
         "Context": Context,
-        "Finding": Finding,
+        "Found": Found,
     }
-    exec(code[1].replace("the-id-in-published-json", "tiger-parity"), scope)
+    exec(code[1], scope)
 
     class Told(Context):
         def results(self, jobs):  # type: ignore[no-untyped-def]
@@ -85,3 +90,4 @@ def test_the_recipe_for_a_claim_works(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.verdict == "holds in part"
     assert [part.holds for part in finding.parts] == ["yes", "no"]
     assert finding.claim == published().claims["tiger-parity"].gist
+    assert finding.reason == "EFE is +0.00 ahead in bits."

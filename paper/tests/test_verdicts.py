@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rhoplan_paper.claims.checking import found
 from rhoplan_paper.compare import CHANCE, FAR, Number, judge, share_chance
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, Quote, cell, published
-from rhoplan_paper.registry import on_claim, studies
+from rhoplan_paper.registry import studies
 from rhoplan_paper.report.page import page
 from rhoplan_paper.statistics import chance_of_count
 from rhoplan_paper.study import (
@@ -30,7 +29,6 @@ from rhoplan_paper.study import (
     Finding,
     Outcome,
     Study,
-    Verdict,
 )
 from rhoplan_paper.tables.definitions import SOURCES, derived
 from rhoplan_paper.tables.rows import TABLES
@@ -162,7 +160,10 @@ def test_columns_that_follow_from_others_are_checked_against_them() -> None:
 
 def test_every_number_of_the_text_has_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a number stands or falls with a claim, the claim's own verdict counts; those have tests of their own."""
-    claimed = {id: (lambda context, id=id: on_claim(id, found(Verdict(ONLY_BITS), "so"))) for id in published().claims}
+    claimed = {
+        id: (lambda context, id=id: Finding(id, "", "", "", "", "", "bits", ONLY_BITS, "so"))
+        for id in published().claims
+    }
     monkeypatch.setattr(quoted, "claims", lambda: claimed)
     findings = quoted.build_quoted(Canned()).findings
     cells = [one for quote in quoted.quotes_here() for one in quote.cells]

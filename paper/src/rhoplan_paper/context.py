@@ -88,9 +88,14 @@ def exact_job(
     )
 
 
+def unit_jobs(problem: str, agent: str, **settings: Any) -> dict[str, Job]:
+    """The exact score of an agent by unit of its weight: in bits and in nats. settings: those of `exact_job`."""
+    return {unit: exact_job(problem, agent, unit=unit, **settings) for unit in UNITS}
+
+
 def efe_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str, Job]:
-    """The exact score of EFE by unit: in bits and in nats."""
-    return {unit: exact_job(problem, "efe", horizon=horizon, unit=unit, **more) for unit in UNITS}
+    """The exact score of EFE by unit."""
+    return unit_jobs(problem, "efe", horizon=horizon, **more)
 
 
 def rival_jobs(problem: str, horizon: int | None = None, **more: Any) -> dict[str, Job]:

@@ -1,15 +1,14 @@
 """The one registry: studies, measures and claims, each registered where it stands, and told in the paper's order.
 
 A module of a folder below registers what it holds when it is imported: `study("id", build, draw)`, `@measure`,
-`@claim("id")`; titles of studies are data (`studies.json`), words of claims too (`published.json`). The registry
-imports the folders when it is first asked.
+`@claim("id")`; titles of studies are data (`studies.json`), words of claims too (`published.json`, and `reasons.json`
+for what was found). The registry imports the folders when it is first asked.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, wraps
 from importlib import import_module
 from importlib.resources import files
@@ -19,8 +18,8 @@ from typing import Any, Generic, TypeVar
 from rhoplan.errors import RhoplanError
 from rhoplan_paper.context import Context
 from rhoplan_paper.published import published, quotes_of
-from rhoplan_paper.study import Build, Draw, Finding, Study
-from rhoplan_paper.words import printed
+from rhoplan_paper.study import Build, Draw, Finding, Found, Headline, Study
+from rhoplan_paper.words import printed, tell
 
 Thing = TypeVar("Thing")
 Check = Callable[[Context], Finding]
@@ -79,18 +78,35 @@ def titles() -> dict[str, dict[str, Any]]:
     return found
 
 
-def claim(id: str) -> Callable[[Check], Check]:
+def claim(id: str) -> Callable[[Callable[[Context], Found]], Check]:
     """Register the function that checks the paper's claim `id`."""
     if id not in published().claims:
         raise ValueError(f"the paper has no claim '{id}'")
     return lambda check: CLAIMS.add(id, wraps(check)(lambda context: on_claim(id, check(context))))
 
 
-def on_claim(id: str, finding: Finding) -> Finding:
-    """`finding` with the paper's words: the claim, where it stands, and what the paper prints where it does not say."""
-    about = published().claims[id]
-    shown = finding.published or printed(*about.shows)
-    return replace(finding, id=id, place=about.place, claim=about.gist, published=shown)
+def on_claim(id: str, found: Found) -> Finding:
+    """What was found about claim `id` in words: the paper's, and ours with the values filled in.
+
+    What the paper prints are the numbers that the claim `shows`, where our words do not say.
+    """
+    about, verdict = published().claims[id], found.verdict
+    told = tell(reasons()[found.words or id], found.values)
+    shown = told.get("published") or printed(*about.shows)
+    numbers = (shown, told.get("simulated", ""), told.get("exact", ""))
+    first = Headline(told["number"], told["sentence"]) if "number" in told else None
+    return Finding(
+        id, about.place, about.gist, *numbers, verdict.unit, verdict.word, told["reason"], verdict.parts, headline=first
+    )
+
+
+@cache
+def reasons() -> dict[str, dict[str, str]]:
+    """Our sentences about each claim, with names where values go: the reason, and where there are any what the paper
+    prints, simulated and exact numbers, and the number and sentence of a headline.
+    """
+    found: dict[str, dict[str, str]] = json.loads(files("rhoplan_paper").joinpath("reasons.json").read_text("utf-8"))
+    return found
 
 
 MeasureFunction = TypeVar("MeasureFunction", bound=Measure)

@@ -6,7 +6,7 @@ A study is data: an id, where it stands in the paper, and a function that builds
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -88,6 +88,18 @@ class Finding:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"'{self.verdict}' is no verdict")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a claim function gives: the verdict, and the values that the claim's sentences name (`reasons.json`).
+
+    words: the entry of that file, where it is not the claim's own.
+    """
+
+    verdict: Verdict
+    words: str
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, published, quotes_of, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import Finding
+from rhoplan_paper.study import Found
 from rhoplan_paper.tables.rows import AS_RUN, MEASURED, measured, plan_row
 from rhoplan_paper.told.checks import hidden_states
 from rhoplan_paper.verdicts import by_parts, by_unit
-from rhoplan_paper.words import listed, percent, signed
+from rhoplan_paper.words import percent, signed
 
 
 def results(agent: str) -> list[Cell]:
@@ -35,37 +35,31 @@ def _problems(cells: Iterable[Cell]) -> list[str]:
 
 
 @claim("pomcp-everywhere")
-def pomcp_everywhere(context: Context) -> Finding:
+def pomcp_everywhere(context: Context) -> Found:
     announced = [*_problems(select("environments states")), *_problems(select("rocksample reward"))]
     has = set(_problems(results("pomcp")))
     there, absent = ([spec for spec in announced if (spec in has) is here] for here in (True, False))
-    return found(
-        by_unit({"": not absent}),
-        f"Of the {len(announced)} problems POMCP has a printed result on {len(there)} ({', '.join(there) or 'none'}), "
-        f"and none on {', '.join(absent) or 'any other'}.",
-        published=f"{len(announced)} problems",
-        exact=f"{len(there)} of {len(announced)}",
-    )
+    return found(by_unit({"": not absent}), announced=len(announced), has=len(there), there=there, absent=absent)
 
 
 @claim("pomcp-on-rocksample")
-def pomcp_on_rocksample(context: Context) -> Finding:
+def pomcp_on_rocksample(context: Context) -> Found:
     table = published().tables["rocksample-extended"]
     agents = list(dict.fromkeys(str(cell.row["agent"]) for cell in table.cells))
     anywhere = [spec for spec in _problems(results("pomcp")) if spec.startswith("rocksample")]
     checks = [cell for cell in (*table.cells, *select("rocksample checks")) if cell.column == "checks" and cell.value]
     return found(
         by_unit({"": "pomcp" in agents}),
-        f"The table that is said to have it has the agents {' and '.join(agents)} only; in the whole paper POMCP has a "
-        f"result on {', '.join(anywhere) or 'no RockSample instance'}. Checks, which the main table leaves to the same "
-        f"appendix, are printed {len(checks) or 'nowhere'}{' times' if checks else ''}.",
-        published=table.gist,
-        exact=", ".join(agents),
+        agents=" and ".join(agents),
+        names=agents,
+        anywhere=anywhere,
+        checks=f"{len(checks)} times" if checks else "nowhere",
+        caption=table.gist,
     )
 
 
 @claim("pomcp-budgets-reported")
-def pomcp_budgets_reported(context: Context) -> Finding:
+def pomcp_budgets_reported(context: Context) -> Found:
     announced = [cell.number for cell in select("pomcp-budgets simulations")]
     usual = {str(row["problem"]): row["simulations"] for row in published().tables["pomcp"].protocol}
     tried: dict[float, dict[str, None]] = {}
@@ -79,23 +73,18 @@ def pomcp_budgets_reported(context: Context) -> Finding:
         if cell.column in ("seconds", "milliseconds") and cell.row.get("agent") == "pomcp" and "simulations" in cell.row
     }
     without = [budget for budget in announced if budget not in tried]
-    untimed = [budget for budget in announced if budget not in timed]
-    told = [f"{b:,.0f} on {', '.join(tried[b])}" for b in announced if b in tried]
     return found(
-        by_parts({f"a result and a time with {b:,.0f}": b not in (*without, *untimed) for b in announced}),
-        f"Printed are results with {listed(told)}; none with {_budgets(without)}. A time is printed for "
-        f"{_budgets(sorted(timed))} and for none of the others.",
-        published=_budgets(announced),
-        exact=f"results with {_budgets(b for b in announced if b in tried)}; times with {_budgets(sorted(timed))}",
+        by_parts({f"a result and a time with {b:,.0f}": b in tried and b in timed for b in announced}),
+        announced=announced,
+        tried=[budget for budget in announced if budget in tried],
+        told=[f"{budget:,.0f} on {', '.join(tried[budget])}" for budget in announced if budget in tried],
+        without=without,
+        timed=sorted(timed),
     )
 
 
-def _budgets(budgets: Iterable[float]) -> str:
-    return ", ".join(f"{budget:,.0f}" for budget in budgets) or "no budget"
-
-
 @claim("rocksample-episodes")
-def rocksample_episodes(context: Context) -> Finding:
+def rocksample_episodes(context: Context) -> Found:
     table = published().tables["rocksample"]
     columns = ("good", "bad", "reward")
     rows = {
@@ -116,21 +105,14 @@ def rocksample_episodes(context: Context) -> Finding:
             same[spec] += fits
             others |= {} if fits else {agent: None}
     stated = {str(row["problem"]): int(float(row["episodes"])) for row in table.protocol}
-    rows_met = all(same[spec] > every[spec] / 2 for spec in AS_RUN)
-    told = [f"{same[spec]} of {every[spec]} on {spec} with {AS_RUN[spec]} episodes" for spec in AS_RUN]
-    spec = next(iter(AS_RUN))
     return found(
-        by_unit({"nats": not rows_met}),
-        f"The first episodes of the first seed alone give the printed numbers digit for digit: {listed(told)}; "
-        f"all but those of {', '.join(others) or 'nobody'}. "
-        f"The caption has {', '.join(f'{stated[spec]:,}' for spec in AS_RUN)}.",
-        published=f"{stated[next(iter(AS_RUN))]:,} episodes",
-        simulated=listed(told),
-        headline=(
-            f"{' or '.join(map(str, dict.fromkeys(AS_RUN.values())))}, not {stated[spec]:,}",
-            f"episodes of one seed, by instance, give {sum(same.values())} of {sum(every.values())} printed RockSample "
-            "numbers to the last digit.",
-        ),
+        by_unit({"nats": not all(same[spec] > every[spec] / 2 for spec in AS_RUN)}),
+        told=[f"{same[spec]} of {every[spec]} on {spec} with {episodes} episodes" for spec, episodes in AS_RUN.items()],
+        others=list(others),
+        stated=[stated[spec] for spec in AS_RUN],
+        episodes=" or ".join(map(str, dict.fromkeys(AS_RUN.values()))),
+        same=sum(same.values()),
+        every=sum(every.values()),
     )
 
 
@@ -139,20 +121,16 @@ THREE_ORDERS = 3
 
 
 @claim("sweep-three-orders")
-def sweep_three_orders(context: Context) -> Finding:
+def sweep_three_orders(context: Context) -> Found:
     ends = [cell.number for cell in select("sweep-range penalty") if "bound" in cell.row]
-    orders = math.log10(max(ends) / min(ends))
-    return found(
-        by_unit({"": round(orders) == THREE_ORDERS}),
-        f"The penalties go from {min(ends):g} to {max(ends):g}: a factor of {max(ends) / min(ends):g} is {orders:.2f} "
-        f"orders of magnitude. A number in words, like any that is printed, stands for all that round to it.",
-        published=f"{THREE_ORDERS} orders of magnitude",
-        exact=f"{orders:.2f}",
-    )
+    low, high = min(ends), max(ends)
+    orders = math.log10(high / low)
+    verdict = by_unit({"": round(orders) == THREE_ORDERS})
+    return found(verdict, low=low, high=high, factor=high / low, orders=orders, said=THREE_ORDERS)
 
 
 @claim("scaling-horizon")
-def scaling_horizon(context: Context) -> Finding:
+def scaling_horizon(context: Context) -> Found:
     table = published().tables["tileworld-8"]
     stated = int(float(table.protocol[0]["horizon"]))
     rows = {str(cell.row["agent"]): cell.row for cell in table.cells}
@@ -166,18 +144,12 @@ def scaling_horizon(context: Context) -> Finding:
     verdict = by_parts(
         {planners: chance[stated] >= CHANCE > chance[1], "so does every other agent": not shallow}, core=[planners]
     )
-    return found(
-        verdict,
-        f"EFE's exact success beside the printed {rate.text}, in bits: {listed(told)}. "
-        f"{' and '.join(shallow) or 'Nobody'} look{'s' if len(shallow) < 2 else ''} one action ahead by definition, "
-        "as the paper's table of agents says: a caption's horizon is that of the others.",
-        published=f"H = {stated} for all agents",
-        exact=f"H = 1 for {', '.join(shallow) or 'nobody'}",
-    )
+    agents = f"{' and '.join(shallow) or 'Nobody'} look{'s' if len(shallow) < 2 else ''}"
+    return found(verdict, rate=rate.text, told=told, agents=agents, stated=stated, shallow=shallow)
 
 
 @claim("fixed-conditions")
-def fixed_conditions(context: Context) -> Finding:
+def fixed_conditions(context: Context) -> Found:
     (states, low, high) = (cell.number for cell in quotes_of("observation-scaling")[0].cells)
     problems = {k: f"diagnosis:n={states:g},k={k}" for k in range(int(low), int(high) + 1)}
     best = ask(context, {k: job("optimum", problem=spec) for k, spec in problems.items()})
@@ -187,12 +159,9 @@ def fixed_conditions(context: Context) -> Finding:
         f"named, the optimum earns {signed(best[k]['reward'])} with {best[k]['tests']:.1f} tests"
         for k in problems
     ]
+    shown = {f"K={k}:": count for k, count in groups.items()}
     return found(
-        by_unit({"": len(set(groups.values())) == 1}),
-        f"With the tests varies what can be known at all. {listed(told)}. So the figure varies the problem, not only "
-        "the choice among tests.",
-        published=f"N = {states:g} fixed, K from {low:g} to {high:g}",
-        exact=listed(f"K={k}: {count}" for k, count in groups.items()),
+        by_unit({"": len(set(groups.values())) == 1}), told=told, states=states, low=low, high=high, groups=shown
     )
 
 
@@ -208,7 +177,7 @@ DEPTH = 2
 
 
 @claim("sizes-searched")
-def sizes_searched(context: Context) -> Finding:
+def sizes_searched(context: Context) -> Found:
     ours = ask(context, {spec: job("look_ahead", problem=spec, horizon=DEPTH) for spec in LARGE})
     held = {spec: sum(int((factor.prior > 0).sum()) for factor in make(spec).factors) for spec in LARGE}
     sizes = {spec: hidden_states(spec) for spec in LARGE}
@@ -225,10 +194,11 @@ def sizes_searched(context: Context) -> Finding:
         by_parts(
             {"problems with so many states are searched": done, "their number is what the search copes with": enters}
         ),
-        "The search is factored, as the paper says, and it is done here too. The number of states is a product that no "
-        "step forms: components are independent, and belief and search hold "
-        f"each by itself. {listed(told)}. From {small} to {large} the states grow {sizes[large] // sizes[small]}-fold, "
-        f"the situations searched {searched[large] / searched[small]:.1f}-fold.",
-        published=listed(f"{sizes[spec]:,}" for spec in LARGE[1::2]),
-        exact=listed(f"{held[spec]} numbers, {searched[spec]:,} situations" for spec in LARGE[1::2]),
+        told=told,
+        small=small,
+        large=large,
+        states=sizes[large] // sizes[small],
+        searched=searched[large] / searched[small],
+        sizes=[sizes[spec] for spec in LARGE[1::2]],
+        held=[f"{held[spec]} numbers, {searched[spec]:,} situations" for spec in LARGE[1::2]],
     )

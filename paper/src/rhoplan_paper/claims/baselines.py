@@ -15,9 +15,9 @@ from rhoplan_paper.claims.theory import equivalent, recursions
 from rhoplan_paper.context import UNITS, Context, ask, at_once, exact_job, score_job
 from rhoplan_paper.published import cell, select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import Finding
+from rhoplan_paper.study import Found
 from rhoplan_paper.verdicts import SAME, by_parts
-from rhoplan_paper.words import listed, percent, points, signed
+from rhoplan_paper.words import percent, signed
 
 
 def at_once_reward(spec: str) -> float:
@@ -56,7 +56,7 @@ INFORMED = ("planning", "planning-ig", "efe")
 
 
 @claim("greedy-worth-beating")
-def greedy_worth_beating(context: Context) -> Finding:
+def greedy_worth_beating(context: Context) -> Found:
     rocks = [str(one.row["problem"]) for one in select("rocksample reward agent=greedy")]
     tables = dict.fromkeys(rocks, "rocksample") | dict.fromkeys(INSPECTIONS, "inspection")
     agents = ("greedy", *INFORMED)
@@ -66,59 +66,45 @@ def greedy_worth_beating(context: Context) -> Finding:
     reward = {key: one.mean("reward") for key, one in ours.items()}
     trivial = {spec: leaving_reward(spec) for spec in rocks} | {s: float(one["reward"]) for s, one in blind.items()}
     weaker = [spec for spec in tables if reward[spec, "greedy"] < trivial[spec] - SAME]
-    told = [f"{spec} {signed(reward[spec, 'greedy'])} for {signed(trivial[spec])}" for spec in tables]
     ahead = "informed agents leave Greedy far behind"
     beaten = all(reward[spec, "greedy"] < min(reward[spec, a] for a in INFORMED) - SAME for spec in tables)
     return found(
         by_parts({ahead: beaten, "Greedy is no worse than a rule without thought": not weaker}, core=[ahead]),
-        "On RockSample anyone may leave in the first step; on Inspection anyone may declare each component as prior "
-        f"and stakes say, untested. Greedy earns less, exactly, on {len(weaker)} of {len(tables)} instances: "
-        f"{listed(told)}. The lead over Greedy is there, but shows nothing that such a rule does not have.",
-        published=listed(
-            one.text for table in ("rocksample", "inspection") for one in select(f"{table} reward agent=greedy")
-        ),
-        exact=listed(told),
+        weaker=len(weaker),
+        instances=len(tables),
+        told=[f"{spec} {signed(reward[spec, 'greedy'])} for {signed(trivial[spec])}" for spec in tables],
+        printed=[c.text for table in ("rocksample", "inspection") for c in select(f"{table} reward agent=greedy")],
     )
 
 
 @claim("accuracy-at-moderate-cost")
-def accuracy_at_moderate_cost(context: Context) -> Finding:
+def accuracy_at_moderate_cost(context: Context) -> Found:
     spec = INSPECTIONS[0]
     named = {agent: ("inspection", {"problem": spec, "agent": agent}) for agent in INFORMED}
-    untested = {"blind": score_job(spec, "blind", unit="nats")}
-    ours, blind = at_once(lambda: rows(context, named), lambda: ask(context, untested))
-    level = float(blind["blind"]["reward"])
+    untested = score_job(spec, "blind", unit="nats")
+    ours, blind = at_once(lambda: rows(context, named), lambda: context.result(untested))
+    level = float(blind["reward"])
     reward = {agent: one.mean("reward") for agent, one in ours.items()}
-    told = ", ".join(f"{agent} {signed(value)}" for agent, value in reward.items())
     gain = ours["efe"].mean("accuracy") - ours["planning"].mean("accuracy")
-    return found(
-        by_parts(
-            {
-                "EFE is more accurate than Planning": {"nats": gain > 0},
-                "and still ahead of no tests at all": {"nats": reward["efe"] > level + SAME},
-            }
-        ),
-        f"EFE is {points(gain)} more accurate than Planning. The paper does not say what is moderate; taken as leaving "
-        "EFE ahead of no tests at all. To declare each "
-        f"component untested earns {signed(level)}; {told}.",
-        exact=f"untested {signed(level)}; {told}",
+    verdict = by_parts(
+        {
+            "EFE is more accurate than Planning": {"nats": gain > 0},
+            "and still ahead of no tests at all": {"nats": reward["efe"] > level + SAME},
+        }
     )
+    return found(verdict, gain=gain, level=level, told=[f"{agent} {signed(value)}" for agent, value in reward.items()])
 
 
 @claim("strongest-on-navigation")
-def strongest_on_navigation(context: Context) -> Finding:
+def strongest_on_navigation(context: Context) -> Found:
     ours = walkers(context)
     fixed = {size: tour_reward(size) for size in GRIDS}
     theirs = {(size, a): cell("navigation", "reward", problem=f"navigation:n={size}", agent=a)
                for size in GRIDS for a in WALKERS}  # fmt: skip
     below = [size for size in GRIDS if all(theirs[size, a].number < fixed[size] for a in WALKERS)]
     printed_best = all(theirs[size, "nav-myopic"].number >= theirs[size, a].number for size in GRIDS for a in WALKERS)
-    behind = []
-    for size in GRIDS:
-        mine = ours[size, "nav-myopic"].number("reward")
-        if fixed[size] - mine.mean > max(CLEAR * mine.se, SAME):
-            behind.append(f"{size}x{size} ({with_error(mine)})")
-    told = [f"{size}x{size} {signed(fixed[size])}, printed {theirs[size, 'nav-myopic'].text}" for size in GRIDS]
+    mine = {size: ours[size, "nav-myopic"].number("reward") for size in GRIDS}
+    behind = [size for size in GRIDS if fixed[size] - mine[size].mean > max(CLEAR * mine[size].se, SAME)]
     return found(
         by_parts(
             {
@@ -126,11 +112,12 @@ def strongest_on_navigation(context: Context) -> Finding:
                 "a walk that hears nothing is no stronger": not (below or behind),
             }
         ),
-        f"To walk every cell in turn, deaf to warm and cold, always finds the goal and earns {listed(told)}: more than "
-        f"every printed agent on {len(below)} of {len(GRIDS)} grids. With the right sensor the walk to the likeliest "
-        f"cell is still behind it on {', '.join(behind) or 'none'}.",
-        published=listed(one.text for one in select("navigation reward agent=nav-myopic")),
-        exact=listed(f"{size}x{size} {signed(fixed[size])}" for size in GRIDS),
+        told=[f"{n}x{n} {signed(fixed[n])}, printed {theirs[n, 'nav-myopic'].text}" for n in GRIDS],
+        below=len(below),
+        grids=len(GRIDS),
+        behind=[f"{n}x{n} ({with_error(mine[n])})" for n in behind],
+        printed=[one.text for one in select("navigation reward agent=nav-myopic")],
+        fixed={f"{n}x{n}": reward for n, reward in fixed.items()},
     )
 
 
@@ -139,7 +126,7 @@ TUNED_ROWS = ("tiger", "testbed", "diagnosis", "bandit", "tileworld-6-full")
 
 
 @claim("tuned-worth-beating")
-def tuned_worth_beating(context: Context) -> Finding:
+def tuned_worth_beating(context: Context) -> Found:
     cells = [select(f"{table} reward agent=planning-ig")[0] for table in TUNED_ROWS]
     places = {str(one.row["problem"]): float(one.row["weight"]) for one in cells}
     tuned = {
@@ -149,42 +136,38 @@ def tuned_worth_beating(context: Context) -> Finding:
     }
     ours, alike = at_once(lambda: ask(context, tuned), lambda: ask(context, recursions(context)))
     one_weight, told_alike = equivalent(alike.values())
+    reward = {key: float(score["reward"]) for key, score in ours.items()}
     once = {p: at_once_reward(p) for p in places}
-    weaker = {u: [p for p in places if float(ours[p, u]["reward"]) < once[p] - SAME] for u in UNITS}
-    told = [
-        f"{p} {signed(ours[p, u]['reward'])} for {signed(once[p])} in {u}" for u, ones in weaker.items() for p in ones
-    ]
+    weaker = {u: [p for p in places if reward[p, u] < once[p] - SAME] for u in UNITS}
     control = "EFE is Planning+IG but for the weight"
-    verdict = by_parts(
-        {control: one_weight, "tuned, it earns no less than an untested answer": {u: not weaker[u] for u in UNITS}},
-        core=[control],
-    )
     return found(
-        verdict,
-        f"As a control it is what the paper says: at weight one per nat {told_alike}. As a rival at its tuned weight "
-        f"it earns less than answering at once, untested, on {listed(told) or 'none'} (of {len(places)} problems): "
-        "tuning looked at success alone, which tests buy at any price.",
-        published=cell("testbed", "reward", agent="planning-ig").text,
-        exact=listed(f"{p} ({u}) {signed(ours[p, u]['reward'])}" for p, u in tuned),
+        by_parts(
+            {control: one_weight, "tuned, it earns no less than an untested answer": {u: not weaker[u] for u in UNITS}},
+            core=[control],
+        ),
+        alike=told_alike,
+        told=[f"{p} {signed(reward[p, u])} for {signed(once[p])} in {u}" for u, ones in weaker.items() for p in ones],
+        problems=len(places),
+        printed=cell("testbed", "reward", agent="planning-ig").text,
+        rewards={f"{p} ({u})": earned for (p, u), earned in reward.items()},
     )
 
 
 @claim("pomcp-worth-beating")
-def pomcp_worth_beating(context: Context) -> Finding:
+def pomcp_worth_beating(context: Context) -> Found:
     cells = {str(one.row["problem"]): one for one in select("pomcp reward agent=pomcp")}
     ours = rows(context, {p: ("pomcp", {"problem": p, "agent": "pomcp"}) for p in cells})
     once = {p: at_once_reward(p) for p in cells}
     below = [p for p, one in cells.items() if one.number + one.rounding < once[p]]
     errors = {p: (ours[p].number("reward").sd or 0.0) / math.sqrt(ours[p].line.episodes) for p in cells}
-    clear = [p for p in below if once[p] - cells[p].number > CLEAR * errors[p]]
-    told = [f"{p} {one.text} for {signed(once[p])}" for p, one in cells.items()]
-    correct = [f"{p} {with_error(one.number('reward'))} at {percent(one.mean('success'))}" for p, one in ours.items()]
     return found(
         by_parts({f"on {p} it is above an untested answer": p not in below for p in cells}),
-        f"What POMCP is printed with, for what the best answer without any test earns exactly: {listed(told)}. It is "
-        f"below on {', '.join(below) or 'none'}, beyond sampling error on {', '.join(clear) or 'none'}. Corrected, it "
-        f"earns {listed(correct)}.",
-        published=listed(one.text for one in cells.values()),
-        simulated=listed(correct),
-        exact=listed(f"{p} {signed(value)}" for p, value in once.items()),
+        told=[f"{p} {one.text} for {signed(once[p])}" for p, one in cells.items()],
+        below=below,
+        clear=[p for p in below if once[p] - cells[p].number > CLEAR * errors[p]],
+        correct=[
+            f"{p} {with_error(one.number('reward'))} at {percent(one.mean('success'))}" for p, one in ours.items()
+        ],
+        printed=[one.text for one in cells.values()],
+        once=once,
     )

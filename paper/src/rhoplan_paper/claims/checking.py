@@ -1,17 +1,19 @@
 """The paper's claims in words: each has a small function that returns its finding, registered with `@claim("id")`.
 
 One study is made of them all. A claim function asks for all its jobs at once (`ask`), works out from the
-numbers whether the claim holds, by unit of information where a weight matters (`by_unit`), and puts it into words with
-`found`. The functions are in the other modules of this folder.
+numbers whether the claim holds, by unit of information where a weight matters (`by_unit`), and gives the verdict with
+the values that the claim's sentences in `reasons.json` name (`found`). The functions are in the other modules of this
+folder.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from rhoplan_paper.context import Context, at_once
 from rhoplan_paper.registry import claims, study
-from rhoplan_paper.study import Finding, Headline, Outcome, Sheet, Verdict
+from rhoplan_paper.study import Finding, Found, Outcome, Sheet, Verdict
 
 
 def build_claims(context: Context) -> Outcome:
@@ -21,23 +23,12 @@ def build_claims(context: Context) -> Outcome:
     return Outcome(Sheet(("place", "claim", "published", "ours", "verdict", "reason"), rows), findings)
 
 
-def found(
-    verdict: Verdict,
-    reason: str,
-    *,
-    published: str = "",
-    simulated: str = "",
-    exact: str = "",
-    headline: tuple[str, str] | None = None,
-) -> Finding:
-    """What a claim function found; `@claim` adds the paper's words. headline: a number and a sentence.
+def found(verdict: Verdict, words: str = "", /, **values: Any) -> Found:
+    """What a claim function found; `@claim` puts it into words, with `values` where the claim's sentences name them.
 
-    published: what the paper prints, where that is more than the numbers that the claim `shows`.
+    words: an entry of `reasons.json` instead of the claim's own, where it came out in another way.
     """
-    first = Headline(*headline) if headline else None
-    return Finding(
-        "", "", "", published, simulated, exact, verdict.unit, verdict.word, reason, verdict.parts, headline=first
-    )
+    return Found(verdict, words, values)
 
 
 study("claims", build_claims)

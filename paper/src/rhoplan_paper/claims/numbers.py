@@ -60,10 +60,13 @@ def leads(context: Context, places: Iterable[tuple[str, int | None]]) -> list[Le
     ]
 
 
-SWEPT: tuple[tuple[str, int], ...] = (
-    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2),
+OBSERVING: tuple[tuple[str, int], ...] = (
+    ("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2), ("tileworld:n=6", 2), ("tileworld:n=8", 2),
 )  # fmt: skip
-"""The problems of the paper's sweep over weights, and their horizons."""
+"""The paper's observe-then-commit problems, and their horizons."""
+
+SWEPT = OBSERVING[:5]
+"""Those of its sweep over weights."""
 
 CLOSE = 2.0
 """The factor within which weights are near each other: the paper calls weights from 1/2 to 2 equally good."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
@@ -11,10 +12,11 @@ from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, search_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Finding, Verdict
+from rhoplan_paper.study import CONFIRMED, CONTRADICTED, UNCHECKED, Found, Verdict
 from rhoplan_paper.tables.rows import measured
+from rhoplan_paper.told.results import TWO_STATES
 from rhoplan_paper.verdicts import by_parts, by_unit
-from rhoplan_paper.words import listed, percent, points, signed
+from rhoplan_paper.words import percent, points, signed
 
 COUNTED = ("diagnosis", "tileworld:n=6")
 COUNTED_DEPTH = 5
@@ -37,11 +39,9 @@ BUDGETS = (1000, 5000)
 SMALL_RISE = 0.02
 """A rise of success that is no help: two percentage points."""
 
-TWO_STATES = ("tiger", "testbed")
-
 
 @claim("search-cost")
-def search_cost(context: Context) -> Finding:
+def search_cost(context: Context) -> Found:
     ours = ask(context, {problem: job("look_ahead", problem=problem, horizon=COUNTED_DEPTH) for problem in COUNTED})
     short, texts = [], []
     for problem in COUNTED:
@@ -51,43 +51,31 @@ def search_cost(context: Context) -> Finding:
         if counted > said:
             short.append(problem)
         texts.append(f"{problem} {said:,} by the formula, {counted:,} counted, {different:,} different beliefs")
-    return found(
-        by_unit({"": not short}),
-        f"Each of the H tests can be any of the K, so a tree has (K |O|)^H leaves, not K |O|^H. At H={COUNTED_DEPTH}: "
-        f"{listed(texts)}. The formula is too low on {', '.join(short) or 'none'}; a search that works out each belief "
-        "once meets only the different ones, so horizons of 2 to 3 are no limit.",
-        published="K |O|^H; limits H to 2 or 3 with at least 3 tests",
-        exact=listed(texts),
-    )
+    return found(by_unit({"": not short}), depth=COUNTED_DEPTH, texts=texts, short=short)
 
 
 @claim("mcts-beats-pomcp")
-def mcts_beats_pomcp(context: Context) -> Finding:
+def mcts_beats_pomcp(context: Context) -> Found:
     per_seed = context.episodes(EPISODES)
-    jobs: dict[tuple[str, str], Job] = {}
-    for problem, (horizon, simulations) in SEARCHES.items():
-        jobs[problem, "pomcp"] = search_job(problem, "pomcp", simulations, horizon, "nats", per_seed)
-        for unit in UNITS:
-            jobs[problem, unit] = search_job(problem, "mcts", simulations, horizon, unit, per_seed)
-    results = ask(context, jobs)
-    success = {(p, who): measured(result, "success", p) for (p, who), result in results.items()}
+    searches = {"pomcp": ("pomcp", "nats"), **{unit: ("mcts", unit) for unit in UNITS}}
+    jobs = {
+        (problem, who): search_job(problem, planner, simulations, horizon, unit, per_seed)
+        for problem, (horizon, simulations) in SEARCHES.items()
+        for who, (planner, unit) in searches.items()
+    }
+    success = {(p, who): measured(result, "success", p) for (p, who), result in ask(context, jobs).items()}
     errors = {(p, u): apart(success[p, u], success[p, "pomcp"]) for p in SEARCHES for u in UNITS}
     texts = [
         f"{p} ({simulations} simulations, H={horizon}): {percent(success[p, 'bits'].mean)} in bits, "
         f"{percent(success[p, 'nats'].mean)} in nats, POMCP {percent(success[p, 'pomcp'].mean)}"
         for p, (horizon, simulations) in SEARCHES.items()
-    ]  # fmt: skip
-    return found(
-        by_unit({u: all(errors[p, u] > CLEAR for p in SEARCHES) for u in UNITS}),
-        f"Ahead in success by {listed(f'{p} {min(errors[p, u] for u in UNITS):.1f} SE' for p in SEARCHES)}, with a "
-        "POMCP that subtracts costs and starts its rollouts from the evidence. It knows sampled states only, where the "
-        "other knows exact beliefs and values of commits: the budgets are the same, what is known is not.",
-        simulated=listed(texts),
-    )
+    ]
+    verdict = by_unit({u: all(errors[p, u] > CLEAR for p in SEARCHES) for u in UNITS})
+    return found(verdict, ahead=[f"{p} {min(errors[p, u] for u in UNITS):.1f} SE" for p in SEARCHES], texts=texts)
 
 
 @claim("mcts-beats-exact")
-def mcts_beats_exact(context: Context) -> Finding:
+def mcts_beats_exact(context: Context) -> Found:
     (horizon, simulations), per_seed = SEARCHES[GRID], context.episodes(EPISODES)
     deep, _ = SEARCHES["diagnosis"]
     jobs: dict[str, Job] = {u: search_job(GRID, "mcts", simulations, horizon, u, per_seed) for u in UNITS}
@@ -108,13 +96,16 @@ def mcts_beats_exact(context: Context) -> Finding:
     told = {key: f"{percent(one['success'])} and {signed(one['reward'])}" for key, one in exact.items()}
     return found(
         verdict,
-        f"The paper does not say how deep it looked on the grid. At H={deep}, as on Diagnosis, the exact search, which "
-        f"a sampled one approaches, has {told[deep, 'bits']} for {told[horizon, 'bits']} at H={horizon} (bits): depth "
-        f"explains what is printed. Sampling does not: with {simulations} simulations at H={horizon} it is "
-        + listed(f"{errors[u]:+.1f} SE in success from the exact one in {u}" for u in UNITS)
-        + f", with {ENOUGH} it comes to {_share(success['enough'])} in bits.",
-        simulated=listed(texts),
-        exact=listed(f"H={h} {u}: {one}" for (h, u), one in told.items()),
+        deep=deep,
+        horizon=horizon,
+        deeper=told[deep, "bits"],
+        shallow=told[horizon, "bits"],
+        simulations=simulations,
+        errors=errors,
+        many=ENOUGH,
+        enough=_share(success["enough"]),
+        texts=texts,
+        exact=[f"H={h} {u}: {one}" for (h, u), one in told.items()],
     )
 
 
@@ -123,21 +114,18 @@ def _share(value: Number) -> str:
 
 
 @claim("pomcp-underperforms")
-def pomcp_underperforms(context: Context) -> Finding:
+def pomcp_underperforms(context: Context) -> Found:
     agents = ("planning", "pomcp", "efe")
     named = {(p, agent): ("pomcp", {"problem": p, "agent": agent}) for p in POMCP_PROBLEMS for agent in agents}
     ours = rows(context, named)
     wrong: dict[str, list[str]] = {unit: [] for unit in UNITS}
-    for unit in UNITS:
-        for problem in POMCP_PROBLEMS:
-            for column in ("success", "reward"):
-                sampled = ours[problem, "pomcp"].number(column)
-                others = [ours[problem, agent].mean(column, unit) for agent in ("planning", "efe")]
-                # Everywhere it should lie below both, in Bandit's success above both.
-                rival = max(others) if (problem, column) == ABOVE else min(others)
-                far = apart(sampled, Number(rival, None))
-                if (far <= 0) if (problem, column) == ABOVE else (far >= 0):
-                    wrong[unit].append(f"{problem} {column} {far:+.1f} SE")
+    for unit, problem, column in product(UNITS, POMCP_PROBLEMS, ("success", "reward")):
+        others = [ours[problem, agent].mean(column, unit) for agent in ("planning", "efe")]
+        # Everywhere it should lie below both, in Bandit's success above both.
+        above = (problem, column) == ABOVE
+        far = apart(ours[problem, "pomcp"].number(column), Number(max(others) if above else min(others), None))
+        if (far <= 0) if above else (far >= 0):
+            wrong[unit].append(f"{problem} {column} {far:+.1f} SE")
     exception = " ".join(ABOVE)
     verdict = by_parts(
         {
@@ -147,28 +135,21 @@ def pomcp_underperforms(context: Context) -> Finding:
             },
         }
     )
-    names = list(dict.fromkeys(name for u in UNITS for name in wrong[u]))
-    texts = [
-        f"{p} {percent(ours[p, 'pomcp'].mean('success'))}, {with_error(ours[p, 'pomcp'].number('reward'))}"
-        for p in POMCP_PROBLEMS
-    ]
+    pomcp, efe = ({p: ours[p, agent] for p in POMCP_PROBLEMS} for agent in ("pomcp", "efe"))
     return found(
         verdict,
-        f"POMCP as described, with costs subtracted and rollouts that start from the evidence: {listed(texts)}. Not on "
-        f"the side that is claimed: {listed(names) or 'nothing'}. On Bandit EFE succeeds in "
-        f"{percent(ours['bandit', 'efe'].mean('success', 'bits'))}, Planning in "
-        f"{percent(ours['bandit', 'planning'].mean('success'))}.",
-        simulated=listed(texts),
-        exact=listed(
-            f"{p} EFE {percent(ours[p, 'efe'].mean('success', 'bits'))}, "
-            f"{signed(ours[p, 'efe'].mean('reward', 'bits'))}"
-            for p in POMCP_PROBLEMS
-        ),
+        texts=[f"{p} {percent(x.mean('success'))}, {with_error(x.number('reward'))}" for p, x in pomcp.items()],
+        wrong=list(dict.fromkeys(name for u in UNITS for name in wrong[u])),
+        efe=efe["bandit"].mean("success", "bits"),
+        planning=ours["bandit", "planning"].mean("success"),
+        exact=[
+            f"{p} EFE {percent(x.mean('success', 'bits'))}, {signed(x.mean('reward', 'bits'))}" for p, x in efe.items()
+        ],
     )
 
 
 @claim("pomcp-budget-no-help")
-def pomcp_budget_no_help(context: Context) -> Finding:
+def pomcp_budget_no_help(context: Context) -> Found:
     per_seed = context.episodes(POMCP_EPISODES)
     sampled_jobs = {
         (problem, budget): search_job(problem, "pomcp", budget, horizon, "nats", per_seed)
@@ -186,7 +167,6 @@ def pomcp_budget_no_help(context: Context) -> Finding:
             f"{problem} {percent(before.mean)} to {percent(after.mean)} "
             f"({points(rises[problem].mean)} ± {100 * rises[problem].se:.1f})"
         )
-    efe = [f"{p} {percent(one['success'])}" for p, one in exact.items()]
     helped = [p for p, rise in rises.items() if rise.mean > CLEAR * rise.se]
     ruled_out = all(rise.mean + 2 * rise.se < SMALL_RISE for rise in rises.values())
     word = CONTRADICTED if helped else CONFIRMED if ruled_out else UNCHECKED
@@ -195,28 +175,18 @@ def pomcp_budget_no_help(context: Context) -> Finding:
         CONFIRMED: f"A rise of {points(SMALL_RISE, 0)} is ruled out.",
         UNCHECKED: f"Too few episodes to show a rise or rule out one of {points(SMALL_RISE, 0)}; a full run has more.",
     }
-    return found(
-        Verdict(word),
-        f"Success with {BUDGETS[1]:,} simulations instead of {BUDGETS[0]:,}: {listed(texts)}. {follows[word]} EFE's "
-        f"exact success is {listed(efe)}.",
-        simulated=listed(texts),
-    )
+    efe = {p: one["success"] for p, one in exact.items()}
+    return found(Verdict(word), budgets=BUDGETS, texts=texts, follows=follows[word], efe=efe)
 
 
 @claim("pymdp-agrees")
-def pymdp_agrees(context: Context) -> Finding:
+def pymdp_agrees(context: Context) -> Found:
     ours = ask(context, {p: job("with_pymdp", problem=p) for p in TWO_STATES})
     if any(one["missing"] for one in ours.values()):
-        return found(Verdict(UNCHECKED), "pymdp is not installed here; rhoplan[validation] brings it.")
+        return found(Verdict(UNCHECKED), "pymdp-missing")
     agree = all(one["agree"]["faint"] == one["beliefs"] for one in ours.values())
     gap = max(one["information_gap"] for one in ours.values())
-    told = [f"{p} {one['agree']['faint']} of {one['beliefs']}" for p, one in ours.items()]
-    shown = [f"{p} {one['agree']['told']} of {one['beliefs']}" for p, one in ours.items()]
-    return found(
-        by_unit({"": agree and gap < 1e-6}),
-        f"Observe or commit, one step ahead, agree at {listed(told)} beliefs; gains differ by at most {gap:.0e} nats, "
-        "so they are equal, not only alike. This holds where a commit tells nothing. pymdp counts a payoff that is "
-        f"seen as information (up to the whole entropy), and then the agreement is {listed(shown)}; the paper does not "
-        "say which it did.",
-        exact=f"gains within {gap:.0e} nats; {listed(told)}",
+    told, shown = (
+        [f"{p} {one['agree'][form]} of {one['beliefs']}" for p, one in ours.items()] for form in ("faint", "told")
     )
+    return found(by_unit({"": agree and gap < 1e-6}), told=told, gap=gap, shown=shown)

@@ -14,22 +14,16 @@ from rhoplan_paper.jobs import Job
 from rhoplan_paper.published import Cell, cell, published, select
 from rhoplan_paper.registry import claim
 from rhoplan_paper.statistics import chance_of_count
-from rhoplan_paper.study import Finding
+from rhoplan_paper.study import Found
+from rhoplan_paper.told.results import PARTITION_PER_SEED, PARTITIONS
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
-from rhoplan_paper.words import listed, percent, points, signed
+from rhoplan_paper.words import percent, points, signed
 
 GRIDS = tuple(f"tileworld:n={n}" for n in (4, 6, 8))
 TUNED = 100.0
 
-PARTITIONS = {
-    "bitwise": "tileworld:n=6",
-    "random": "tileworld:n=6,partition=random,seed=42",
-    "overlapping": "tileworld:n=6,partition=overlapping,seed=42",
-}
 REACHED = ("bitwise", "overlapping")
 """Partitions whose beliefs merge; scans at random leave millions apart, so that their scores are sampled."""
-
-PARTITION_PER_SEED = 200
 
 SHORT, LONG = 600, 1000
 """Episodes of the two runs whose 8x8 success rates are printed: three seeds and five."""
@@ -50,8 +44,13 @@ def _ahead(scores: Mapping[tuple[str, str], Result], unit: str) -> dict[str, flo
     return {agent: gap(scores["efe", unit], score) for agent, score in others.items()}
 
 
+def _rewards(scores: Mapping[tuple[str, str], Result]) -> dict[str, float]:
+    """Rewards under names that say whose they are, and in which unit where that matters."""
+    return {f"{agent} {unit}".rstrip(): float(score["reward"]) for (agent, unit), score in scores.items()}
+
+
 @claim("tileworld-6-best")
-def tileworld_6_best(context: Context) -> Finding:
+def tileworld_6_best(context: Context) -> Found:
     scores = ask(context, _others("tileworld:n=6"))
     sweep = sweeps(context, [("tileworld:n=6", 2)])[0]
     gaps = {u: _ahead(scores, u) for u in UNITS}
@@ -65,43 +64,34 @@ def tileworld_6_best(context: Context) -> Finding:
         core=[most],
     )
     episodes = int(published().tables["tileworld-6"].protocol[0]["episodes"])
-    lead = cell("tileworld-6", "reward", agent="efe").number - cell("tileworld-6", "reward", agent="planning").number
-    error = math.hypot(*(scores[key]["reward_sd"] for key in (("planning", ""), ("efe", "bits")))) / math.sqrt(episodes)
+    efe, planning = (cell("tileworld-6", "reward", agent=agent).number for agent in ("efe", "planning"))
+    spread = math.hypot(*(scores[key]["reward_sd"] for key in (("planning", ""), ("efe", "bits"))))
     return found(
         verdict,
-        f"EFE minus Planning: {signed(gaps['bits']['planning'], 3)} in bits, {signed(gaps['nats']['planning'], 3)} in "
-        f"nats; {episodes:,} episodes give the printed lead, {lead:+.2f}, a SE of {error:.2f}. EFE makes "
-        f"{percent(share['bits'])} of Planning+IG's scans in bits, {percent(share['nats'])} in nats. The most, "
-        f"{signed(sweep.top('reward'))}, is earned at weights {sweep.best('reward')[0]:.1f} to "
-        f"{sweep.best('reward')[1]:.1f} per nat.",
-        exact=listed(f"{agent} {unit} {signed(s['reward'])}".replace("  ", " ") for (agent, unit), s in scores.items()),
+        gaps=gaps,
+        episodes=episodes,
+        lead=efe - planning,
+        error=spread / math.sqrt(episodes),
+        share=share,
+        top=sweep.top("reward"),
+        best=sweep.best("reward"),
+        rewards=_rewards(scores),
     )
 
 
 @claim("tileworld-8-split")
-def tileworld_8_split(context: Context) -> Finding:
+def tileworld_8_split(context: Context) -> Found:
     lead = leads(context, [("tileworld:n=8", 2)])[0]
-    success = {u: float(lead.efe[u]["success"]) for u in UNITS}
+    planning, success = lead.planning["success"], {u: float(lead.efe[u]["success"]) for u in UNITS}
     printed_rate = cell("tileworld-8-collapse", "success", agent="efe")
     chance = {u: share_chance(printed_rate, Number(s, None, counted=0), LONG) for u, s in success.items()}
-    rare = float(lead.planning["success"]) < 0.05
-    return found(
-        by_unit({u: rare and chance[u] >= CHANCE for u in UNITS}),
-        f"Planning succeeds in {percent(lead.planning['success'])}, EFE in {percent(success['bits'])} with weight 1 "
-        f"per bit and in {percent(success['nats'])} with 1 per nat. The chance of a rate as far off as the printed "
-        f"one, or farther, is {chance_text(chance['bits'])} and {chance_text(chance['nats'])}.",
-        exact=f"planning {percent(lead.planning['success'])}; efe {percent(success['bits'])} (bits), "
-        f"{percent(success['nats'])} (nats)",
-        headline=(
-            f"{percent(success['bits'])} or {percent(success['nats'])}",
-            "is how often EFE finds the target on the 8×8 grid: with a weight of 1 per bit, or 1 per nat, which is "
-            f"what the paper says. Planning: {percent(lead.planning['success'])}.",
-        ),
-    )
+    verdict = by_unit({u: planning < 0.05 and chance[u] >= CHANCE for u in UNITS})
+    told = {u: chance_text(one) for u, one in chance.items()}
+    return found(verdict, planning=planning, success=success, chance=told)
 
 
 @claim("tileworld-8-twice")
-def tileworld_8_twice(context: Context) -> Finding:
+def tileworld_8_twice(context: Context) -> Found:
     scores = ask(context, _others("tileworld:n=8"))
     told, possible = [], dict.fromkeys(UNITS, True)
     for agent in ("planning", "efe", "planning-ig"):
@@ -121,18 +111,12 @@ def tileworld_8_twice(context: Context) -> Finding:
                     f"{percent(rest[0] / (LONG - SHORT))} to {percent(rest[1] / (LONG - SHORT))}, chance "
                     f"{chance_text(nested)})"
                 )
-    return found(
-        by_unit(possible),
-        "The caption speaks of an earlier run, so the two are judged as runs of their own, with weights per bit: "
-        f"{listed(told)}.",
-        exact=listed(
-            f"{agent} {percent(s['success'])}{f' ({unit})' if unit else ''}" for (agent, unit), s in scores.items()
-        ),
-    )
+    success = [f"{agent} {percent(s['success'])}{f' ({unit})' if unit else ''}" for (agent, unit), s in scores.items()]
+    return found(by_unit(possible), told=told, success=success)
 
 
 @claim("best-at-every-scale")
-def best_at_every_scale(context: Context) -> Finding:
+def best_at_every_scale(context: Context) -> Found:
     results = ask(context, {(grid, *key): one for grid in GRIDS for key, one in _others(grid).items()})
     scores = {grid: {key[1:]: r for key, r in results.items() if key[0] == grid} for grid in GRIDS}
     swept = sweeps(context, [(grid, 2) for grid in GRIDS])
@@ -144,62 +128,54 @@ def best_at_every_scale(context: Context) -> Finding:
             less = agents["efe", unit]["success"] - agents["planning", ""]["success"]
             rarer[unit] += [f"{grid} ({points(less)} to planning)"] if less < -SAME else []
     most = "EFE earns the most on every grid"
-    verdict = by_parts(
-        {
-            most: {u: not behind[u] for u in UNITS},
-            "EFE succeeds at least as often as Planning": {u: not rarer[u] for u in UNITS},
-        },
-        core=[most],
-    )
     return found(
-        verdict,
-        listed(f"in {u} EFE is behind on {', '.join(behind[u] + rarer[u]) or 'none'}" for u in UNITS)
-        + ". Weights of "
-        + listed(f"{s.best('reward')[0]:.1f} to {s.best('reward')[1]:.1f} on {s.problem}" for s in swept)
-        + " per nat earn "
-        + listed(f"{s.loss('bits'):.2f}" for s in swept)
-        + " more than EFE does in bits.",
-        exact=listed(
-            f"{grid} " + ", ".join(f"{a}{f' {u}' if u else ''} {signed(s['reward'])}" for (a, u), s in agents.items())
-            for grid, agents in scores.items()
+        by_parts(
+            {
+                most: {u: not behind[u] for u in UNITS},
+                "EFE succeeds at least as often as Planning": {u: not rarer[u] for u in UNITS},
+            },
+            core=[most],
         ),
+        behind={u: behind[u] + rarer[u] for u in UNITS},
+        best=[f"{s.best('reward')[0]:.1f} to {s.best('reward')[1]:.1f} on {s.problem}" for s in swept],
+        loss=[s.loss("bits") for s in swept],
+        rewards={grid: _rewards(agents) for grid, agents in scores.items()},
     )
 
 
 @claim("best-weight-stays")
-def best_weight_stays(context: Context) -> Finding:
+def best_weight_stays(context: Context) -> Found:
     swept = sweeps(context, [(grid, 2) for grid in GRIDS])
     spans = [s.best("reward") for s in swept]
-    common = max(low for low, _ in spans), min(high for _, high in spans)
-    stays = common[0] <= common[1]
-    apart = [s.best("success", 200.0)[0] / s.best("reward")[1] for s in swept]
+    safest = [s.best("success", 200.0)[0] for s in swept]
+    low, high = max(low for low, _ in spans), min(high for _, high in spans)
+    stays = low <= high
+    apart = [success / span[1] for success, span in zip(safest, spans, strict=True)]
     widens = all(later > earlier * (1 + 1e-6) for earlier, later in pairwise(apart))
     at_one = [s.problem for s in swept if min(s.factor(u) for u in UNITS) == 1]
-    verdict = by_parts(
-        {
-            "the weight that earns most stays": {"nats": stays},
-            "and is EFE's": len(at_one) == len(swept),
-            "the one that succeeds most moves away from it": widens,
-        }
-    )
     return found(
-        verdict,
-        f"The weight that earns most {'stays' if stays else 'does not stay'}"
-        + (f" ({common[0]:.1f} to {common[1]:.1f} per nat does so on all three grids)" if stays else "")
-        + f"; weight 1 is among them on {', '.join(at_one) or 'none'}, and the table has "
-        f"{cell('alpha-eta', 'best_weight', problem='tileworld:n=6').text}. From there to the least weight of most "
-        f"success (up to 200) is a factor of {', '.join(f'{a:.2f}' for a in apart)} on sides 4, 6, 8: it "
-        f"{'widens' if widens else 'does not widen'}.",
-        exact=listed(
-            f"{s.problem} reward {s.best('reward')[0]:.1f} to {s.best('reward')[1]:.1f}, success from "
-            f"{s.best('success', 200.0)[0]:.1f}"
-            for s in swept
+        by_parts(
+            {
+                "the weight that earns most stays": {"nats": stays},
+                "and is EFE's": len(at_one) == len(swept),
+                "the one that succeeds most moves away from it": widens,
+            }
         ),
+        stays=stays,
+        span=f" ({low:.1f} to {high:.1f} per nat does so on all three grids)" if stays else "",
+        at_one=at_one,
+        printed=cell("alpha-eta", "best_weight", problem="tileworld:n=6").text,
+        apart=apart,
+        widens=widens,
+        weights=[
+            f"{s.problem} reward {span[0]:.1f} to {span[1]:.1f}, success from {success:.1f}"
+            for s, span, success in zip(swept, spans, safest, strict=True)
+        ],
     )
 
 
 @claim("partition-independent")
-def partition_independent(context: Context) -> Finding:
+def partition_independent(context: Context) -> Found:
     per_seed = {name: 2000 if context.full and name not in REACHED else PARTITION_PER_SEED for name in PARTITIONS}
     drawn: dict[tuple[str, str], Job] = {}
     for name, problem in PARTITIONS.items():
@@ -223,21 +199,19 @@ def partition_independent(context: Context) -> Finding:
             # Of episodes one can only say whether they rule a lead out.
             noise = spread[name] / math.sqrt(5 * per_seed[name])
             ahead[words[name]][unit] = gaps[unit][name] > (0.0 if name in exact else -FAR * noise)
-    alike = [f"{n} in {u}" for n, x in exact.items() for u in UNITS if same(x.planning, x.efe[u])]
     return found(
         by_parts(ahead),
-        "EFE minus Planning: "
-        + listed(", ".join(f"{n} {signed(g, 3)}" for n, g in values.items()) + f" in {u}" for u, values in gaps.items())
-        + f" (exact; random from {5 * per_seed['random']:,} episodes); one and the same score on "
-        f"{', '.join(alike) or 'none'}. The printed leads have standard errors of "
-        f"{', '.join(f'{one / math.sqrt(5 * PARTITION_PER_SEED):.2f}' for one in spread.values())}.",
-        simulated=listed(f"{n} {a} {signed(c['mean'])}" for (n, a), c in columns.items()),
-        exact=listed(f"{n} {signed(x.gap('bits'), 3)} bits, {signed(x.gap('nats'), 3)} nats" for n, x in exact.items()),
+        gaps=gaps,
+        episodes=5 * per_seed["random"],
+        alike=[f"{n} in {u}" for n, x in exact.items() for u in UNITS if same(x.planning, x.efe[u])],
+        errors=[one / math.sqrt(5 * PARTITION_PER_SEED) for one in spread.values()],
+        simulated={f"{n} {a}": c["mean"] for (n, a), c in columns.items()},
+        exact=[f"{n} {signed(x.gap('bits'), 3)} bits, {signed(x.gap('nats'), 3)} nats" for n, x in exact.items()],
     )
 
 
 @claim("rocksample-near-best")
-def rocksample_near_best(context: Context) -> Finding:
+def rocksample_near_best(context: Context) -> Found:
     rows = {(str(c.row["problem"]), str(c.row["agent"])): c.row for c in select("rocksample reward")}
     problems = list(dict.fromkeys(problem for problem, _ in rows))
     jobs: dict[tuple[str, str], Job] = {}
@@ -249,21 +223,15 @@ def rocksample_near_best(context: Context) -> Finding:
             jobs[problem, "efe per bit"] = exact_job(problem, agent, horizon=horizon, unit="bits")
             jobs[problem, "anytime"] = score_job(problem, "planning", planner="anytime", horizon=1, unit="nats")
     reward = {key: float(result["reward"]) for key, result in ask(context, jobs).items()}
+    mine = {problem: {a: reward[p, a] for p, a in rows if p == problem} for problem in problems}
     told, near = [], {}
-    for problem in problems:
-        best = max((agent for p, agent in rows if p == problem), key=lambda agent: reward[problem, agent])
-        lacks = reward[problem, best] - reward[problem, "efe"]
-        near[f"on {problem}"] = {"nats": lacks <= near_margin(reward[problem, best])}
-        share = f"{lacks:.2f} of {best}'s {signed(reward[problem, best])}" if lacks > SAME else "nothing"
-        told.append(f"{problem} {share}")
-    return found(
-        by_parts(near),
-        f"EFE lacks, of the best agent's reward: {listed(told)}. The caption has no margin for nearly; this is by the "
-        f"one the paper has elsewhere (5%, at least 0.5). With 1 per bit EFE earns "
-        f"{', '.join(signed(reward[problem, 'efe per bit']) for problem in problems)}; planning for reward alone, with "
-        f"a leaf that sees all errands left, {', '.join(signed(reward[problem, 'anytime']) for problem in problems)}.",
-        exact=listed(f"{p} " + ", ".join(f"{a} {signed(reward[p, a])}" for q, a in rows if q == p) for p in problems),
-    )
+    for problem, earned in mine.items():
+        best = max(earned, key=lambda agent: earned[agent])
+        lacks = earned[best] - earned["efe"]
+        near[f"on {problem}"] = {"nats": lacks <= near_margin(earned[best])}
+        told.append(f"{problem} " + (f"{lacks:.2f} of {best}'s {signed(earned[best])}" if lacks > SAME else "nothing"))
+    per_bit, anytime = ([reward[problem, name] for problem in problems] for name in ("efe per bit", "anytime"))
+    return found(by_parts(near), told=told, per_bit=per_bit, anytime=anytime, rewards=mine)
 
 
 def _rest(short: Cell, long: Cell) -> tuple[int, int]:

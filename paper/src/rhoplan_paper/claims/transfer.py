@@ -12,7 +12,7 @@ from rhoplan_paper.context import UNITS, Context, Result, ask, at_once
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import NO_DIFFERENCE, Finding, Verdict
+from rhoplan_paper.study import NO_DIFFERENCE, Found, Verdict
 from rhoplan_paper.told.near_optimality import (
     ASYMMETRIC,
     PUBLISHED_EPISODES,
@@ -21,7 +21,7 @@ from rhoplan_paper.told.near_optimality import (
     near_optimality_job,
 )
 from rhoplan_paper.verdicts import SAME, by_unit
-from rhoplan_paper.words import listed, percent, points, rates, signed
+from rhoplan_paper.words import points, signed
 
 TUNED = {20.0: ("tiger",), 50.0: ("testbed",), 100.0: ("diagnosis", "bandit")}
 """Weights that the paper tuned for success, and the problems that they were tuned on."""
@@ -33,7 +33,7 @@ def _transferred(context: Context) -> dict[tuple[float, str], Ours]:
 
 
 @claim("weights-do-not-transfer")
-def weights_do_not_transfer(context: Context) -> Finding:
+def weights_do_not_transfer(context: Context) -> Found:
     ours = _transferred(context)
 
     def loss(weight: float, problem: str, unit: str) -> float:
@@ -43,7 +43,6 @@ def weights_do_not_transfer(context: Context) -> Finding:
 
     moved = [(w, p) for w, tuned_on in TUNED.items() for p in TARGETS if p not in tuned_on]
     bad = {u: [(w, p) for w, p in moved if loss(w, p, u) > ALIKE] for u in UNITS}
-    free = {u: ", ".join(f"w={w:g} on {p}" for w, p in moved if (w, p) not in bad[u]) or "none" for u in UNITS}
     worst = {u: max(bad[u] or moved, key=lambda pair: loss(pair[0], pair[1], u)) for u in UNITS}
     texts = [
         f"w={w:g} on {p} {signed(ours[w, p].mean('reward', u))} instead of {signed(ours[1.0, p].mean('reward', u))} in "
@@ -52,15 +51,16 @@ def weights_do_not_transfer(context: Context) -> Finding:
     ]
     return found(
         by_unit({u: {w for w, _ in bad[u]} == set(TUNED) for u in UNITS}),
-        f"Of {len(moved)} pairs of a tuned weight and another problem, it earns over {percent(ALIKE, 0)} less than "
-        f"weight 1 on {listed(f'{len(bad[u])} in {u}' for u in UNITS)}; worst {listed(texts)}. Without loss: "
-        f"{listed(f'{free[u]} in {u}' for u in UNITS)}. The weights were tuned for success, not for reward.",
-        exact=listed(texts),
+        moved=len(moved),
+        alike=ALIKE,
+        bad={u: len(ones) for u, ones in bad.items()},
+        worst=texts,
+        free={u: [f"w={w:g} on {p}" for w, p in moved if (w, p) not in bad[u]] for u in UNITS},
     )
 
 
 @claim("weight-one-transfers")
-def weight_one_transfers(context: Context) -> Finding:
+def weight_one_transfers(context: Context) -> Found:
     best_jobs = {problem: job("optimum", problem=problem) for problem in TARGETS}
     ours, best = at_once(lambda: _transferred(context), lambda: ask(context, best_jobs))
     near, worse = {}, {}
@@ -77,34 +77,26 @@ def weight_one_transfers(context: Context) -> Finding:
     ]
     return found(
         by_unit({u: near[u] and worse[u] for u in UNITS}),
-        f"Of the four weights tried, 1 {'is' if all(near.values()) else 'is not'} within {percent(ALIKE, 0)} of the "
-        "best on every target, and each tuned weight is "
-        f"{'worse somewhere' if all(worse.values()) else 'not always worse'}. The others were tuned for success, not "
-        "for reward, so they are weak rivals. Against the best possible reward weight 1 lacks more than that on "
-        f"{listed(far) or 'no target'}.",
-        exact=listed(f"{p} {signed(ours[1.0, p].mean('reward', 'bits'))}" for p in TARGETS),
+        near=all(near.values()),
+        worse=all(worse.values()),
+        alike=ALIKE,
+        far=far,
+        rewards={p: ours[1.0, p].mean("reward", "bits") for p in TARGETS},
     )
 
 
 @claim("near-optimality-grows")
-def near_optimality_grows(context: Context) -> Finding:
+def near_optimality_grows(context: Context) -> Found:
     jobs = {unit: near_optimality_job(unit) for unit in UNITS}
     jobs["fresh"] = near_optimality_job("nats", episodes=PUBLISHED_EPISODES, paired=False)
     shares = {name: near_optimal_shares(result)[0] for name, result in ask(context, jobs).items()}
+    verdict = by_unit({u: all(a < b for a, b in pairwise(shares[u])) for u in UNITS})
     shown = [one.text for one in select("near-optimality-rates near_optimal")]
-    exact = listed(f"{u}: {rates(shares[u])}" for u in UNITS)
-    return found(
-        by_unit({u: all(a < b for a, b in pairwise(shares[u])) for u in UNITS}),
-        f"With exact rewards the share at H=1, 2, 3 is, {exact}; printed {', '.join(shown)}. {PUBLISHED_EPISODES} "
-        f"episodes of its own for each weight give {rates(shares['fresh'])}: the best of several noisy means looks "
-        "better than weight 1 by chance, so the printed level measures noise.",
-        simulated=rates(shares["fresh"]),
-        exact=exact,
-    )
+    return found(verdict, shares=shares, printed=shown, episodes=PUBLISHED_EPISODES)
 
 
 @claim("near-optimality-asymmetric")
-def near_optimality_asymmetric(context: Context) -> Finding:
+def near_optimality_asymmetric(context: Context) -> Found:
     results = ask(context, {unit: near_optimality_job(unit) for unit in UNITS})
     steeper, within, told = {}, {}, []
     for unit in UNITS:
@@ -116,16 +108,11 @@ def near_optimality_asymmetric(context: Context) -> Finding:
             f"the other {few}, a difference of {points(high - low, 0)} ± {100 * error:.0f}"
         )
     verdict = Verdict(NO_DIFFERENCE, "either") if all(within.values()) else by_unit(steeper)
-    every, some = (
-        [one.number for one in select(f"{name} near_optimal")]
-        for name in ("near-optimality-rates", "near-optimality-rates-asymmetric")
-    )
-    return found(
-        verdict,
-        f"From H=1 to H=3 the share rises by, in {listed(told)}. The printed shares themselves rise by "
-        f"{some[-1] - some[0]:g} points where alpha is at least {ASYMMETRIC:g}, by {every[-1] - every[0]:g} over all.",
-        exact=listed(told),
-    )
+    printed = []
+    for name in ("near-optimality-rates", "near-optimality-rates-asymmetric"):
+        first, *_, last = select(f"{name} near_optimal")
+        printed.append(last.number - first.number)
+    return found(verdict, told=told, printed=printed, alpha=ASYMMETRIC)
 
 
 def _rise(result: Result, *, asymmetric: bool) -> tuple[float, int]:

@@ -8,52 +8,50 @@ from typing import Any
 
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.numbers import leads
-from rhoplan_paper.context import UNITS, Context, Result, ask, at_once, efe_jobs, exact_job
+from rhoplan_paper.context import UNITS, Context, ask, at_once, efe_jobs, exact_job, unit_jobs
+from rhoplan_paper.figures.episodes import FORAGING
+from rhoplan_paper.figures.sweeps import FIXED, PENALTIES
+from rhoplan_paper.figures.times import PLACES
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import cell
 from rhoplan_paper.registry import claim
-from rhoplan_paper.study import UNCHECKED, Finding, Verdict
+from rhoplan_paper.study import UNCHECKED, Found, Verdict
 from rhoplan_paper.verdicts import SAME, by_parts, by_unit, same
-from rhoplan_paper.words import listed, percent, points, signed
+from rhoplan_paper.words import percent, points
 
-PENALTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 LOW_PENALTY = 10
 """Up to here penalties are low: no more than what a right answer pays."""
 
 SIZES = (2, 4, 8, 16)
-FORAGING = "diagnosis:n=8,k=3,accuracy=0.75"
 FORAGING_STEPS = 40
 TUNED = 100.0
 """Weight of Planning+IG on Diagnosis and Bandit; the figures do not say which they use."""
 
-STOPPING = {"diagnosis": 3, "diagnosis:n=8,k=3": 3, "bandit": 2}
+STOPPING = {problem: horizon for problem, horizon, _ in PLACES}
+AGENTS = ("planning", "efe", "planning-ig")
 
 AS_FAST = 0.02
 """Part of the first entropy by which two curves may differ and still fall as fast."""
 
 
 @claim("sweep-adapts")
-def sweep_adapts(context: Context) -> Finding:
-    jobs: dict[tuple[int, str], Job] = {}
+def sweep_adapts(context: Context) -> Found:
+    jobs: dict[tuple[str, int], Job] = {}
     for penalty in PENALTIES:
         problem = f"tiger:wrong=-{penalty}"
-        jobs[penalty, "planning"] = exact_job(problem, "planning", horizon=6)
-        for unit, one in efe_jobs(problem, 6).items():
-            jobs[penalty, f"efe {unit}"] = one
-            jobs[penalty, f"fixed {unit}"] = exact_job(problem, "info-gain", weight=20.0, unit=unit)
+        jobs["planning", penalty] = exact_job(problem, "planning", horizon=6)
+        jobs |= {(f"efe {unit}", penalty): one for unit, one in efe_jobs(problem, 6).items()}
+        fixed = unit_jobs(problem, "info-gain", weight=FIXED)
+        jobs |= {(f"fixed {unit}", penalty): one for unit, one in fixed.items()}
     ours = ask(context, jobs)
-
-    def tests(penalty: int, who: str) -> float:
-        return float(ours[penalty, who]["tests"])
+    tests = {who: [float(ours[who, penalty]["tests"]) for penalty in PENALTIES] for who, _ in jobs}
 
     def rises(who: str) -> bool:
-        counts = [tests(penalty, who) for penalty in PENALTIES]
-        return counts[-1] > counts[0] + SAME and all(b >= a - SAME for a, b in pairwise(counts))
-
-    low = [penalty for penalty in PENALTIES if penalty < LOW_PENALTY]
+        return tests[who][-1] > tests[who][0] + SAME and all(b >= a - SAME for a, b in pairwise(tests[who]))
 
     def over_listens(who: str) -> bool:
-        extra = [tests(penalty, who) - tests(penalty, "planning") for penalty in low]
+        pairs = zip(PENALTIES, tests[who], tests["planning"], strict=True)
+        extra = [mine - planned for penalty, mine, planned in pairs if penalty < LOW_PENALTY]
         return max(extra) > SAME and min(extra) >= -SAME
 
     holds = {
@@ -63,85 +61,69 @@ def sweep_adapts(context: Context) -> Finding:
         and over_listens(f"fixed {unit}")
         for unit in UNITS
     }
-
-    def course(who: str) -> str:
-        return ", ".join(f"{tests(penalty, who):.2f}" for penalty in PENALTIES)
-
-    def loss(penalty: int, unit: str) -> str:
-        return signed(float(ours[penalty, f"fixed {unit}"]["reward"]) - float(ours[penalty, "planning"]["reward"]))
-
     first, last = PENALTIES[0], PENALTIES[-1]
+
+    def loss(penalty: int, unit: str) -> float:
+        return float(ours[f"fixed {unit}", penalty]["reward"]) - float(ours["planning", penalty]["reward"])
+
     return found(
         by_unit(holds),
-        f"Tests at penalties {', '.join(map(str, PENALTIES))}: Planning {course('planning')}; "
-        + listed(f"in {u} EFE {course(f'efe {u}')}, Info Gain w=20 {course(f'fixed {u}')}" for u in UNITS)
-        + ". The fixed weight's reward compared with Planning's: "
-        + listed(f"{loss(first, u)} at {first} and {loss(last, u)} at {last} in {u}" for u in UNITS)
-        + ".",
-        published=f"penalties {first} to {last}, Info Gain at w=20",
-        exact=listed(
-            f"{u}: EFE {tests(first, f'efe {u}'):.2f} to {tests(last, f'efe {u}'):.2f} tests, fixed weight "
-            f"{tests(first, f'fixed {u}'):.2f} to {tests(last, f'fixed {u}'):.2f}"
+        penalties=PENALTIES,
+        tests=tests,
+        loss={u: [loss(penalty, u) for penalty in (first, last)] for u in UNITS},
+        first=first,
+        last=last,
+        ends=[
+            f"{u}: EFE {tests[f'efe {u}'][0]:.2f} to {tests[f'efe {u}'][-1]:.2f} tests, fixed weight "
+            f"{tests[f'fixed {u}'][0]:.2f} to {tests[f'fixed {u}'][-1]:.2f}"
             for u in UNITS
-        ),
+        ],
     )
 
 
 @claim("tests-help")
-def tests_help(context: Context) -> Finding:
+def tests_help(context: Context) -> Found:
     compared = leads(context, [(f"diagnosis:n=8,k={k}", 3) for k in (1, 2, 3)])
     gaps = {unit: [lead.gap(unit, "success") for lead in compared] for unit in UNITS}
     holds = {u: g[-1] > g[0] and all(b >= a for a, b in pairwise(g)) for u, g in gaps.items()}
     texts = [f"{u}: " + ", ".join(f"K={k} {points(gap)}" for k, gap in enumerate(gaps[u], 1)) for u in UNITS]
-    return found(
-        by_unit(holds),
-        f"EFE's exact success minus Planning's, {listed(texts)}. Fewer than three tests cannot tell eight conditions "
-        "apart, whoever plans.",
-        published="from K=1 to K=3, no numbers",
-        exact=listed(texts),
-    )
+    return found(by_unit(holds), texts=texts)
 
 
 @claim("scaling-needs-depth")
-def scaling_needs_depth(context: Context) -> Finding:
+def scaling_needs_depth(context: Context) -> Found:
     deeper_places = [("diagnosis", 3), ("diagnosis:n=2", 3), ("diagnosis:n=8", 3), ("diagnosis:n=16", 3)]
     shallow, deeper = at_once(
         lambda: leads(context, [(f"diagnosis:n={n}", 2) for n in SIZES]), lambda: leads(context, deeper_places)
     )
     alike = {u: all(same(one.planning, one.efe[u]) for one in shallow) for u in UNITS}
-    lead = deeper[0]
-    without = {u: [one.problem for one in deeper[1:] if one.gap(u, "success") <= 0] for u in UNITS}
-    both = [f"N={n} {percent(one.efe['bits']['success'], 2)}" for n, one in zip(SIZES, shallow, strict=True)]
+    lead = {u: deeper[0].gap(u, "success") for u in UNITS}
     return found(
-        by_unit({u: alike[u] and lead.gap(u, "success") > 0 for u in UNITS}),
-        f"At H=2 EFE's and Planning's exact scores are {'the same' if all(alike.values()) else 'not all the same'} "
-        f"({listed(both)}), so what the table prints between them is chance. At H=3 with N=4 EFE is ahead by "
-        f"{points(lead.gap('bits', 'success'))} in bits, {points(lead.gap('nats', 'success'))} in nats; at H=3 it has "
-        "no lead on " + listed(f"{', '.join(without[u]) or 'none'} in {u}" for u in UNITS) + ".",
-        exact=listed([*both, f"N=4, H=3 {points(lead.gap('bits', 'success'))}"]),
+        by_unit({u: alike[u] and lead[u] > 0 for u in UNITS}),
+        alike=all(alike.values()),
+        both=[f"N={n} {percent(one.efe['bits']['success'], 2)}" for n, one in zip(SIZES, shallow, strict=True)],
+        lead=lead,
+        without={u: [one.problem for one in deeper[1:] if one.gap(u, "success") <= 0] for u in UNITS},
     )
 
 
 @claim("scaling-over-myopic")
-def scaling_over_myopic(context: Context) -> Finding:
-    myopic_jobs = {n: exact_job(f"diagnosis:n={n}", "myopic") for n in SIZES}
+def scaling_over_myopic(context: Context) -> Found:
+    myopic_jobs = [exact_job(f"diagnosis:n={n}", "myopic") for n in SIZES]
     compared, myopic = at_once(
-        lambda: leads(context, [(f"diagnosis:n={n}", 2) for n in SIZES]), lambda: ask(context, myopic_jobs)
+        lambda: leads(context, [(f"diagnosis:n={n}", 2) for n in SIZES]), lambda: context.results(myopic_jobs)
     )
-    success = {u: [float(one.efe[u]["success"]) for one in compared] for u in UNITS}
-    gaps = {u: [mine - float(myopic[n]["success"]) for n, mine in zip(SIZES, success[u], strict=True)] for u in UNITS}
-    equal = all(same(one.planning, one.efe[u]) for one in compared for u in UNITS)
-    texts = [f"{u}: " + ", ".join(f"N={n} {points(gap)}" for n, gap in zip(SIZES, gaps[u], strict=True)) for u in UNITS]
+    pairs = list(zip(compared, myopic, strict=True))
+    gaps = {u: [float(one.efe[u]["success"]) - float(other["success"]) for one, other in pairs] for u in UNITS}
     return found(
         by_unit({u: all(b > a for a, b in pairwise(g)) for u, g in gaps.items()}),
-        f"EFE's exact lead over Myopic in success, {listed(texts)}. Planning at H=2 has "
-        f"{'the very same' if equal else 'another'} lead.",
-        exact=listed(texts),
+        texts=[f"{u}: " + ", ".join(f"N={n} {points(g)}" for n, g in zip(SIZES, gaps[u], strict=True)) for u in UNITS],
+        equal=all(same(one.planning, one.efe[u]) for one in compared for u in UNITS),
     )
 
 
 @claim("commits-at-crossover")
-def commits_at_crossover(context: Context) -> Finding:
+def commits_at_crossover(context: Context) -> Found:
     settings = {"problem": "tiger", "agent": "efe", "horizon": 6, "weight": 1.0}
     ours = ask(context, {unit: job("from_within", unit=unit, **settings) for unit in UNITS})
     wrong = {unit: one["early"] + one["late"] for unit, one in ours.items()}
@@ -150,17 +132,12 @@ def commits_at_crossover(context: Context) -> Finding:
         f"{u}: tests down to {one['lowest_testing']:.3f} nats of entropy, commits from {one['highest_committing']:.3f}"
         for u, one in ours.items()
     ]
-    return found(
-        by_unit({u: not wrong[u] and split[u] for u in UNITS}),
-        f"At the {ours['bits']['beliefs']} beliefs that an episode can come to, {max(wrong.values())} decisions lie on "
-        f"the wrong side of the crossing of the two values. {listed(texts)}. To take the larger value is what the "
-        "agent is; that entropy tells the sides apart is a fact about Tiger.",
-        exact=listed(texts),
-    )
+    verdict = by_unit({u: not wrong[u] and split[u] for u in UNITS})
+    return found(verdict, beliefs=ours["bits"]["beliefs"], wrong=max(wrong.values()), texts=texts)
 
 
 @claim("commits-earlier")
-def commits_earlier(context: Context) -> Finding:
+def commits_earlier(context: Context) -> Found:
     first, last = (int(cell("efficiency-drop", "tests", bound=bound).number) for bound in ("low", "high"))
     jobs: dict[tuple[str, str, str], Job] = {("planning", "nats", "score"): exact_job(FORAGING, "planning", horizon=3)}
     for unit in UNITS:
@@ -194,18 +171,12 @@ def commits_earlier(context: Context) -> Finding:
             f"EFE commits mostly at steps {first} to {last}": mostly,
         }
     )
-    return found(
-        verdict,
-        f"Against Planning+IG at w={TUNED:g} (the paper does not say which weight), {listed(texts)}. Of Planning's "
-        f"episodes {percent(within('planning', 'nats'))} stop then, after "
-        f"{ours['planning', 'nats', 'score']['tests']:.1f} tests on average.",
-        published=f"EFE stops mostly after {first} to {last}",
-        exact=listed(texts),
-    )
+    tests, stopped = ours["planning", "nats", "score"]["tests"], within("planning", "nats")
+    return found(verdict, tuned=TUNED, texts=texts, planning=stopped, tests=tests, first=first, last=last)
 
 
 @claim("picks-most-informative")
-def picks_most_informative(context: Context) -> Finding:
+def picks_most_informative(context: Context) -> Found:
     settings = {"problem": FORAGING, "horizon": 3}
     jobs = {u: job("from_within", agent="efe", weight=1.0, unit=u, **settings) for u in UNITS}
     ours = ask(context, {**jobs, "planning": job("from_within", agent="planning", **settings)})
@@ -214,55 +185,39 @@ def picks_most_informative(context: Context) -> Finding:
     always = {u: differ[u] and ours[u]["most_informative"] > 1 - SAME for u in UNITS}
     could = {u: differ[u] and ours[u]["indifferent"] > 1 - SAME for u in UNITS}
     by_ties = not any(always.values()) and all(could.values())
-    verdict = Verdict(UNCHECKED, "either") if by_ties else by_unit(always)
-    shares = listed(f"{percent(ours[u]['most_informative'])} in {u}" for u in UNITS)
-    could_be = listed(f"{percent(ours[name]['indifferent'], 0)} for {who}" for name, who in
-                      (("bits", "EFE in bits"), ("nats", "EFE in nats"), ("planning", "Planning")))  # fmt: skip
+    names = {"bits": "EFE in bits", "nats": "EFE in nats", "planning": "Planning"}
     return found(
-        verdict,
-        f"Tests differ by {spread['bits'][0]:.3f} nats at first and by up to {spread['bits'][1]:.3f} later. Where ties "
-        f"go to the first test, EFE's tests are the most informative ones in {shares}, at worst they tell "
-        f"{percent(min(ours[u]['least_share'] for u in UNITS), 0)} of the best. A most informative test is worth as "
-        f"much as the one taken in {could_be}, which does not count information"
-        + (": so it is a matter of how ties are settled, which the paper does not say." if by_ties else "."),
-        exact=shares,
+        Verdict(UNCHECKED, "either") if by_ties else by_unit(always),
+        spread=spread,
+        shares=[f"{percent(ours[u]['most_informative'])} in {u}" for u in UNITS],
+        least=min(ours[u]["least_share"] for u in UNITS),
+        could=[f"{percent(ours[name]['indifferent'], 0)} for {who}" for name, who in names.items()],
+        ties=": so it is a matter of how ties are settled, which the paper does not say" if by_ties else "",
     )
 
 
 @claim("stops-consistently")
-def stops_consistently(context: Context) -> Finding:
+def stops_consistently(context: Context) -> Found:
     jobs: dict[tuple[str, str, str], Job] = {}
     for problem, horizon in STOPPING.items():
         jobs[problem, "planning", "nats"] = exact_job(problem, "planning", horizon=horizon)
-        for unit in UNITS:
-            jobs[problem, "efe", unit] = exact_job(problem, "efe", horizon=horizon, unit=unit)
-            tuned = exact_job(problem, "planning-ig", horizon=horizon, weight=TUNED, unit=unit)
-            jobs[problem, "planning-ig", unit] = tuned
+        jobs |= {(problem, "efe", unit): one for unit, one in efe_jobs(problem, horizon).items()}
+        tuned = unit_jobs(problem, "planning-ig", horizon=horizon, weight=TUNED)
+        jobs |= {(problem, "planning-ig", unit): one for unit, one in tuned.items()}
     ours = ask(context, jobs)
-    holds: dict[str, dict[str, bool]] = {}
+    claimed = {
+        "EFE's stopping times spread less than those of Planning+IG": ("efe", "planning-ig", "tests_sd"),
+        "and less than those of Planning": ("efe", "planning", "tests_sd"),
+        "Planning's are shorter": ("planning", "efe", "tests"),
+        "Planning+IG's are longer": ("efe", "planning-ig", "tests"),
+    }
+    holds: dict[str, dict[str, bool]] = {words: {} for words in claimed}
     told = []
     for unit in UNITS:
-        trios = {p: (ours[p, "planning", "nats"], ours[p, "efe", unit], ours[p, "planning-ig", unit]) for p in STOPPING}
-        for words, true in (
-            (
-                "EFE's stopping times spread less than those of Planning+IG",
-                lambda _, efe, bonus: _less(efe, bonus, "_sd"),
-            ),
-            ("and less than those of Planning", lambda plan, efe, _: _less(efe, plan, "_sd")),
-            ("Planning's are shorter", lambda plan, efe, _: _less(plan, efe)),
-            ("Planning+IG's are longer", lambda _, efe, bonus: _less(efe, bonus)),
-        ):
-            holds.setdefault(words, {})[unit] = all(true(*trio) for trio in trios.values())
-        lengths = {p: [f"{one['tests']:.1f} ± {one['tests_sd']:.1f}" for one in trio] for p, trio in trios.items()}
-        told += [f"{p} in {unit} {', '.join(texts)}" for p, texts in lengths.items()]
-    return found(
-        by_parts(holds),
-        f"The paper does not say beside what EFE's are concentrated. Tests of Planning, EFE and Planning+IG at "
-        f"w={TUNED:g}, mean ± standard deviation: {listed(told)}.",
-        exact=listed(told[: len(STOPPING)]),
-    )
-
-
-def _less(one: Result, other: Result, what: str = "") -> bool:
-    """Whether one agent's tests, or their standard deviation (`_sd`), are below the other's."""
-    return float(one[f"tests{what}"]) < float(other[f"tests{what}"]) - SAME
+        scores = {p: {a: ours[p, a, "nats" if a == "planning" else unit] for a in AGENTS} for p in STOPPING}
+        for words, (less, more, column) in claimed.items():
+            holds[words][unit] = all(one[less][column] < one[more][column] - SAME for one in scores.values())
+        for p, mine in scores.items():
+            lengths = [f"{one['tests']:.1f} ± {one['tests_sd']:.1f}" for one in mine.values()]
+            told.append(f"{p} in {unit} {', '.join(lengths)}")
+    return found(by_parts(holds), tuned=TUNED, told=told, first=told[: len(STOPPING)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import (
     CHOSEN,
@@ -24,7 +25,7 @@ from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, ro
 from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
-from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting
+from rhoplan_paper.told.findings import each_quoted, setting
 
 FORAGING = "diagnosis:n=8,k=3,accuracy=0.75"
 """The longer Diagnosis of Appendix L: eight conditions, three tests of accuracy .75."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.scoring.simulate import PUBLISHED_SEEDS
@@ -17,7 +18,6 @@ from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Drawing, Outcome, Sheet
-from rhoplan_paper.told.findings import NATS_PER_BIT
 
 PROBLEM = "tileworld:n=6"
 SEED = PUBLISHED_SEEDS[0]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rhoplan.belief.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, ask, exact_job
@@ -19,7 +20,7 @@ from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
-from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.told.findings import each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
 
 AGENTS: tuple[tuple[str, float | None], ...] = (

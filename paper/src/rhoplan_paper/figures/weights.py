@@ -10,13 +10,14 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from rhoplan.belief.information import NATS_PER_BIT, per_nat
 from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published
 from rhoplan_paper.registry import study
 from rhoplan_paper.study import Drawing, Finding, Outcome, Sheet
-from rhoplan_paper.told.findings import NATS_PER_BIT, each_quoted, setting, told
+from rhoplan_paper.told.findings import each_quoted, setting, told
 from rhoplan_paper.verdicts import by_unit
 
 WEIGHTS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
@@ -37,7 +38,7 @@ HIGH = WEIGHTS[-1] / NATS_PER_BIT
 BROAD = {"tileworld:n=6": 0.01}
 """Problems on which telling every change apart takes minutes, and the distance in weight within which they are one."""
 
-UNITS = {"nats": 1.0, "bits": 1 / NATS_PER_BIT}
+UNITS = {unit: per_nat(1.0, unit) for unit in ("nats", "bits")}
 """What a weight of 1 per unit is per nat."""
 
 Points = list[dict[str, float]]

@@ -12,8 +12,6 @@ from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.published import Cell, Quote, quotes_of, select
 from rhoplan_paper.study import CONFIRMED, CONTRADICTED, SETTING, Finding, Verdict
 
-NATS_PER_BIT = math.log(2.0)
-
 Check = Callable[[Quote, Cell], Finding]
 
 

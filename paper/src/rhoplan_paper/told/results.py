@@ -187,7 +187,7 @@ PARTITIONS = {"bitwise": GRID, **{kind: f"{GRID},partition={kind},seed=42" for k
 CAPS = {"random": 40}
 """Where scans split cells at random, beliefs hardly ever meet again: exact scores follow so many tests only."""
 
-PARTITION_PROTOCOL = {"episodes": 200, "seeds": 5}
+PARTITION_PER_SEED = 200
 
 
 def build_partition(context: Context) -> Outcome:
@@ -199,10 +199,8 @@ def build_partition(context: Context) -> Outcome:
             exact[kind, agent, unit] = exact_job(spec, agent, horizon=2, unit=unit, cap=CAPS.get(kind))
         for agent, unit in (("planning", "nats"), ("efe", "bits")):
             weight = 1.0 if agent == "efe" else None
-            drawn[kind, agent] = simulate_job(
-                spec, agent, episodes=context.episodes(PARTITION_PROTOCOL["episodes"]),
-                seeds=PARTITION_PROTOCOL["seeds"], horizon=2, weight=weight, unit=unit,
-            )  # fmt: skip
+            episodes = context.episodes(PARTITION_PER_SEED)
+            drawn[kind, agent] = simulate_job(spec, agent, episodes=episodes, horizon=2, weight=weight, unit=unit)
     context.results([*exact.values(), *drawn.values()])
 
     def ours(kind: str, agent: str, column: str) -> tuple[Numbers, Number]:
@@ -213,7 +211,7 @@ def build_partition(context: Context) -> Outcome:
 
     def check(quote: Quote, cell: Cell) -> Finding:
         kind = str(cell.row["partition"])
-        episodes = PARTITION_PROTOCOL["episodes"] * PARTITION_PROTOCOL["seeds"]
+        episodes = len(PUBLISHED_SEEDS) * PARTITION_PER_SEED
         if cell.column == "reward_gap":
             (efe, one), (planning, other) = (ours(kind, agent, "reward") for agent in ("efe", "planning"))
             gaps = {unit: difference(efe[unit], planning["nats"]) for unit in UNITS}
