@@ -164,7 +164,8 @@ class _Totals:
 
     def act(self, layer: Layer) -> None:
         acts, world = layer.acts, self.world
-        self.discounted += world.problem.discount ** world.problem.elapsed(layer.step) * float(acts.mass @ acts.reward)
+        fade = float(world.problem.discount ** world.problem.elapsed(layer.step))
+        self.discounted += fade * float(acts.mass @ acts.reward)
         stops = acts.stops
         if stops.size:
             ended = acts.row[stops]
