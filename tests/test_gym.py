@@ -357,14 +357,14 @@ def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[l
 
 
 def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
-    tiger, n = rhoplan.make("tiger"), 400
+    tiger, n = rhoplan.make("tiger"), 200
     agent = rhoplan.make_agent("efe", tiger)
     rewards, last = rewards_of(tiger, agent, n)
     assert last == {"open-left", "open-right"}
     score = rhoplan.evaluate(tiger, agent)
     allowed = tolerance(n, score.success) / n
     assert abs(np.mean(np.array(rewards) > -50) - score.success) <= allowed
-    # A right door is worth 110 more than a wrong one; the mean number of tests has a standard error near 0.1.
+    # A right door is worth 110 more than a wrong one; the mean number of tests has a standard error near 0.15.
     assert abs(np.mean(rewards) - score.reward) <= 110 * allowed + 1
 
 

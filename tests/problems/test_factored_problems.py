@@ -110,7 +110,7 @@ def test_declaring_blindly_by_the_prior_beats_the_published_greedy() -> None:
 def test_navigation_agents_find_the_goal(n: int) -> None:
     problem = rhoplan.make(f"navigation:n={n}")
     for name in ("nav-myopic", "info-gain", "efe"):
-        found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem), episodes=60)
+        found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem), episodes=20)
         assert found.success > 0.8
         assert found.success + found.truncated == pytest.approx(1)
 
@@ -282,8 +282,8 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
     """Two ways to the same draws: one episode at a time in Gymnasium, all at once on the graph."""
     problem = rhoplan.make(spec)
     agent = rhoplan.make_agent("efe", problem, horizon=2)
-    rows = rhoplan.simulate_episodes(problem, agent, seeds=[42], episodes=60, cap=40)
-    for number in range(60):
+    rows = rhoplan.simulate_episodes(problem, agent, seeds=[42], episodes=20, cap=40)
+    for number in range(20):
         env = ProblemEnv(problem, cap=40)
         env.reset(seed=420000 + number)
         situation, total, over = rhoplan.initial(problem), 0.0, False
