@@ -6,6 +6,7 @@ file anew: `python tests/app/test_promised.py`.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,35 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
 from rhoplan.app.serve.app import create_app
+from rhoplan.app.serve.settings import Settings
 
 PROMISED = Path(__file__).with_name("promised.json")
 WORDS = {"title", "description", "example", "examples"}
 """What may be said better at any time."""
+
+
+ALLOWED = {
+    "seconds": 20.0,
+    "patience": 30.0,
+    "nodes": 1000000,
+    "memory": 2000000000,
+    "request_bytes": 2000000,
+    "uploads": 50,
+    "upload_bytes": 20000000,
+    "expiry": 43200.0,
+    "table_bytes": 20000000,
+    "tables": 5,
+    "table_expiry": 3600.0,
+    "learn_seconds": 900.0,
+    "reply_bytes": 32000000,
+    "header_bytes": 32000,
+    "send_seconds": 30.0,
+    "connections": 250,
+    "held_bytes": 100000000,
+    "hosts": ("127.0.0.1", "localhost", "[::1]", "::1"),
+    "key": None,
+}
+"""Settings of a server where nobody says, but for its processes."""
 
 
 def requests() -> dict[str, list[str]]:
@@ -73,6 +99,12 @@ def test_requests_are_as_promised() -> None:
     assert sorted(promised.keys() - found.keys()) == [], f"no longer there{told}"
     assert sorted(found.keys() - promised.keys()) == [], f"new{told}"
     assert found == promised
+
+
+def test_what_a_server_allows_where_nobody_says() -> None:
+    told = {field.name: getattr(Settings(), field.name) for field in dataclasses.fields(Settings)}
+    assert 3 <= told.pop("workers") <= 8
+    assert told == ALLOWED
 
 
 if __name__ == "__main__":

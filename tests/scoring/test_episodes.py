@@ -175,9 +175,9 @@ def test_one_episode_among_many_that_is_impossible_is_told() -> None:
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
     agent = rhoplan.make_agent("planning-ig", problem, precision=1e-6)
     told = ""
-    for episodes in range(1, 60):  # those before it are possible
+    for count in range(1, 60):  # those before it are possible
         try:
-            simulate_episodes(problem, agent, world=world, seeds=[42], episodes=episodes)
+            simulate_episodes(problem, agent, world=world, seeds=[42], episodes=count)
         except ImpossibleEvidence as error:
             told = str(error)
             break

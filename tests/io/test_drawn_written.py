@@ -1,0 +1,56 @@
+"""Problems drawn at random are the same after they were written and read: every way to change, pay and lead on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rhoplan.model.payments import mean_payment
+from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
+from test_general_file import written_and_read
+
+
+def drawn(seed: int) -> Problem:
+    """Three states, two places, and an action for every way in which it may change the state and pay."""
+    rng = np.random.default_rng(seed)
+    states, names = 3, ("red", "green", "blue")
+
+    def rows(*shape: int) -> Array:
+        return np.round(rng.dirichlet(np.ones(shape[-1]), shape[:-1]), 3)
+
+    def whole(table: Array) -> Array:
+        table[..., -1] = 1 - table[..., :-1].sum(axis=-1)
+        return table
+
+    def action(name: str, change: int, pay: int, here: Visible, there: Visible) -> Action:
+        count = int(rng.integers(1, 4))
+        likelihood = whole(rows(states, count))
+        transition = None if change == 0 else whole(rows(*((states,), (count, states))[change - 1], states))
+        if pay == 0:
+            reward, pays = np.round(rng.normal(size=states), 2), None
+        else:
+            shape = (states, count) if pay == 1 or transition is None else (count, states, states)
+            pays = np.round(rng.normal(size=shape), 2)
+            reward = mean_payment(likelihood, transition, pays)
+        leads = (
+            here,
+            *([here, there, END][int(rng.integers(3))] for _ in range(count - 1)),
+        )  # it does not end for sure
+        return Action(name, reward, likelihood, tuple("abc"[:count]), leads, transition=transition, pays=pays)
+
+    def menu(here: Visible, there: Visible) -> tuple[Action, ...]:
+        acts = [action(f"{here}-{change}{pay}", change, pay, here, there) for change in range(3) for pay in range(3)]
+        stop = Action(f"{here}-stop", np.round(rng.normal(size=states), 2), np.ones((states, 1)), ("done",), (END,))
+        return (*acts, Action(f"{here}-go", np.full(states, -0.5), np.ones((states, 1)), ("gone",), (there,)), stop)
+
+    menus: dict[Visible, tuple[Action, ...]] = {"home": menu("home", "away"), "away": menu("away", "home")}
+    factors = (Factor("colour", names, whole(rows(states))),)
+    return Problem(f"drawn-{seed}", factors, "home", menus.__getitem__, horizon=2, cap=7, discount=0.9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_read_is_what_was_written(seed: int) -> None:
+    problem = drawn(seed)
+    again = written_and_read(problem)
+    assert (again.horizon, again.cap, again.discount) == (2, 7, 0.9)
+    assert again.factors[0].prior == pytest.approx(problem.factors[0].prior)

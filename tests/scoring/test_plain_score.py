@@ -1,0 +1,46 @@
+"""The exact score against the plainest recursion there is, with places, several quantities and states that change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+import rhoplan
+from rhoplan.model.problem import END
+from test_plain_episodes import YARD
+
+
+@pytest.mark.parametrize("weight", [0.0, 12.0, 25.0])
+def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
+    agent, cap = rhoplan.make_agent("planning-ig", YARD, horizon=2, planner="exact", weight=weight), 4
+    total: dict[str, float] = defaultdict(float)
+    tests: dict[int, float] = defaultdict(float)
+
+    def follow(situation: Any, share: float, step: int, run: int) -> None:
+        if step == cap:
+            total["truncated"] += share
+            tests[run] += share
+            return
+        name = rhoplan.decide(YARD, agent, situation).choice
+        action = next(one for one in YARD.menu(situation.visible) if one.name == name)
+        belief = situation.beliefs[action.factor]
+        paid = share * float(belief @ action.reward)
+        total["reward"] += paid
+        total["discounted"] += YARD.discount**step * paid
+        total["steps"] += share
+        run += action.kind == "test"
+        for outcome, chance, leads in zip(action.outcomes, belief @ action.likelihood, action.leads_to, strict=True):
+            if leads is END:
+                tests[run] += share * chance
+            elif chance > 0:
+                follow(rhoplan.observe(YARD, situation, name, outcome), share * chance, step + 1, run)
+
+    follow(rhoplan.initial(YARD), 1.0, 0, 0)
+    found = rhoplan.evaluate(YARD, agent, cap=cap)
+    for name in ("reward", "discounted", "steps", "truncated"):
+        assert getattr(found, name) == pytest.approx(total[name], abs=1e-9), name
+    assert found.tests == pytest.approx(sum(run * share for run, share in tests.items()))
+    assert list(found.tests_distribution) == pytest.approx([tests[run] for run in range(len(found.tests_distribution))])
+    assert sum(found.tests_distribution) == pytest.approx(1)
