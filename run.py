@@ -60,7 +60,8 @@ FILES = """
 from importlib.metadata import entry_points
 from importlib.resources import files
 assert {one.name for one in entry_points(group="rhoplan.commands")} == {"reproduce", "bench"}
-for name in ("rhoplan/py.typed", "rhoplan/app/serve/static/index.html", "rhoplan_paper/published.json"):
+paper = [f"rhoplan_paper/{name}.json" for name in ("published", "reasons", "studies")]
+for name in ("rhoplan/py.typed", "rhoplan/app/serve/static/index.html", *paper):
     package, _, inside = name.partition("/")
     assert files(package).joinpath(inside).is_file(), f"{name} is missing"
 """
