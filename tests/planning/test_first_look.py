@@ -65,7 +65,7 @@ def test_a_first_value_that_is_drawn_is_seen_by_a_look_that_takes_no_time(drawn)
     assert (look.outcomes, look.leads_to) == (("hall", "attic"), ("hall", "attic"))
     assert drawn.prior == pytest.approx(HALL * np.array(GIVEN["hall"]) + (1 - HALL) * np.array(GIVEN["attic"]))
     assert observe(drawn, initial(drawn), "look", "hall").beliefs[0] == pytest.approx(GIVEN["hall"])
-    assert [drawn.elapsed(steps) for steps in range(4)] == [0, 0, 1, 2]
+    assert [drawn.time_taken(steps) for steps in range(4)] == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.5])

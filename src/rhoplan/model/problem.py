@@ -306,7 +306,7 @@ class Problem:
                 return False
         return True
 
-    def elapsed(self, steps: Ids | int) -> Ids:
+    def time_taken(self, steps: Ids | int) -> Ids:
         """The time (n,) that `steps` actions from the start on have taken: what comes then is discounted so often."""
         time: Ids = np.maximum(np.asarray(steps) - self.looks_first, 0)
         return time

@@ -38,5 +38,5 @@ def cut_off_worth(problem: Problem, share: float, cap: int) -> float:
         return 0.0
     if problem.discount == 1:
         return float("nan")
-    worth = share * problem.discount ** problem.elapsed(cap) * largest_payment(problem) / (1 - problem.discount)
+    worth = share * problem.discount ** problem.time_taken(cap) * largest_payment(problem) / (1 - problem.discount)
     return float(worth) if np.isfinite(worth) else float("nan")

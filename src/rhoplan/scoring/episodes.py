@@ -342,7 +342,7 @@ class Log:
     def pay(self, walkers: Ids, reward: Array) -> None:
         """One more step of the episodes `walkers`, and what it pays."""
         self.reward[walkers] += reward
-        self.discounted[walkers] += self.world.discount ** self.world.elapsed(self.steps[walkers]) * reward
+        self.discounted[walkers] += self.world.discount ** self.world.time_taken(self.steps[walkers]) * reward
         self.steps[walkers] += 1
         self.worst_paid[walkers] = np.minimum(self.worst_paid[walkers], reward)
 

@@ -164,7 +164,7 @@ class _Totals:
 
     def act(self, layer: Layer) -> None:
         acts, world = layer.acts, self.world
-        fade = float(world.problem.discount ** world.problem.elapsed(layer.step))
+        fade = float(world.problem.discount ** world.problem.time_taken(layer.step))
         self.discounted += fade * float(acts.mass @ acts.reward)
         stops = acts.stops
         if stops.size:

@@ -120,7 +120,7 @@ def _episode(policy: SolvedPolicy, cap: int, rng: Generator) -> tuple[float, flo
             return reward, discounted, step, False
         pair = policy.pair(home, belief)
         paid = float(model.reward[model.pair_reward[pair] + state])
-        fade = float(policy.settings.discount ** policy.origin.elapsed(step))
+        fade = float(policy.settings.discount ** policy.origin.time_taken(step))
         reward, discounted = reward + paid, discounted + fade * paid
         branches = np.arange(model.pair_branch[pair], model.pair_branch[pair + 1])
         begins, ends = (model.row[model.branch_row[branches] + state + more] for more in (0, 1))
