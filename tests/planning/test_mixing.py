@@ -44,7 +44,7 @@ def test_where_rounding_ends_it_early_the_best_so_far_comes_back(
     def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        if calls > 1 and right is belief and calls > fails_at:
+        if calls > fails_at:
             raise np.linalg.LinAlgError
         return solve(matrix, right)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
@@ -36,25 +38,23 @@ def mixture_weights(columns: Array, cost: Array, belief: Array, corners: Ids) ->
     basis = corners.copy()
     amount = np.linalg.solve(columns[basis].T, belief)
     best, least = (basis, np.maximum(amount, 0.0)), np.inf
-    for _ in range(ROUNDS * len(basis)):
-        kept = np.maximum(amount, 0.0)
-        bound = _bound(columns, cost, belief, basis, kept)
-        if bound < least:
-            best, least = (basis, kept), bound
-        price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
-        enters = int(np.argmin(price))
-        if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
-            break
-        change = np.linalg.solve(columns[basis].T, columns[enters])
-        ratio = np.divide(kept, change, out=np.full(len(basis), np.inf), where=change > SMALLEST_PIVOT)
-        if not np.isfinite(ratio.min()):
-            break
-        basis = basis.copy()
-        basis[int(np.argmin(ratio))] = enters
-        try:
+    with suppress(np.linalg.LinAlgError):  # to rounding, others make a new one up
+        for _ in range(ROUNDS * len(basis)):
+            kept = np.maximum(amount, 0.0)
+            bound = _bound(columns, cost, belief, basis, kept)
+            if bound < least:
+                best, least = (basis, kept), bound
+            price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
+            enters = int(np.argmin(price))
+            if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
+                break
+            change = np.linalg.solve(columns[basis].T, columns[enters])
+            ratio = np.divide(kept, change, out=np.full(len(basis), np.inf), where=change > SMALLEST_PIVOT)
+            if not np.isfinite(ratio.min()):
+                break
+            basis = basis.copy()
+            basis[int(np.argmin(ratio))] = enters
             amount = np.linalg.solve(columns[basis].T, belief)
-        except np.linalg.LinAlgError:  # to rounding, the others make the new one up
-            break
     return best
 
 
