@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     default=Path(),
     help="The checkout whose library and tests they are, with --mutants.  [default: this folder]",
 )
-@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning and mutation.")
 @json_option
 def bench_command(
     quick: bool,
@@ -319,7 +319,7 @@ def show_mutants(tree: Path, count: int, seed: int, jobs: int, as_json: bool) ->
     calls, why = tree / "traced.json", explained()
     if not calls.exists():
         console().print(f"running the tests once to see what each calls (kept in {calls})")
-        trace(tree, calls)
+        trace(tree, calls, jobs=jobs)
     for verdict in tried(tree, drawn(tree, list(AREAS), count, seed), Calls(calls), jobs=jobs):
         verdicts.append(verdict)
         one = verdict.mutant

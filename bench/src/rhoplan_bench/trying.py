@@ -93,10 +93,10 @@ class Calls:
         return chosen
 
 
-def trace(root: Path, out: Path, tests: Sequence[str] = ()) -> None:
+def trace(root: Path, out: Path, tests: Sequence[str] = (), *, jobs: int = 1) -> None:
     """Run the tests once, and write down what each calls; what `out` has of other tests stays."""
     environment = {**os.environ, "RHOPLAN_TRACED": str(out), "PYTHONPATH": _paths(root)}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "rhoplan_bench.traced", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-p", "rhoplan_bench.traced", *tests]
     subprocess.run(command, cwd=root, env=environment, check=False)
 
 
