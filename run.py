@@ -7,6 +7,7 @@ python3 run.py lint     sets up, then runs the linter and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
 python3 run.py dist     sets up, builds wheels and sdists into dist, installs them in a clean environment, tries them
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
+python3 run.py setup    sets up for all of these at once, and does no more
 python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exact oracle on random models for N seconds
                         (--seed S begins at another model, --jobs J uses more processes; 1 comes back if any differs)
 
@@ -39,7 +40,7 @@ STAMP = "rhoplan-setup"
 UNFINISHED = "unfinished"
 EXTRAS = {
     "main": "validation", "cli": "gym,serve", "test": "dev,validation", "lint": "dev", "docs": "docs", "adversary": "",
-    "dist": "dev",
+    "dist": "dev", "setup": "dev,docs,validation",
 }  # fmt: skip
 """Extras of rhoplan that each command needs besides what the paper and the benchmark bring."""
 
@@ -78,7 +79,7 @@ def main(arguments: list[str]) -> int:
     command = arguments[0] if arguments else "main"
     extras = EXTRAS.get(command)
     if extras is None:
-        known = "test, lint, docs, dist, adversary and cli"
+        known = "test, lint, docs, dist, adversary, cli and setup"
         print(f"run.py knows {known}, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
     if os.environ.get("RHOPLAN_VALIDATION") == "0":
@@ -88,6 +89,8 @@ def main(arguments: list[str]) -> int:
         return 2
     set_up(extras)
     rest = arguments[1:]
+    if command == "setup":
+        return 0
     if command == "test":
         if not rest:
             make_machine_code()

@@ -318,3 +318,21 @@ def test_tests_keep_compiled_modules_and_other_commands_do_as_the_caller_says(mo
     for command in ("test", "cli"):
         assert run.main([command]) == 0
     assert sorted(seen) == [("machine_code", False), ("machine_code", False), ("pytest", False), ("rhoplan", True)]
+
+
+def test_setting_up_brings_what_every_other_command_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then none of them installs anything while another works."""
+    asked: list[str] = []
+    monkeypatch.setattr(run, "set_up", asked.append)
+    monkeypatch.setattr(run, "run", lambda *_, **__: pytest.fail("setting up does no more"))
+    assert run.main(["setup"]) == 0
+    brought = {*asked[0].split(","), *wanted_by("dev")}
+    assert brought >= {extra for extras in run.EXTRAS.values() for extra in extras.split(",") if extra}
+
+
+def wanted_by(extra: str) -> set[str]:
+    """The extras of rhoplan that `extra` asks for."""
+    text = (HERE / "pyproject.toml").read_text(encoding="utf-8")
+    listed = re.search(rf'^{extra} = \[\n?\s*"rhoplan\[([a-z,]+)\]"', text, re.M)
+    assert listed
+    return set(listed[1].split(","))

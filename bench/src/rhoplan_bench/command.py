@@ -90,7 +90,9 @@ if TYPE_CHECKING:
     default=Path(),
     help="The checkout whose library and tests they are, with --mutants.  [default: this folder]",
 )
-@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning and mutation.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes, with learning and mutation."
+)
 @json_option
 def bench_command(
     quick: bool,

@@ -95,10 +95,21 @@ class Compiled:
     def pairs(self) -> int:
         return len(self.model.pair_class)
 
-    @property
+    @cached_property
     def sizes(self) -> Ids:
         """Number of states of each class."""
         return np.diff(self.model.class_state)
+
+    @cached_property
+    def menus(self) -> Ids:
+        """Number of actions of each class; none where the episode is over."""
+        return np.diff(self.model.class_pair)
+
+    @cached_property
+    def ended(self) -> Flags:
+        """Whether (per class) the episode is over."""
+        result: Flags = self.menus == 0
+        return result
 
     @cached_property
     def entries(self) -> Entries:
@@ -115,10 +126,14 @@ class Compiled:
         return Entries(model.pair_reward[pair] + state, pair, branch, slot, model.chance)
 
     @cached_property
+    def row_pair(self) -> Ids:
+        """The pair that each number of `Model.reward` is about."""
+        return np.repeat(np.arange(self.pairs), np.diff(self.model.pair_reward))
+
+    @cached_property
     def row_slot(self) -> Ids:
         """The slot that each number of `Model.reward` is about."""
-        model = self.model
-        pair = np.repeat(np.arange(self.pairs), np.diff(model.pair_reward))
+        model, pair = self.model, self.row_pair
         result: Ids = np.arange(len(pair)) - model.pair_reward[pair] + model.class_state[model.pair_class[pair]]
         return result
 
@@ -126,12 +141,6 @@ class Compiled:
         """What `values` (N,) are worth one step later, in expectation, as `Model.reward`."""
         where = self.entries
         return np.bincount(where.source, where.chance * values[where.target], len(self.model.reward)).astype(float)
-
-    @property
-    def ended(self) -> Flags:
-        """Whether (per class) the episode is over."""
-        result: Flags = np.diff(self.model.class_pair) == 0
-        return result
 
 
 Sparse = tuple[Ids, Ids, Array]

@@ -300,7 +300,7 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
     chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
     begin = clock.now()
     size = float(np.abs(action).max(initial=0.0))
-    sweep = len(model.chance) * int(np.diff(model.class_pair).max(initial=1))
+    sweep = len(model.chance) * int(problem.menus.max(initial=1))
     if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < 14 / max(1 - discount, 1e-9) * sweep:
         guess = action.copy()
         better = guess

@@ -43,7 +43,7 @@ def with_stops(problem: Compiled) -> Compiled:
 def idle_pairs(problem: Compiled) -> Ids:
     """The pairs that pay nothing, have one outcome, and leave every state of their class as it is."""
     model, where = problem.model, problem.entries
-    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
+    pair = problem.row_pair
     does = np.diff(model.pair_branch) != 1
     does[pair[model.reward != 0]] = True
     does[where.action[problem.row_slot[where.source] != where.target]] = True

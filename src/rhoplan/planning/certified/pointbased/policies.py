@@ -91,14 +91,12 @@ def endless(problem: Compiled, slot: int) -> ProblemError:
 def _best_pairs(problem: Compiled, policy: Ids, worth: Array, belief: Array) -> Ids:
     """For each class the pair that is worth most, the states as likely as `belief` (N,); on ties that of `policy`."""
     model = problem.model
-    scores = np.bincount(
-        np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward)), worth * belief[problem.row_slot], problem.pairs
-    )
+    scores = np.bincount(problem.row_pair, worth * belief[problem.row_slot], problem.pairs)
     going = np.flatnonzero(~problem.ended)
     first = model.class_pair[going]
     top = np.maximum.reduceat(scores, first)
     now = scores[policy[going]]
-    home_of = np.repeat(np.arange(len(going)), np.diff(model.class_pair)[going])
+    home_of = np.repeat(np.arange(len(going)), problem.menus[going])
     best = np.full(len(going), problem.pairs)
     np.minimum.at(best, home_of, np.where(scores >= top[home_of], np.arange(problem.pairs), problem.pairs))
     better = policy.copy()
@@ -110,8 +108,7 @@ def _weights(problem: Compiled, policy: Ids) -> Array:
     """How likely each pair is to be taken in its class."""
     model = problem.model
     taken = policy[model.pair_class]
-    menu = np.diff(model.class_pair)[model.pair_class]
-    result: Array = np.where(taken == ANY, 1.0 / menu, taken == np.arange(problem.pairs))
+    result: Array = np.where(taken == ANY, 1.0 / problem.menus[model.pair_class], taken == np.arange(problem.pairs))
     return result
 
 
@@ -149,8 +146,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         if not can_end(rest, source, target).all():
             return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
-    pair = np.repeat(np.arange(problem.pairs), np.diff(model.pair_reward))
-    paid = np.bincount(problem.row_slot, lowered * weights[pair], problem.slots)
+    paid = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots)
 
     def step(values: Array) -> Array:
         result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
@@ -183,9 +179,8 @@ def _idle(problem: Compiled, weights: Array, source: Ids, target: Ids) -> Flags:
 
     weights: how likely each pair is taken; the policy leads from `source` to `target`.
     """
-    pair = np.repeat(np.arange(problem.pairs), np.diff(problem.model.pair_reward))
     result = np.ones(problem.slots, dtype=bool)
-    result[problem.row_slot[(weights[pair] > 0) & (problem.model.reward != 0)]] = False
+    result[problem.row_slot[(weights[problem.row_pair] > 0) & (problem.model.reward != 0)]] = False
     while (left := source[result[source] & ~result[target]]).size:
         result[left] = False
     return result
