@@ -60,6 +60,21 @@ def test_dozens_of_tests_are_answered_with_bounds_and_the_plan_is_followed_exact
     assert math.fsum(ahead.content.commits.values()) == pytest.approx(1.0)
 
 
+def test_what_is_worked_out_by_a_plan_that_was_found_says_so() -> None:
+    """A pathway and a comparison are as sure as the plan they are about: proven, or with its bounds."""
+    problem = weak_tests(30, states=3)
+    adviser = Adviser(problem, rhoplan.make_agent("efe", problem))
+    first, compared = parts(adviser, ["first", "comparison"])
+    assert first.kind == "bounded"
+    assert (compared.kind, compared.bounds) == ("bounded", first.bounds)
+    assert "need not be the best" in compared.words
+    small = weak_tests(3)
+    proven = Adviser(small, rhoplan.make_agent("efe", small, planner="many"))
+    first, compared = parts(proven, ["first", "comparison"])
+    assert first.bounds is not None
+    assert (first.kind, compared.kind, compared.words) == ("exact", "exact", "")
+
+
 def test_what_does_not_fit_the_memory_is_planned_in_another_way_and_told() -> None:
     problem = weak_tests(30)
     agent = rhoplan.make_agent("efe", problem, planner="exact")

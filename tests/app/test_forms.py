@@ -13,7 +13,9 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 
+from rhoplan.advice.variations import counts_losses  # noqa: E402
 from rhoplan.app.cli.serve import open_models  # noqa: E402
+from rhoplan.app.serve.form_tasks import meaning  # noqa: E402
 from rhoplan.io.comments import with_comments  # noqa: E402
 from rhoplan.io.form import Form, FormDecision, FormTest, first_gap  # noqa: E402
 from rhoplan.io.form_text import form_text, read_form  # noqa: E402
@@ -184,6 +186,9 @@ def test_a_form_is_checked_read_and_written(api: Any) -> None:
         strip["words"]
         == "of 1,000 cases 10 are ill, 9.2 of them positive, and 59 of the others; ill after positive: 13.4%"
     )
+    decided = {one["name"]: one["amounts"] for one in found["read"]["decisions"]}
+    assert decided == {"leave": [0, 12000], "treat": [900, 400]}
+    assert found["read"]["states"] == ["well", "ill"]
     assert found["read"]["threshold"]["act"] == "treat"
     assert found["read"]["threshold"]["at"] == pytest.approx(900 / 12500)
     assert post(api, "form/read", {"text": found["text"]})["form"] == asdict(SCREEN)
@@ -292,3 +297,17 @@ def test_a_folder_leaves_out_what_is_no_model(folder: Path, capsys: pytest.Captu
     assert "notes" not in names
     assert "left out: " in capsys.readouterr().err
     assert files.folder == folder
+
+
+@pytest.mark.parametrize("name", WORKED_MODELS)
+def test_what_a_form_is_read_as_are_the_numbers_of_its_model(name: str) -> None:
+    problem = parse_model(WORKED_MODELS[name].read_text(encoding="utf-8"), file=name)
+    found = meaning(problem)
+    assert found["states"] == list(problem.diagnoses)
+    assert found["prior"] == pytest.approx(problem.prior)
+    sign = -1 if counts_losses(problem) else 1
+    for said, meant in zip(found["decisions"], problem.flat.commits, strict=True):
+        assert said["name"] == meant.name
+        assert said["amounts"] == pytest.approx(sign * meant.reward)
+    if sign < 0:
+        assert min(min(one["amounts"]) for one in found["decisions"]) >= 0

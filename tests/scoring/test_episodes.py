@@ -14,7 +14,7 @@ from rhoplan.errors import AgentError, ImpossibleEvidence
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import END, Action
 from rhoplan.scoring import episodes
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS, simulate, simulate_episodes
+from rhoplan.scoring.simulate import LARGEST_SEED, PUBLISHED_SEEDS, simulate, simulate_episodes
 from rhoplan.scoring.streams import BLOCK, Streams
 
 FALSE_ALARM_SE = 6.0
@@ -290,3 +290,27 @@ def test_without_a_discount_the_discounted_reward_is_the_reward() -> None:
     rows = simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(7,), episodes=30)
     assert rows.reward.any()
     np.testing.assert_allclose(rows.discounted, rows.reward)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"),
+    [
+        ([-1, 3], "between 0 and"),
+        ([3, LARGEST_SEED + 1], "between 0 and"),
+        ([3, 4], "3 and 4 share"),
+        ([4, 3], "3 and 4 share"),
+        ([], "at least one"),
+    ],
+)
+def test_seeds_that_cannot_be_used_are_told(seeds: list[int], told: str) -> None:
+    problem = rhoplan.make("tiger")
+    with pytest.raises(AgentError, match=told) as error:
+        simulate_episodes(problem, rhoplan.make_agent("myopic", problem), seeds=seeds, episodes=10_001)
+    assert error.value.field == ("seeds",)
+
+
+def test_the_smallest_and_the_largest_seed_and_neighbours_can_be_used() -> None:
+    problem = rhoplan.make("tiger")
+    agent = rhoplan.make_agent("myopic", problem)
+    assert simulate(problem, agent, seeds=[0, LARGEST_SEED], episodes=2).episodes == 4
+    assert simulate(problem, agent, seeds=[3, 4], episodes=10_000, cap=1).episodes == 20_000

@@ -34,6 +34,8 @@ def test_the_exact_score_of_a_plan_is_known_by_hand():
     assert found.reward == pytest.approx(-2, abs=1e-9)
     assert found.steps == pytest.approx(2, abs=1e-9)
     assert found.truncated < 1e-12
+    assert (found.reward_se, found.discounted_se, found.steps_se) == (0.0, 0.0, 0.0)
+    assert (found.cap, found.episodes) == (problem.cap, 0)
 
 
 def test_a_discount_that_was_asked_for_counts():

@@ -95,11 +95,12 @@ def _cost_only(plans: Plans, agent: Agent, plain: Row) -> list[Caution]:
 
 def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
     """Whether a plan one, two or more tests deeper, at the same weight, does something else."""
+    if not agent.planner.plans or agent.planner.is_bounded:  # neither has a horizon
+        return []
     problem, end = plans.problem, time.monotonic() + seconds
     most, mine = deepest(problem), plans.follow(agent)
     took = 0.0
-    looks_ahead = agent.planner.plans and not agent.planner.is_bounded  # which has no horizon
-    for horizon in range(agent.horizon + 1, (most or agent.horizon + 2) + 1 if looks_ahead else 0):
+    for horizon in range(agent.horizon + 1, (most or agent.horizon + 2) + 1):
         begin = time.monotonic()
         deeper = agent.changed(horizon=horizon)
         try:
