@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import rhoplan
+from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import END
 from test_plain_episodes import YARD
 
@@ -44,3 +45,17 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
     assert found.tests == pytest.approx(sum(run * share for run, share in tests.items()))
     assert list(found.tests_distribution) == pytest.approx([tests[run] for run in range(len(found.tests_distribution))])
     assert sum(found.tests_distribution) == pytest.approx(1)
+
+
+def test_what_both_worlds_rule_out_counts_for_nothing_in_the_log_score() -> None:
+    """A test that tells one state for sure leaves beliefs of 0, whose logarithm must not count, in any world."""
+    text = (
+        "states: [a, b, c]\nprior: {}\n"
+        "tests: {{split: {{cost: 0.1, outcomes: [x, y], likelihood: {{a: [1, 0], b: [0, 1], c: [0, 1]}}}}}}\n"
+        "commits: {{one: {{a: 9, b: 0, c: 0}}, two: {{a: 0, b: 9, c: 1}}}}\n"
+    )
+    believed, world = (parse_model(text.format(prior), file="split") for prior in ([0.5, 0.3, 0.2], [0.25, 0.25, 0.5]))
+    agent = rhoplan.make_agent("planning", believed)
+    for truth, chances in ((believed, (0.3, 0.2)), (world, (0.25, 0.5))):
+        found = rhoplan.evaluate(believed, agent, world=truth).log_score
+        assert found == pytest.approx(chances[0] * math.log(0.6) + chances[1] * math.log(0.4))

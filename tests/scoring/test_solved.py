@@ -54,6 +54,30 @@ def test_where_the_graph_is_too_small_episodes_estimate_it():
     assert abs(found.steps - 2) < 6 * found.steps_se
 
 
+@pytest.mark.parametrize(
+    ("spec", "discount"), [("tiger", 0.9), ("rocksample:n=3,k=2", 0.95), ("drilling", 1.0), ("diagnosis", 1.0)]
+)
+def test_episodes_on_the_arrays_of_the_solver_earn_what_the_plan_does(spec: str, discount: float) -> None:
+    policy = rhoplan.solve(rhoplan.make(spec), method="points", discount=discount, gap=0.1).policy
+    exact, found = score_solved(policy, most_nodes=100_000), score_solved(policy, most_nodes=0, episodes=600)
+    assert (exact.kind, found.kind) == ("exact", "estimated")
+    for column in ("reward", "discounted", "steps"):
+        error = getattr(found, f"{column}_se")
+        assert abs(getattr(found, column) - getattr(exact, column)) <= 6 * error + 1e-6, column
+    assert found.steps > 1
+
+
+def test_a_solved_file_that_never_ends_earns_what_its_bounds_say():
+    rng = np.random.default_rng(4)
+    changes, shows = rng.dirichlet(np.full(4, 0.5), (3, 4)), rng.dirichlet(np.full(2, 0.5), (3, 4))
+    pays = np.repeat(rng.uniform(-5, 5, (3, 4, 1)), 4, axis=2)
+    solution = rhoplan.solve(rhoplan.from_arrays(changes, shows, pays, discount=0.5), gap=0.01)
+    found = score_solved(solution.policy, most_nodes=0, episodes=80)
+    slack = 6 * found.discounted_se + found.discounted_tail
+    assert solution.lower - slack <= found.discounted <= solution.upper + slack
+    assert slack < 0.2 * (pays.max() - pays.min()) / (1 - 0.5)
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "door.pomdp"
