@@ -90,8 +90,8 @@ def pytest_testnodedown(node: Any) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: Any) -> None:
     if hasattr(session.config, "workeroutput"):  # a worker: whoever shares out the tests writes for all
-        calls = {name: sorted(tests) for name, tests in _calls.items()}
-        session.config.workeroutput["traced"] = {"calls": calls, "seconds": _seconds}
+        told = {"calls": {name: sorted(tests) for name, tests in _calls.items()}, "seconds": _seconds}
+        session.config.workeroutput["traced"] = told
         return
     path = Path(OUT)
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": {}, "seconds": {}}
