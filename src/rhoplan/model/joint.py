@@ -13,6 +13,7 @@ Shapes: S hidden states, O outcomes, E ways in which an action can go.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class Ways:
         states, outcomes = observation.shape
         return Ways(states, outcomes, before[entry], outcome[place], after[entry], chance, np.zeros(len(entry)))
 
-    @property
+    @cached_property
     def likelihood(self) -> Array:
         """Probability (S, O) of each outcome given the state before."""
         place = self.before * self.outcomes + self.outcome
