@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
+from rhoplan.advice import compare as advice_compare
 from rhoplan.advice.bands import bands, stops
 from rhoplan.advice.case import advise, without
 from rhoplan.advice.compare import compare, frontier
@@ -166,6 +167,20 @@ def test_a_frontier_has_the_scores_of_its_weights():
     for point in found.points:
         agent = make_agent("planning-ig", problem, horizon=2, weight=(point.lower + point.upper) / 2)
         assert evaluate(problem, agent).reward == pytest.approx(point.reward, abs=1e-9)
+
+
+@pytest.mark.parametrize("high", [5.0, 50.0])
+def test_a_frontier_is_the_same_in_whatever_pieces_it_is_found(high: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make("printer")
+    monkeypatch.setattr(advice_compare, "CHUNK", 1000)
+    whole = frontier(problem, 2, high=high)
+    assert len(whole.points) > 2
+    monkeypatch.setattr(advice_compare, "CHUNK", 1)
+    pieces = frontier(problem, 2, high=high)
+    assert [(point.steps, point.reward, point.tests) for point in pieces.points] == [
+        (point.steps, pytest.approx(point.reward), pytest.approx(point.tests)) for point in whole.points
+    ]
+    assert [point.upper for point in pieces.points] == pytest.approx([point.upper for point in whole.points], abs=1e-7)
 
 
 def test_bands_change_where_the_advice_does():

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rhoplan.advice import standin
 from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import advise
 from rhoplan.advice.questions import Allowance, Asker
@@ -14,6 +15,7 @@ from rhoplan.advice.sensitivity import FIRST_STEP, _Search, flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.fitting import size_of
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
@@ -21,6 +23,7 @@ from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
+from weak import weak_tests
 
 
 def perfect(cost=1.0):
@@ -339,3 +342,18 @@ def test_after_evidence_worth_times_its_chance_is_convex_in_every_probability() 
         assert answers is not None
         worth = np.array([answers[parameter.id, value].worth for value in values])  # type: ignore[union-attr]
         assert np.diff(worth, 2, axis=0).min() >= -1e-9 * np.abs(worth).max(), parameter.id
+
+
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_a_plan_that_stands_in_looks_no_further_than_there_is_room(
+    repeatable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that can be repeated count as if they ran once: so many situations and more."""
+    problem = weak_tests(4, repeatable=repeatable)
+    agent = make_agent("planning", problem, planner="many", horizon=3)
+    now = advise(problem, agent).do
+    for ahead in (2, 3):
+        room = size_of(problem, ahead, repeats=True).nodes * 4
+        monkeypatch.setattr(standin, "MOST_NUMBERS", room)
+        told = standin.flips_of(problem, agent, now)
+        assert f"looks {ahead} tests ahead" in told.words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from rhoplan.advice import targets
 from rhoplan.advice.edges import edges
 from rhoplan.advice.following import drawn, follower
-from rhoplan.advice.target_words import answer_words
+from rhoplan.advice.target_words import answer_words, labelled, plan_name
 from rhoplan.advice.targets import Answer, UnreachableTarget, meet
+from rhoplan.advice.words import percent
 from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.problem import Problem
@@ -223,3 +225,42 @@ def test_rounding_is_no_plan_of_a_mixture() -> None:
     assert [part.share for part in found.mixture] == [1.0]
     assert found.mixture[0].numbers.spend == 0
     assert found.gap <= 1e-6
+
+
+def test_plans_are_called_by_letters_as_long_as_there_are_some() -> None:
+    assert [plan_name(place) for place in (0, 1, 8, 25, 26)] == ["plan A", "plan B", "plan I", "plan Z", "plan 27"]
+
+
+def test_one_plan_and_the_plans_of_a_mix_are_told_by_their_names() -> None:
+    one, mix = kept(miss="100%"), kept(miss="1 in 1,000")
+    assert labelled(one) == [
+        ("one plan", one.mixture[0].numbers),
+        ("by the model's own prices", one.plain.numbers),
+    ]
+    assert mix.certain is not None
+    first, second = (part.share for part in mix.mixture)
+    assert labelled(mix) == [
+        (f"plan A, {percent(first)} of cases", mix.mixture[0].numbers),
+        (f"plan B, {percent(second)} of cases", mix.mixture[1].numbers),
+        ("the mix", mix.together),
+        ("without chance", mix.certain.numbers),
+        ("by the model's own prices", mix.plain.numbers),
+    ]
+
+
+def test_nine_targets_are_kept_by_as_many_plans_as_it_takes() -> None:
+    """A mix may have one plan more than there are targets; nothing runs out of names for them."""
+    names = [f"s{place}" for place in range(12)]
+    rows = {name: [0.9 if place % 2 else 0.2, 0.1 if place % 2 else 0.8] for place, name in enumerate(names)}
+    model = {
+        "states": names,
+        "tests": {f"t{one}": {"cost": 1 + one, "outcomes": ["x", "y"], "likelihood": dict(
+            zip(names, [rows[names[(place + one) % 12]] for place in range(12)], strict=True))} for one in range(3)},
+        "commits": {name: {other: float(other == name) * (1 + place) for other in names}
+                    for place, name in enumerate(names)},
+    }  # fmt: skip
+    problem = parse_model(json.dumps(model), file="twelve")
+    answer = meet(problem, read_targets({"miss": dict.fromkeys(names[:11], 0.0826)}, problem.diagnoses, None))
+    assert len(answer.mixture) > 8
+    assert answer_words(answer)
+    assert len(labelled(answer)) >= len(answer.mixture) + 2

@@ -23,7 +23,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     SLOT,
     UPPER,
 )
-from rhoplan.planning.certified.pointbased.growing import hull_states
+from rhoplan.planning.certified.pointbased.growing import UNIT, hull_states
 from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import Search
@@ -152,3 +152,8 @@ def test_no_action_claims_less_than_its_exact_backup(seed: int) -> None:
             assert Fraction(float(graph.slot[slot, ABOVE])) >= one_step(plan, pair, belief, above)
             looked += 1
     assert looked > 0
+
+
+def test_the_unit_of_rounding_is_that_of_the_numbers() -> None:
+    """The proof counts operations, each of which may be off by half the distance between neighbouring numbers."""
+    assert np.finfo(float).eps / 2 == UNIT

@@ -14,6 +14,9 @@ ERRORS = {
     "wrong": "a wrong decision",
 }
 
+LETTERS = 26
+"""Plans that a letter can tell apart."""
+
 EXACT = 1e-9
 """Share of a cost below which a gap is rounding."""
 
@@ -39,7 +42,7 @@ def mixture_words(answer: Answer) -> str:
     if len(answer.mixture) == 1:
         return f"Cheapest: one plan, first {answer.mixture[0].numbers.first}: {cost}; {sure}."
     parts = [
-        f"{percent(part.share)} of cases follow plan {'ABCDEFGH'[place]} (first {part.numbers.first}, "
+        f"{percent(part.share)} of cases follow {plan_name(place)} (first {part.numbers.first}, "
         f"tests {money(part.numbers.spend)})"
         for place, part in enumerate(answer.mixture)
     ]
@@ -108,12 +111,17 @@ def number_heads(answer: Answer) -> list[str]:
     return [*heads, "wrong", "lost by it", "counted"]
 
 
+def plan_name(place: int) -> str:
+    """What the plan at `place` of a mixture is called: by a letter, as long as there are letters."""
+    return f"plan {chr(ord('A') + place) if place < LETTERS else place + 1}"
+
+
 def labelled(answer: Answer) -> list[tuple[str, Numbers]]:
     """The plans of an answer by what they are called."""
     rows: list[tuple[str, Numbers]] = []
     if len(answer.mixture) > 1:
         rows = [
-            (f"plan {'ABCDEFGH'[place]}, {percent(part.share)} of cases", part.numbers)
+            (f"{plan_name(place)}, {percent(part.share)} of cases", part.numbers)
             for place, part in enumerate(answer.mixture)
         ]
     rows.append(("the mix", answer.together) if rows else ("one plan", answer.mixture[0].numbers))

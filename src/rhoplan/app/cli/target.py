@@ -153,10 +153,11 @@ def _print_corners(problem: Problem, found: LowerSet) -> None:
 
 
 def _print_trees(answer: Answer) -> None:
+    from rhoplan.advice.target_words import plan_name
     from rhoplan.app.target_records import pathway_text
 
     parts = list(answer.mixture)
-    names = [f"plan {'ABCDEFGH'[place]}" for place in range(len(parts))] if len(parts) > 1 else ["the plan"]
+    names = [plan_name(place) for place in range(len(parts))] if len(parts) > 1 else ["the plan"]
     if answer.certain and len(parts) > 1:
         parts, names = [*parts, answer.certain], [*names, "without chance"]
     for name, part in zip(names, parts, strict=True):

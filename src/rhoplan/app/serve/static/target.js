@@ -119,16 +119,21 @@ function slider({ kind, label, example }, found, mine, soon, places) {
     el("span", { class: "track" }, range), el("span", { class: "row" }, text, clear));
 }
 
+// What tells the plans of a mix apart: a letter, as long as there are letters.
+function letter(i) {
+  return i < 26 ? String.fromCharCode(65 + i) : String(i + 1);
+}
+
 function answerBox(reply) {
   const [first, ...others] = reply.words;
   const mixed = reply.mixture.length > 1;
-  const rows = [...(mixed ? reply.mixture.map((part, i) => [`plan ${"ABCDEFGH"[i]}, ${percent(part.share)} of cases`, part.numbers]) : []),
+  const rows = [...(mixed ? reply.mixture.map((part, i) => [`plan ${letter(i)}, ${percent(part.share)} of cases`, part.numbers]) : []),
     [mixed ? "the mix" : "one plan", mixed ? reply.together : reply.mixture[0].numbers],
     ...(mixed && reply.certain ? [["without chance", reply.certain.numbers]] : []), ["by the model's own prices", reply.plain.numbers]];
   const aims = reply.targets.map((one, i) => ({ ...one, i })).filter(({ kind }) => kind !== "spend");
   const head = ["", "first", "tests", ...aims.map(({ kind, state: about }) => `${kind.replace("-", " ")}${about ? ` (${about})` : ""}`), "wrong", "counted"];
   const cells = (numbers) => [numbers.first || "–", number(numbers.spend), ...aims.map(({ i }) => percent(numbers.reached[i])), percent(numbers.wrong), number(numbers.cost)];
-  const trees = [...reply.mixture.map((part, i) => [mixed ? `Plan ${"ABCDEFGH"[i]}` : "The pathway", part]),
+  const trees = [...reply.mixture.map((part, i) => [mixed ? `Plan ${letter(i)}` : "The pathway", part]),
     ...(mixed && reply.certain ? [["Without chance", reply.certain]] : [])];
   return el("section", { class: "box", "data-met": reply.mixture.length }, el("h2", {}, "What keeps your targets"),
     el("p", { class: "quiet" }, first), others.map((words) => el("p", {}, words)),
