@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
+from rhoplan.app.serve import watching
 from rhoplan.app.serve.sources import Library
 from rhoplan.app.serve.watching import Watch
 
@@ -53,3 +55,33 @@ def test_a_folder_that_is_gone_is_no_end(tmp_path: Path) -> None:
     watch = Watch({}, folder)
     folder.rmdir()
     assert watch.look(Library(most=9, most_bytes=9999, expiry=9.0)) == []
+
+
+@pytest.mark.parametrize("what", ["a file", "an empty folder", "nothing"])
+def test_it_looks_again_and_again_where_there_is_something_to_look_at(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "own.yaml", MODEL % 1, 1)
+    (tmp_path / "folder").mkdir()
+    watch = Watch(
+        {"own": tmp_path / "own.yaml"} if what == "a file" else {},
+        tmp_path / "folder" if what == "an empty folder" else None,
+    )
+    looks: list[str] = []
+
+    def look(library: Library) -> list[str]:
+        looks.append("again")
+        if len(looks) == 3:
+            raise asyncio.CancelledError  # as the server does when it ends
+        return []
+
+    monkeypatch.setattr(watching, "EVERY", 0.0)
+    monkeypatch.setattr(watch, "look", look)
+    going = watch.go_on(Library(most=9, most_bytes=9999, expiry=9.0))
+    if what == "nothing":
+        asyncio.run(going)
+        assert looks == []
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(going)
+        assert len(looks) == 3
