@@ -23,6 +23,17 @@ def scores() -> str:
     return "\n".join(lines) + "\n"
 
 
+def fresh() -> str:
+    """The same of a draw that nobody had looked at before its faults were tried."""
+    lines = ["| area | faults | noticed | explained | missed | share noticed |", "|---|---:|---:|---:|---:|---:|"]
+    for area, one in _run()["fresh"]["areas"].items():
+        missed = one["faults"] - one["noticed"] - one["explained"]
+        share = one["noticed"] / (one["faults"] - one["explained"])
+        cells = (area, one["faults"], one["noticed"], one["explained"], missed, f"{share:.0%}")
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
 def survivors() -> str:
     """The faults that no test noticed, each with what is known about it."""
     lines: list[str] = []

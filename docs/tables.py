@@ -65,7 +65,7 @@ LEFT_OUT_OF = {
 
 
 def made(name: str) -> str:
-    """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, `warning KIND`, `faults`, `survivors`."""
+    """What a page asks for by `name`: `addresses`, `limits`, `fields CLASS`, `warning KIND`, or a table on faults."""
     kind, _, rest = name.partition(" ")
     makers: dict[str, Callable[..., str]] = {
         "addresses": addresses,
@@ -73,6 +73,7 @@ def made(name: str) -> str:
         "fields": fields,
         "warning": warning,
         "faults": faults.scores,
+        "fresh": faults.fresh,
         "survivors": faults.survivors,
     }
     return makers[kind](*([rest] if rest else []))

@@ -1,8 +1,8 @@
 """Whether the tests notice the faults that are put into the library (`mutants`), one at a time.
 
 One run of the tests beforehand (`traced`) tells which tests call which function; a fault is tried with the tests that
-call its function: those of its own room first, the quickest first, until one fails; then with the other tests of its
-room. Tests that fail without a fault are left out. Faults in what numba compiles are tried first as plain
+call its function, until one fails: the quickest of its own room first, then some of every file; then with the other
+tests of its room. Tests that fail without a fault are left out. Faults in what numba compiles are tried first as plain
 Python, which needs no compiling, and where that takes too long, compiled anew.
 """
 
@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -76,11 +77,18 @@ class Calls:
             test for key, tests in self._by.items() if key.startswith(f"{file}:") for test in tests
         }
         others = {test for test in self.seconds if test.startswith(room)} - calling
+        near = sorted(calling, key=lambda test: (not test.startswith(room), self.seconds[test]))
+        return self._first([*near[:FIRST_TESTS], *self._mixed(near[FIRST_TESTS:]), *self._mixed(others)])
 
-        def place(test: str) -> tuple[bool, float]:
-            return not test.startswith(room), self.seconds[test]
-
-        return self._first([*sorted(calling, key=place), *sorted(others, key=place)])
+    def _mixed(self, tests: Iterable[str]) -> list[str]:
+        """The quickest of each file, the next of each file, and so on: those of one file try much the same."""
+        turn: Counter[str] = Counter()
+        found = []
+        for test in sorted(tests, key=self.seconds.__getitem__):
+            file = test.partition("::")[0]
+            turn[file] += 1
+            found.append((turn[file], self.seconds[test], test))
+        return [test for *_, test in sorted(found)]
 
     def _first(self, tests: Sequence[str]) -> list[str]:
         chosen: list[str] = []
