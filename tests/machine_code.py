@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 from rhoplan.agents.agent import make_agent
 from rhoplan.planning.certified.solve import solve
+from rhoplan.planning.many.search import search as plan_of_many
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import simulate_episodes
 from test_pointbased import draw, solved
+from weak import weak_tests
 
 
 def points() -> None:
@@ -33,6 +35,7 @@ def errands() -> None:
 
 def many() -> None:
     solve(make("chest-pain"), method="many", gap=1.0)
+    plan_of_many(weak_tests(40, states=3), gap=1e-9, work=1.0)  # goes on to look for a plan of many tests
 
 
 def search() -> None:
