@@ -26,7 +26,8 @@ def scores() -> str:
 def fresh() -> str:
     """The same of a draw that nobody had looked at before its faults were tried."""
     lines = ["| area | faults | noticed | explained | missed | share noticed |", "|---|---:|---:|---:|---:|---:|"]
-    for area, one in _run()["fresh"]["areas"].items():
+    run = _run()["fresh"]
+    for area, one in (*run["areas"].items(), (f"all, seed {run['again']['seed']}", run["again"])):
         missed = one["faults"] - one["noticed"] - one["explained"]
         share = one["noticed"] / (one["faults"] - one["explained"])
         cells = (area, one["faults"], one["noticed"], one["explained"], missed, f"{share:.0%}")
