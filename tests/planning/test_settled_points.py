@@ -9,12 +9,14 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased import solve
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, plan_values
 from rhoplan.planning.certified.pointbased.graph import COUNT, HULL_READ, NODES, UPPER, VECTORS
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
+from rhoplan.planning.certified.pointbased.points import mix_anew
 from rhoplan.planning.certified.pointbased.solve import Search, solve_general
 
 DISCOUNT, WEAR, PRICE = 0.99999, 0.2, 2.0
@@ -23,20 +25,20 @@ SEED = 5
 """Of a dense problem whose bounds are still apart when points are settled first."""
 
 
-def machine(extra: float = 0.0) -> Compiled:
+def machine(extra: float = 0.0, *, wear: float = WEAR, price: float = PRICE) -> Compiled:
     """A machine wears out unseen: work some times, then replace it. `extra` is paid at every step, whatever is done."""
-    transition = np.array([[[1 - WEAR, WEAR], [0, 1]], [[1, 0], [1, 0]]])
-    pays = np.array([[1.0, 0.0], [-PRICE, -PRICE]]) + extra
+    transition = np.array([[[1 - wear, wear], [0, 1]], [[1, 0], [1, 0]]])
+    pays = np.array([[1.0, 0.0], [-price, -price]]) + extra
     return flat(dense_joint(transition, np.ones((2, 2, 1))), pays, np.array([1.0, 0.0]))
 
 
-def earned(extra: float = 0.0) -> Fraction:
-    """What the best number of times between two replacements earns for ever, without rounding."""
-    g, works = Fraction(DISCOUNT), Fraction(1 - WEAR)
+def earned(extra: float = 0.0, *, wear: float = WEAR, price: float = PRICE, longest: int = 20) -> Fraction:
+    """What the best number of times between two replacements, less than `longest`, earns for ever, without rounding."""
+    g, works = Fraction(DISCOUNT), Fraction(1 - wear)
     more = Fraction(extra) / (1 - g)
     return more + max(
-        (sum((g * works) ** i for i in range(times)) - Fraction(PRICE) * g**times) / (1 - g ** (times + 1))
-        for times in range(1, 20)
+        (sum((g * works) ** i for i in range(times)) - Fraction(price) * g**times) / (1 - g ** (times + 1))
+        for times in range(1, longest)
     )
 
 
@@ -47,6 +49,44 @@ def test_bounds_meet_although_the_discount_is_close_to_one(extra: float) -> None
     assert found.upper - found.lower <= 1e-4
     assert Fraction(found.lower) <= earned(extra) <= Fraction(found.upper)
     assert check_plan(found.plan, np.random.default_rng(0)).holds
+
+
+def test_rounding_is_of_values_as_they_are_known_by_now() -> None:
+    """The first bounds are far apart: what rounding may take of numbers that large, at each of 100,000 steps, is more
+    than the gap asked for."""
+    slow = {"wear": 0.02, "price": 20.0}
+    search = Search(machine(**slow), weight=0.0, discount=DISCOUNT, gap=1e-4, seconds=600, memory=1e9)
+    before = search.settings
+    assert search.run() == "gap"
+    assert search.settings.outward < 1e-3 * before.outward
+    lower, upper = search.bounds
+    assert Fraction(lower) <= earned(**slow, longest=120) <= Fraction(upper)
+    assert check_plan(search.solution("gap").plan, np.random.default_rng(0)).holds
+
+
+def test_settling_ends_when_time_is_up_and_its_bounds_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are looked at some at a time: no more of them after the deadline, whatever is left to do."""
+    looked: list[int] = []
+    hours = 0.0
+
+    def mix(*given: object) -> None:
+        nonlocal hours
+        looked.append(len(given[3]))  # type: ignore[arg-type]
+        hours += 1.0
+        mix_anew(*given)
+
+    monkeypatch.setattr(solve, "SOME", 5)
+    monkeypatch.setattr(solve, "mix_anew", mix)
+    monkeypatch.setattr(clock, "now", lambda: hours)
+    _, _, problem = dense(SEED)
+    search = Search(problem, weight=0.0, discount=0.95, gap=1e-9, seconds=3.5, memory=1e9)
+    assert search.run() == "time"
+    assert looked == [5, 5, 5, 5]
+    lower, upper = search.bounds
+    found = solve_general(problem, discount=0.95, gap=1e-3, seconds=np.inf)
+    assert lower <= found.upper
+    assert upper >= found.lower
+    assert check_plan(search.solution("time").plan, np.random.default_rng(0)).holds
 
 
 def test_what_was_taken_off_the_values_is_put_back_everywhere() -> None:

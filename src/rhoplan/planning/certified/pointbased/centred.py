@@ -13,7 +13,21 @@ import numpy as np
 
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
-from rhoplan.planning.certified.pointbased.graph import ABOVE, BASE, BELOW, LOWER, OWN, PAID, REST, UPPER, Graph
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    ALIVE,
+    BASE,
+    BELOW,
+    LOWER,
+    OWN,
+    PAID,
+    REST,
+    UPPER,
+    VECTOR_AT,
+    VECTOR_HOME,
+    VECTORS,
+    Graph,
+)
 from rhoplan.planning.certified.pointbased.policies import ROUNDING
 
 NOTICED = 0.01
@@ -42,6 +56,16 @@ def without(problem: Compiled, by: float, discount: float) -> tuple[Compiled, fl
     reward = problem.model.reward - step
     error = LOST * (abs(by) + (float(np.abs(reward).max()) + abs(step)) / (1 - discount))
     return replace(problem, model=problem.model._replace(reward=reward)), error
+
+
+def had_everywhere(problem: Compiled, graph: Graph) -> float:
+    """What the plans found so far are worth at least, wherever one is."""
+    table, least = graph.vector[: graph.used[VECTORS]], np.inf
+    for home in np.flatnonzero(~problem.ended):
+        places = table[(table[:, ALIVE] == 1) & (table[:, VECTOR_HOME] == home), VECTOR_AT]
+        worst = graph.alpha[places[:, None] + np.arange(problem.sizes[home])].min(axis=1)
+        least = min(least, float(worst.max()))
+    return least
 
 
 def best_somewhere(first: First) -> First:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.machine import compiled
 
 SETTLED = 1e-15
@@ -48,16 +49,19 @@ def empty_rows(first: Ids, shares: int) -> Rows:
     return Rows(first.astype(np.int64), begin, member, np.empty(shares), np.empty(rows), np.empty(rows))
 
 
-def best_values(values: Array, rows: Rows, *, discount: float, rounding: float, exact: float) -> tuple[Array, Ids]:
+def best_values(
+    values: Array, rows: Rows, *, discount: float, rounding: float, exact: float, deadline: float = np.inf
+) -> tuple[Array, Ids]:
     """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
 
-    rounding: what sums lose, as a share of what is added up. exact: what may be left over of each equation.
+    rounding: what sums lose, as a share of what is added up. exact: what may be left over of each equation. After the
+    deadline they are what they are: worth less, but they hold.
     """
     members = len(values)
     chosen, space = np.full(members, np.iinfo(np.int64).min), np.empty((8, members))
     values = values.copy()
     for _ in range(MOST_ROUNDS):
-        if not choose(rows, values, chosen):
+        if not choose(rows, values, chosen) or clock.now() > deadline:
             break
         solve_chosen(rows, chosen, values, space, exact)
     return values + missing(rows, values, rounding) / (1 - discount), np.where(chosen < 0, -1 - chosen, chosen)

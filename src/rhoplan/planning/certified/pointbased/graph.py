@@ -63,10 +63,9 @@ class Graph(NamedTuple):
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
     per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
-    largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it no longer counts)
-    and q, to be read side by side; cloud_node: whose they are. recent: per class how many
-    nodes have had their hull worked out, and the last of them. Scratch: dense, after, spread, path and what follows.
-    """
+    largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it does not count)
+    and q, to be read side by side; cloud_node: whose they are. recent: per class how many nodes have had their hull
+    worked out, and the last of them. Scratch: dense, after, spread, path and what follows."""
 
     node: Ids
     bound: Array
@@ -106,9 +105,9 @@ class Graph(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, which is so
-    much (rounding) of the largest value. span: how far apart values are. penalty, lost: what is left of a belief costs
-    that much, or where its state is likely less, see `hull`. coarse to planned: see `growing`. most_*: of a backup."""
+    """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, a share
+    (rounding) of the largest value and what logarithms add (logs). span: how far apart values are. penalty, lost: what
+    is left of a belief costs, or where its state is likely: `hull`. coarse to planned: `growing`. most_*: of a step."""
 
     weight: float
     potential: float
@@ -116,6 +115,7 @@ class Settings(NamedTuple):
     gap: float
     outward: float
     rounding: float
+    logs: float
     penalty: float
     span: float
     lost: float

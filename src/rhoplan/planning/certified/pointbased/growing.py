@@ -114,7 +114,7 @@ def make_settings(
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
     rounding, logs = OPERATIONS * added * UNIT, 6 * weight * math.log(largest * added / MIX)
-    span, lost = spans_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
+    span, far = spans_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
     small = largest <= hull_states(problem)
     step = min(1.0, max(20 * (1 - discount * _goes_on(problem)), 1e-4))
     return Settings(
@@ -122,11 +122,12 @@ def make_settings(
         potential=share * weight,
         discount=discount,
         gap=gap,
-        outward=rounding * (size + logs) + SAME * span,
+        outward=rounding * (far + logs) + SAME * span,
         rounding=rounding,
+        logs=logs,
         penalty=2 * worst + STEEPEST * weight,
         span=span,
-        lost=lost,
+        lost=span + far,
         coarse=(SMALL_COARSE if small else COARSE) * step,
         fine=FINE * step,
         mix=min(MIX, max(MIX_NOTICED * gap * max(1 - discount, 1e-4) / max(weight, 1e-9), LEAST_MIX)),
@@ -139,11 +140,20 @@ def make_settings(
 
 
 def spans_of(corner: Array, least: float, weight: float) -> tuple[float, float]:
-    """How far apart two values can be, from `least`, which can be had everywhere, up to the best corner; and what is
-    left of a belief costs at most, where its state is sure: that, and how large a value is, as mass may be missing."""
+    """How far apart two values can be, twice, from `least`, which can be had everywhere, up to the best corner; and how
+    far from 0 one can be. What is left of a belief costs both at most, where its state is sure, as mass may be missing.
+    """
     most = float(corner.max())
-    span = 2 * (most - least) + STEEPEST * weight
-    return span, span + max(most, -least, 0.0)
+    return 2 * (most - least) + STEEPEST * weight, max(most, -least, 0.0)
+
+
+def nearer(settings: Settings, corner: Array, least: float) -> Settings:
+    """The settings of a search that knows more: values lie between `least` and the best corner, and are rounded less
+    where that is nearer 0."""
+    span, far = spans_of(corner, least, settings.weight)
+    span = min(span, settings.span)  # they may have been known to be less far apart
+    outward = settings.rounding * (far + settings.logs) + SAME * span
+    return settings._replace(span=span, lost=span + far, outward=outward)
 
 
 def _goes_on(problem: Compiled) -> float:

@@ -6,6 +6,8 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
@@ -15,6 +17,7 @@ from rhoplan.planning.certified.pointbased.centred import (
     best_somewhere,
     first_moved,
     graph_moved,
+    had_everywhere,
     middle,
     wants_centre,
     without,
@@ -52,8 +55,8 @@ from rhoplan.planning.certified.pointbased.growing import (
     hull_states,
     make_graph,
     make_settings,
+    nearer,
     size_in_bytes,
-    spans_of,
     with_room,
 )
 from rhoplan.planning.certified.pointbased.plan import plan_of
@@ -93,6 +96,9 @@ MOST_AT_ONCE = 4000
 
 MOST_PLANNED = 200
 """Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
+
+SOME = 200
+"""Points that are looked at between two looks at the clock while they are settled at once."""
 
 MOST_MIXTURES = 10
 """How often the mixtures of children are worked out anew, at most, while points are settled at once."""
@@ -247,15 +253,7 @@ class Search:
             self.graph = graph_moved(self.graph, -by, error, settings.discount, min(settings.lost, settings.penalty))
             self.first = first_moved(self.first, -by, error)
             self.taken_off, self.error = self.taken_off + by, self.error + error
-        table = self.graph.vector[: self.graph.used[VECTORS]]
-        least = np.inf
-        for home in np.flatnonzero(~self.problem.ended):
-            places = table[(table[:, ALIVE] == 1) & (table[:, VECTOR_HOME] == home), VECTOR_AT]
-            worst = self.graph.alpha[places[:, None] + np.arange(self.problem.sizes[home])].min(axis=1)
-            least = min(least, float(worst.max()))
-        span, lost = spans_of(self.graph.corner, least, settings.weight)
-        fewer = max(span - settings.span, 0.0)  # they were known to be less far apart
-        self.settings = settings._replace(span=span - fewer, lost=lost - fewer)
+        self.settings = nearer(settings, self.graph.corner, had_everywhere(self.problem, self.graph))
 
     def value_points(self, change: float, stuck: bool) -> None:
         """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change.
@@ -273,10 +271,16 @@ class Search:
             members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
             if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
                 return
-            mix_anew(self.model, self.graph, settings, members, slack)
+            for some in self.in_time(members):
+                mix_anew(self.model, self.graph, settings, some, slack)
             values, rows, pairs = rows_of(self.model, self.graph, settings, members)
             values, best = best_values(
-                values, rows, discount=settings.discount, rounding=2 * settings.rounding, exact=0.1 * change
+                values,
+                rows,
+                discount=settings.discount,
+                rounding=2 * settings.rounding,
+                exact=0.1 * change,
+                deadline=self.deadline,
             )
             values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)
@@ -285,8 +289,15 @@ class Search:
             work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
             grown = self.grow(len(members)) if stuck else 0
             self.refresh()
-            if fall <= change and not len(new) and not grown:
+            if (fall <= change and not len(new) and not grown) or clock.now() > self.deadline:
                 return
+
+    def in_time(self, nodes: Ids) -> Iterator[Ids]:
+        """Some of `nodes` after others, until it is too late."""
+        for begin in range(0, len(nodes), SOME):
+            if clock.now() > self.deadline:
+                return
+            yield nodes[begin : begin + SOME]
 
     def spread_corners(self) -> None:
         """Open what follows from the known states, once, if there are not too many of it."""
@@ -305,7 +316,8 @@ class Search:
         row = self.graph.node[: self.graph.used[NODES]]
         left = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, ENTRY] < 0) & (row[:, COUNT] > 1))
         most = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
-        back_up_all(self.model, self.graph, self.settings, np.concatenate([most, left]))
+        for some in self.in_time(np.concatenate([most, left])):
+            back_up_all(self.model, self.graph, self.settings, some)
         return len(most) + int(np.count_nonzero(self.graph.node[left, ENTRY] >= 0))
 
     def settle_plan(self, change: float, pace: float) -> None:
