@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,6 +20,10 @@ from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
+
+from rhoplan.planning.certified.pointbased.compiled import BYTES_PER_ENTRY
+from rhoplan.planning.certified.pointbased.first import first_bounds
+from rhoplan.planning.certified.pointbased.records import compile_problem
 
 VALUE = {0.0: 19.371368, 1.0: 22.484883}
 """What the tiger that starts again is worth, by weight."""
@@ -324,3 +329,28 @@ def test_reading_counts_against_the_time(tmp_path, monkeypatch, capsys):
 
     assert "by the range of rewards: there was not enough time or memory for more" in told
     assert "reading the file took 3600.0 s of the 1 s allowed" in told
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("places", [False, True])
+def test_arrays_take_no_more_memory_than_is_reckoned_with(places: bool, weight: float) -> None:
+    """A problem too large is refused by that number before anything is made: it must not take twice as much."""
+    rng = np.random.default_rng(0)
+    states, actions, outcomes = 60, 3, 6
+    problem = (
+        rhoplan.make("rocksample:n=5,k=5")
+        if places
+        else rhoplan.from_arrays(
+            rng.dirichlet(np.full(states, 0.3), (actions, states)),
+            rng.dirichlet(np.full(outcomes, 0.3), (actions, states)),
+            rng.uniform(-10, 10, (actions, states)),
+            discount=0.95,
+        )
+    )
+    tracemalloc.start()
+    ready = compile_problem(problem)
+    first_bounds(ready, weight=weight, share=1.0, discount=0.95, deadline=np.inf)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(ready.model.chance) > 50_000
+    assert peak <= BYTES_PER_ENTRY * len(ready.model.chance) + 2_000_000

@@ -15,20 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.classes import Flags, find_classes
 
-BYTES_PER_ENTRY = 90
-"""Memory that one probability P(s', o | s) takes while the arrays are put together."""
-
-
-Flags: TypeAlias = NDArray[np.bool_]
+BYTES_PER_ENTRY = 150
+"""Memory that one probability P(s', o | s) takes until there are first bounds, at the most: 118 in a dense problem with
+26 million of them, 137 in one with seven million and many places, which have to be sorted."""
 
 
 class Model(NamedTuple):
@@ -62,6 +59,12 @@ class Entries(NamedTuple):
     outcome: Ids
     target: Ids
     chance: Array
+
+    def ordered(self, order: Ids | slice) -> Entries:
+        """The same in another order."""
+        return Entries(
+            self.source[order], self.action[order], self.outcome[order], self.target[order], self.chance[order]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +172,7 @@ def flat(
             count = int(np.count_nonzero(keep))
             both = np.full(count, action), np.full(count, outcome)
             parts.append(Entries(source[keep], *both, np.asarray(columns)[keep], np.asarray(values, float)[keep]))
-    entries = Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    entries = joined(parts)
     count, states = rewards.shape
     away = np.zeros(states, dtype=bool)
     away[entries.source[entries.source != entries.target]] = True
@@ -184,6 +187,13 @@ def flat(
         over=np.zeros(states, dtype=bool),
         symbols=np.arange(states),
     )
+
+
+def joined(parts: list[Entries]) -> Entries:
+    """All of `parts` after one another; the list is left empty, as there may be no room to have them twice."""
+    result = Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts.clear()
+    return result
 
 
 def dense_joint(transition: Array, likelihood: Array) -> list[dict[int, Sparse]]:
@@ -228,15 +238,9 @@ def assemble(
     still (S,): 0, or the same number for states that pay nothing, are never left, and give the same outcomes for ever.
     over (S,): states where the episode is over.
     """
-    order = np.argsort(entries.action * (int(entries.outcome.max(initial=0)) + 1) + entries.outcome, kind="stable")
-    entries = Entries(
-        entries.source[order],
-        entries.action[order],
-        entries.outcome[order],
-        entries.target[order],
-        entries.chance[order],
-    )
-    label, start_states = find_classes(entries, start)
+    order = sorted_by(entries.action, entries.outcome, int(entries.outcome.max(initial=0)) + 1)
+    entries = entries.ordered(order)
+    label, start_states = find_classes(entries.source, entries.action, entries.outcome, entries.target, start)
     first = label[start_states]
     apart = bool((first < 0).any() or (first != first[0]).any())
     if apart:
@@ -250,6 +254,7 @@ def assemble(
     slot[reached] = len(copies) + np.arange(len(reached))
     copy = np.full(len(label), -1)
     copy[copies] = np.arange(len(copies))
+    copied = copy[entries.source] if apart else copy[:0]
     classes = int(slot_class[-1]) + 1 if len(slot_class) else 1
     class_state = np.searchsorted(slot_class, np.arange(classes + 1))
     same = (still[state] > 0) & (still[state] == still[state][class_state[slot_class]])
@@ -270,22 +275,26 @@ def assemble(
     reward = np.zeros(pair_reward[-1])
     reward[pair_reward[pair_of] + paid_slot - class_state[slot_class[paid_slot]]] = paid
 
-    sources = [slot[entries.source]] + ([copy[entries.source]] if apart else [])
-    row_slot = np.concatenate(sources)
-    action, outcome, target, chance = (
-        np.concatenate([column] * len(sources))
-        for column in (entries.action, entries.outcome, entries.target, entries.chance)
-    )
+    row_slot, to_slot, chance = slot[entries.source], slot[entries.target], entries.chance
+    action, outcome, outcomes = entries.action, entries.outcome, int(entries.outcome.max(initial=0)) + 1
+    del entries  # there may be tens of millions: what is no longer needed goes before the next is made
+    if apart:
+        row_slot = np.concatenate([row_slot, copied])
+        both = (np.concatenate([column] * 2) for column in (action, outcome, to_slot, chance))
+        action, outcome, to_slot, chance = both
     kept = (row_slot >= 0) & ~none_left[slot_class[row_slot]]
-    row_slot, action, outcome, chance = row_slot[kept], action[kept], outcome[kept], chance[kept]
-    to_slot = slot[target[kept]]
-    pair = np.searchsorted(pair_key, slot_class[row_slot] * width + action)
-    outcomes = int(outcome.max(initial=0)) + 1
-    key = pair * outcomes + outcome
+    if not kept.all():
+        row_slot, action, outcome = row_slot[kept], action[kept], outcome[kept]
+        to_slot, chance = to_slot[kept], chance[kept]
+    key = np.searchsorted(pair_key, slot_class[row_slot] * width + action) * outcomes + outcome
+    del action, outcome, kept
     order = sorted_by(key * len(state) + row_slot, to_slot, len(state))
     row_slot, to_slot, chance, key = row_slot[order], to_slot[order], chance[order], key[order]
-    opening = np.flatnonzero(np.diff(key, prepend=-1))
-    branch_key, branch_of = key[opening], np.cumsum(np.diff(key, prepend=-1) != 0) - 1
+    del order
+    opens = np.diff(key, prepend=-1) != 0
+    opening = np.flatnonzero(opens)
+    branch_key, branch_of = key[opening], np.cumsum(opens) - 1
+    del key
     branch_pair, branch_outcome = branch_key // outcomes, branch_key % outcomes
     branch_target = slot_class[to_slot[opening]]
     branch_class = pair_class[branch_pair]
@@ -321,10 +330,12 @@ def assemble(
     )
 
 
-def sorted_by(key: Ids, column: Ids, size: int) -> Ids:
-    """The order by key, then by column (below `size`): by one number where it fits, which is far faster."""
+def sorted_by(key: Ids, column: Ids, size: int) -> Ids | slice:
+    """The order by key, then by column (below `size`), equals as they stand: by one number where it fits, which is far
+    faster, and not at all where they stand so already."""
     if (int(key.max(initial=0)) + 1) * size < 2**62:
-        return np.argsort(key * size + column)
+        both = key * size + column
+        return slice(None) if (both[1:] >= both[:-1]).all() else np.argsort(both, kind="stable")
     return np.lexsort((column, key))
 
 
@@ -337,62 +348,3 @@ def _silent(entries: Entries, still: Flags) -> Ids:
         key = b"".join(column[mine].tobytes() for column in (entries.action, entries.outcome, entries.chance))
         numbers[state] = found.setdefault(key, len(found) + 1)
     return numbers
-
-
-def find_classes(entries: Entries, start: Array) -> tuple[Ids, Ids]:
-    """The class (S,) of each state that can be reached in one step or more, else -1; and the states of the start.
-
-    `entries` must be sorted by action and outcome.
-    """
-    states = len(start)
-    group = np.zeros(len(entries.source), dtype=np.int64)
-    group[1:] = np.cumsum((np.diff(entries.action) != 0) | (np.diff(entries.outcome) != 0))
-    parent = np.arange(states)
-    reached = np.zeros(states, dtype=np.bool_)
-    scratch = np.full((2, states), -1)
-    start_states = np.flatnonzero(start > 0)
-    unite(entries.source, group, entries.target, start > 0, parent, reached, scratch)
-    roots = np.array([root(parent, s) for s in range(states)])
-    label = np.full(states, -1)
-    label[reached] = np.unique(roots[reached], return_inverse=True)[1]
-    return label, start_states
-
-
-@compiled
-def root(parent: Ids, state: int) -> int:
-    """The state that stands for all that are united with `state`."""
-    while parent[state] != state:
-        parent[state] = parent[parent[state]]
-        state = parent[state]
-    return state
-
-
-@compiled
-def unite(source: Ids, group: Ids, target: Ids, start: Flags, parent: Ids, reached: Flags, scratch: Ids) -> None:
-    """Join states until all successors of one class by one group (action and outcome) are in one class."""
-    seen, example = scratch[0], scratch[1]
-    last, entry = -1, -1
-    for place in range(len(source)):
-        if start[source[place]]:
-            to = target[place]
-            if group[place] != last:
-                last, entry = group[place], to
-            reached[to] = True
-            parent[root(parent, entry)] = root(parent, to)
-    stamp, changed = 0, True
-    groups = group[len(group) - 1] + 1 if len(group) else 0
-    while changed:
-        changed = False
-        for place in range(len(source)):
-            if not reached[source[place]]:
-                continue
-            home, to = root(parent, source[place]), target[place]
-            if not reached[to]:
-                reached[to], changed = True, True
-            if seen[home] != stamp + group[place]:
-                seen[home], example[home] = stamp + group[place], to
-            else:
-                one, other = root(parent, example[home]), root(parent, to)
-                if one != other:
-                    parent[one], changed = other, True
-        stamp += groups

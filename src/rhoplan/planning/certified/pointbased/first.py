@@ -27,7 +27,8 @@ from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.components import circles_of
-from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags, Model
+from rhoplan.planning.certified.pointbased.classes import Flags
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.policies import (
     HAIR,

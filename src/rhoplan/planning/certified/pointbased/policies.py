@@ -11,7 +11,8 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
-from rhoplan.planning.certified.pointbased.compiled import Compiled, Flags
+from rhoplan.planning.certified.pointbased.classes import Flags
+from rhoplan.planning.certified.pointbased.compiled import Compiled
 
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""

@@ -23,7 +23,7 @@ from rhoplan.planning.certified.pointbased.compiled import (
     Entries,
     assemble,
     check_memory,
-    sorted_by,
+    joined,
 )
 
 SECONDS_PER_ENTRY = 1.5e-6
@@ -64,21 +64,26 @@ def compile_problem(problem: Problem, *, memory: float = 4e9, deadline: float = 
             paid.append((states, np.full(joint, label), action.reward[digit]))
             rows, outcomes, columns, chances = factor_entries(action)
             targets = np.array([number[visible] for visible in action.leads_to])
-            begins = np.searchsorted(rows, np.arange(len(action.reward) + 1))
-            count = np.diff(begins)[digit]
-            source = np.repeat(np.arange(joint), count)
-            place = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + begins[digit[source]]
-            target = source + (columns[place] - digit[source]) * stride + targets[outcomes[place]] * joint
-            parts.append(
-                Entries(here * joint + source, np.full(len(source), label), outcomes[place], target, chances[place])
-            )
+            if joint == len(action.reward):
+                source, target = rows, columns
+            else:  # laid over all states of the other factors
+                order = np.argsort(rows, kind="stable")
+                begins = np.searchsorted(rows[order], np.arange(len(action.reward) + 1))
+                count = np.diff(begins)[digit]
+                source = np.repeat(np.arange(joint), count)
+                place = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + begins[digit[source]]
+                place = order[place]
+                target = source + (columns[place] - digit[source]) * stride
+                outcomes, chances = outcomes[place], chances[place]
+            target = target + targets[outcomes] * joint
+            parts.append(Entries(here * joint + source, np.full(len(source), label), outcomes, target, chances))
     every = (len(visibles) + 1) * joint
     start = np.zeros(every)
     start[:joint] = joint_prior(problem)
     over = np.zeros(every, dtype=bool)
     over[len(visibles) * joint :] = True
     ready = assemble(
-        Entries(*(np.concatenate(column) for column in zip(*parts, strict=True))),
+        joined(parts),
         pay=(
             np.concatenate([states for states, _, _ in paid]),
             np.concatenate([labels for _, labels, _ in paid]),
@@ -138,7 +143,7 @@ def entry_count(action: Action) -> int:
 
 
 def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
-    """State, outcome, next state and P(s', o | s) on the action's factor, sorted by state; no zeros."""
+    """State, outcome, next state and P(s', o | s) on the action's factor; no zeros."""
     states, outcomes = action.likelihood.shape
     if action.transition is None:
         rows, seen = np.nonzero(action.likelihood > 0)
@@ -150,10 +155,9 @@ def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
         seen = np.repeat(np.arange(outcomes), [len(part.values) for part in each])
         after, chance = (np.concatenate([getattr(part, name) for part in each]) for name in ("columns", "values"))
         chance = chance * action.likelihood[rows, seen]
-        order = sorted_by(rows * outcomes + seen, after, states)
-        order = order[chance[order] > 0]
-        return rows[order], seen[order], after[order], chance[order]
-    moved = np.broadcast_to(action.transition, (outcomes, states, states))
-    table = action.likelihood[:, :, None] * np.swapaxes(moved, 0, 1)
-    rows, seen, after = np.nonzero(table > 0)
-    return rows, seen, after, table[rows, seen, after]
+        if (there := chance > 0).all():
+            return rows, seen, after, chance
+        return rows[there], seen[there], after[there], chance[there]
+    table = action.likelihood.T[:, :, None] * np.broadcast_to(action.transition, (outcomes, states, states))
+    seen, rows, after = np.nonzero(table > 0)
+    return rows, seen, after, table[seen, rows, after]
