@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from rhoplan.planning import clock
-from rhoplan.planning.certified.pointbased import solve
+from rhoplan.planning.certified.pointbased import solve, standing
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, plan_values
@@ -75,7 +75,7 @@ def test_settling_ends_when_time_is_up_and_its_bounds_hold(monkeypatch: pytest.M
         hours += 1.0
         mix_anew(*given)
 
-    monkeypatch.setattr(solve, "SOME", 5)
+    monkeypatch.setattr(standing, "SOME", 5)
     monkeypatch.setattr(solve, "mix_anew", mix)
     monkeypatch.setattr(clock, "now", lambda: hours)
     _, _, problem = dense(SEED)

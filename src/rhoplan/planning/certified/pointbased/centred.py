@@ -26,6 +26,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_AT,
     VECTOR_HOME,
     VECTORS,
+    WORTH,
     Graph,
 )
 from rhoplan.planning.certified.pointbased.policies import ROUNDING
@@ -85,18 +86,20 @@ def graph_moved(graph: Graph, by: float, error: float, discount: float, price: f
     mass is missing from a mixture, `by` is too."""
     low, high = by - error, by + error
     with np.errstate(all="ignore"):  # what is not filled yet may hold anything
-        bound, slot, cloud = graph.bound.copy(), graph.slot.copy(), graph.cloud.copy()
+        bound, slot, cloud, fan = graph.bound.copy(), graph.slot.copy(), graph.cloud.copy(), graph.fan.copy()
         bound[:, LOWER] += low
         bound[:, [UPPER, BASE, OWN]] += high
         bound[:, REST] *= 1 + abs(by) / price
         slot[:, ABOVE] += high
         slot[:, BELOW] += low
         slot[:, PAID] += (1 - discount) * by
-        cloud[0] += high
+        cloud[WORTH] += high
+        fan[1:] += low
         return graph._replace(
             bound=bound,
             slot=slot,
             cloud=cloud,
+            fan=fan,
             alpha=graph.alpha + low,
             corner=graph.corner + high,
             action=graph.action + high,

@@ -21,7 +21,9 @@ from numpy.random import Generator
 from rhoplan.model.problem import Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.graph import VECTOR_PAIR
+from rhoplan.planning.certified.pointbased.graph import (
+    VECTOR_PAIR,
+)
 from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.policies import ANY
 

@@ -1,4 +1,4 @@
-"""The belief graph that the search grows, as arrays, and the two bounds that carry over from belief to belief.
+"""The belief graph that the search grows, as arrays.
 
 A node is a class and a belief over its states. From below, vectors: V(b) >= alpha . b + c p H(b), with c = 0 or 1. From
 above, on W = V - p H, which is convex (see `potential`): the sawtooth between the corners of a class and the nodes that
@@ -25,8 +25,8 @@ CORNERS, HULL_READ, CLOUD, WALKED = range(10, 14)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
 node in the same place of the table, how often the corners had moved when the upper bound was last worked out, how often
-points had changed when the hull was (-2: never), own place in `cloud` (-1: none), and the last trial that went through
-it (counted from 1)."""
+points had changed when the hull was (-2: never), own place in the block of points (-1: none), and the last trial that
+went through it (counted from 1)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, (of the
@@ -35,10 +35,10 @@ root) how far the bounds were apart when the last trial began, and what the hull
 ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here, when last looked at, and reward plus information."""
 
-NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, TRIALS, WORK, BACKUPS = range(13)
-PRUNED = BACKUPS + 1
-"""Places in Graph.used: how much of each array is filled, trials, work done since the last return, backups, and the
-entries there were at the last pruning."""
+NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, FANS = range(11)
+TRIALS, WORK, BACKUPS, PRUNED, WIDEST = range(11, 16)
+"""Places in Graph.used: how much of each array is filled, trials, work done since the last return, backups, the entries
+there were at the last pruning, and the room of the largest block (see `blocks`)."""
 
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""
@@ -64,8 +64,9 @@ class Graph(NamedTuple):
     node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
     per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
     largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it does not count)
-    and q, to be read side by side; cloud_node: whose they are. recent: per class how many nodes have had their hull
-    worked out, and the last of them. Scratch: dense, after, spread, path and what follows."""
+    and q, to be read side by side, in blocks of one class; cloud_node: whose they are. fan (rows, vectors), fan_vector:
+    in the same way share and numbers of the vectors that count. recent: per class how many nodes have had their hull
+    worked out, and the last of them. Scratch: dense, after, spread, path, square to support, prices, heights, tried."""
 
     node: Ids
     bound: Array
@@ -101,6 +102,10 @@ class Graph(NamedTuple):
     cloud: Array
     cloud_node: Ids
     prices: Array
+    fan: Array
+    fan_vector: Ids
+    heights: Array
+    tried: Ids
     recent: Ids
 
 
@@ -129,8 +134,15 @@ class Settings(NamedTuple):
     symbols: int
 
 
-FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES, CHANGES = range(6)
-"""Columns of Graph.chain: ends of both chains, how often corners moved, and how often corners or points changed."""
+FIRST_VECTOR, LAST_VECTOR, FIRST_ENTRY, LAST_ENTRY, MOVES, CHANGES, CLOUD_BLOCK, FAN_BLOCK = 0, 1, 2, 3, 4, 5, 6, 9
+"""Columns of Graph.chain: ends of both chains, how often corners moved, how often corners or points changed, and two
+blocks of three columns each: the points in `cloud` and the vectors in `fan`."""
+
+BEGIN, FILLED, WIDE = range(3)
+"""Columns of a block: where it begins, how many places are filled, how many there are."""
+
+WORTH, CHANGED, STATES = range(3)
+"""Rows of Graph.cloud: W of the point, the count of changes at its last one, and from there on its belief."""
 
 NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 """Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts,
@@ -138,6 +150,7 @@ first place in `follower`, and the node it was made at. NEXT is also the first c
 second."""
 
 NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = WALKED + 1, REST + 1, PAID + 1, ORIGIN + 1
+CHAIN_COLUMNS = FAN_BLOCK + WIDE + 1
 
 
 @compiled
@@ -241,160 +254,3 @@ def is_same(graph: Graph, node: int, belief: Array, size: int, count: int) -> bo
         if abs(graph.value[row[AT] + place] - held) > SAME * held:
             return False
     return True
-
-
-@compiled
-def raise_lower(model: Model, graph: Graph, node: int, potential: float) -> None:
-    """Bring the lower bound of `node` up to date with the vectors of its class."""
-    row, bound = graph.node[node], graph.bound[node]
-    home = row[HOME]
-    vector = graph.chain[home, FIRST_VECTOR] if row[VECTOR_READ] < 0 else graph.vector[row[VECTOR_READ], NEXT]
-    while vector >= 0:
-        if graph.vector[vector, ALIVE] == 1:
-            worth = weigh(graph, graph.alpha, graph.vector[vector, VECTOR_AT], node)
-            worth += graph.share[vector] * potential * bound[ENTROPY]
-            if worth > bound[LOWER]:
-                bound[LOWER], row[BEST] = worth, vector
-        row[VECTOR_READ] = vector
-        vector = graph.vector[vector, NEXT]
-
-
-@compiled
-def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None:
-    """Bring the upper bound of `node` up to date with the corners of its class, and, where hulls do not, its points."""
-    row, bound = graph.node[node], graph.bound[node]
-    home = row[HOME]
-    if row[CORNERS] != graph.chain[home, MOVES]:
-        row[CORNERS] = graph.chain[home, MOVES]
-        bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
-        bound[UPPER] = min(bound[UPPER], bound[BASE] + potential * bound[ENTROPY])
-    entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
-    size = model.class_state[home + 1] - model.class_state[home]
-    if entry < 0 or row[COUNT] == 1 or size <= graph.level.shape[1]:
-        return
-    unfold(graph, node, graph.dense, size)
-    best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
-    while entry >= 0:
-        other = graph.entry[entry, 1]
-        if graph.fall[entry] < best and passes(graph, entry, best) and graph.node[other, ENTRY] == entry:
-            ratio = share_of(graph, other, graph.dense, best / graph.fall[entry])
-            best = min(best, graph.fall[entry] * ratio)
-        row[POINT_READ] = entry
-        entry = graph.entry[entry, NEXT]
-    bound[UPPER] = min(bound[UPPER], bound[BASE] + best + potential * bound[ENTROPY])
-
-
-@compiled
-def passes(graph: Graph, entry: int, best: float) -> bool:
-    """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense."""
-    for probe in range(PROBES):
-        if graph.fall[entry] * graph.dense[graph.entry[entry, 2 + probe]] * graph.inverse[entry, probe] >= best:
-            return False
-    return True
-
-
-@compiled
-def set_probes(graph: Graph, node: int, entry: int) -> None:
-    """Note the likeliest states of the belief of `node`, and one over their probabilities, beside its entry."""
-    row = graph.node[node]
-    limit = np.inf
-    last = -1
-    for probe in range(PROBES):
-        best, chosen = 0.0, last
-        for place in range(row[COUNT]):
-            value = graph.value[row[AT] + place]
-            if value > best and (value < limit or (value == limit and place > last)):
-                best, chosen = value, place
-        if best > 0.0:
-            limit, last = best, chosen
-        graph.entry[entry, 2 + probe] = graph.where[row[INDEX] + last] if row[INDEX] >= 0 else last
-        graph.inverse[entry, probe] = 1.0 / limit
-
-
-@compiled
-def share_of(graph: Graph, point: int, dense: Array, least: float) -> float:
-    """The largest multiple of the belief of `point` that fits under `dense`; 0 where it is at most `least`."""
-    row = graph.node[point]
-    ratio = 1.0
-    graph.used[WORK] += 4
-    if row[INDEX] < 0:
-        for s in range(row[COUNT]):
-            other = graph.value[row[AT] + s]
-            if dense[s] < ratio * other:
-                ratio = dense[s] / other
-                if ratio <= least:
-                    return 0.0
-        graph.used[WORK] += row[COUNT]
-        return ratio
-    for place in range(row[COUNT]):
-        here, other = dense[graph.where[row[INDEX] + place]], graph.value[row[AT] + place]
-        if here < ratio * other:
-            ratio = here / other
-            if ratio <= least:
-                return 0.0
-    graph.used[WORK] += row[COUNT]
-    return ratio
-
-
-@compiled
-def fall_anew(model: Model, graph: Graph, home: int) -> None:
-    """Work out once more how far the points of class `home` lie below its corners, which have moved."""
-    graph.chain[home, MOVES] += 1
-    graph.chain[home, CHANGES] += 1
-    entry = graph.chain[home, FIRST_ENTRY]
-    while entry >= 0:
-        other = graph.entry[entry, 1]
-        if graph.node[other, ENTRY] == entry:
-            base = weigh(graph, graph.corner, model.class_state[home], other)
-            graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
-        entry = graph.entry[entry, NEXT]
-
-
-@compiled
-def into_cloud(graph: Graph, node: int, size: int) -> None:
-    """Let the point of `node`, of a class of so many states, count for hulls."""
-    row = graph.node[node]
-    graph.chain[row[HOME], CHANGES] += 1
-    if row[CLOUD] < 0:
-        row[CLOUD] = graph.used[CLOUDS]
-        graph.used[CLOUDS] += 1
-        graph.cloud_node[row[CLOUD]] = node
-        unfold(graph, node, graph.dense, size)
-        for s in range(graph.cloud.shape[0] - 1):
-            graph.cloud[1 + s, row[CLOUD]] = graph.dense[s] if s < size else 0.0
-    graph.cloud[0, row[CLOUD]] = graph.bound[node, OWN]
-
-
-@compiled
-def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
-    """Let the upper bound of `node` count for others: as a point, or as a corner where the state is known."""
-    row, bound = graph.node[node], graph.bound[node]
-    home = row[HOME]
-    bound[OWN] = bound[UPPER] - potential * bound[ENTROPY]
-    if row[COUNT] == 1 and (row[INDEX] >= 0 or graph.value[row[AT]] == 1.0):
-        state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0
-        graph.corner[model.class_state[home] + state] = bound[OWN]
-        fall_anew(model, graph, home)
-        return
-    entry = graph.used[ENTRIES]
-    graph.used[ENTRIES] += 1
-    size = model.class_state[home + 1] - model.class_state[home]
-    if size <= graph.level.shape[1]:
-        into_cloud(graph, node, size)
-    last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
-    graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
-    graph.entry[entry, BEFORE] = last
-    set_probes(graph, node, entry)
-    row[ENTRY] = entry
-    if last >= 0:
-        graph.entry[last, NEXT] = entry
-    else:
-        graph.chain[home, FIRST_ENTRY] = entry
-    graph.chain[home, LAST_ENTRY] = entry
-    if old >= 0:  # out of the chain; who has read up to it goes on from there
-        before, after = graph.entry[old, BEFORE], graph.entry[old, NEXT]
-        graph.entry[after, BEFORE] = before
-        if before >= 0:
-            graph.entry[before, NEXT] = after
-        else:
-            graph.chain[home, FIRST_ENTRY] = after

@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.below import fan_out
+from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
     BEFORE,
+    BEGIN,
     BOUND_COLUMNS,
-    CHANGES,
+    CHAIN_COLUMNS,
     CHILDREN,
     CLOUDS,
     ENTRIES,
+    FAN_BLOCK,
+    FANS,
     FIRST_VECTOR,
     FOLLOWERS,
     INDICES,
@@ -26,16 +31,19 @@ from rhoplan.planning.certified.pointbased.graph import (
     NODES,
     NUMBERS,
     PROBES,
-    PRUNED,
     SAME,
     SLOT_COLUMNS,
     SLOTS,
+    STATES,
     VALUES,
     VECTOR_COLUMNS,
     VECTORS,
+    WIDE,
+    WIDEST,
     Graph,
     Settings,
 )
+from rhoplan.planning.certified.pointbased.hull import MOST_TRIED
 
 LONGEST_WALK = 1000
 """Steps after which a trial turns back in any case."""
@@ -92,6 +100,7 @@ ROOM: dict[int, tuple[str, ...]] = {
     FOLLOWERS: ("follower",),
     ENTRIES: ("entry", "fall", "inverse"),
     CLOUDS: ("cloud_node", "prices", "cloud"),
+    FANS: ("fan_vector", "heights", "fan"),
 }
 """Which arrays each place in Graph.used counts for."""
 
@@ -167,7 +176,8 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     """An empty graph with the first bounds in it. The vectors of policy p stand from p * classes on."""
     model, classes, policies = problem.model, problem.classes, len(first.vectors)
     most, numbers, largest = 4 * settings.most_children, 4 * settings.most_numbers, int(problem.sizes.max())
-    hull = int(problem.sizes[problem.sizes <= hull_states(problem)].max(initial=1))
+    small = problem.sizes <= hull_states(problem)
+    hull, fans = int(problem.sizes[small].max(initial=1)), int(small.sum()) * (policies + LEAST_BLOCK)
     graph = Graph(
         node=np.empty((most, NODE_COLUMNS), dtype=np.int64),
         bound=np.zeros((most, BOUND_COLUMNS)),
@@ -184,11 +194,11 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
-        chain=np.full((classes, CHANGES + 1), -1),
+        chain=np.full((classes, CHAIN_COLUMNS), -1),
         corner=first.corner.copy(),
         action=first.action,
         table=np.full(1 << 12, -1),
-        used=np.zeros(PRUNED + 1, dtype=np.int64),
+        used=np.zeros(WIDEST + 1, dtype=np.int64),
         dense=np.zeros(largest),
         after=np.zeros(settings.most_numbers + problem.symbols),
         spread=np.zeros(largest),
@@ -200,9 +210,13 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         square=np.zeros((hull, hull)),
         line=np.zeros((2, hull)),
         support=np.zeros((3, hull), dtype=np.int64),
-        cloud=np.empty((1 + hull, 1024)),
+        cloud=np.empty((STATES + hull, 1024)),
         cloud_node=np.empty(1024, dtype=np.int64),
         prices=np.empty(1024),
+        fan=np.empty((1 + hull, fans + 1024)),
+        fan_vector=np.empty(fans + 1024, dtype=np.int64),
+        heights=np.empty(fans + 1024),
+        tried=np.zeros(max(MOST_TRIED, hull), dtype=np.int64),
         recent=np.zeros((classes, 1 + RECENT), dtype=np.int64),
     )
     graph.chain[:, MOVES:] = 0
@@ -216,12 +230,18 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     rows = (following, home, np.concatenate(first.taken), places, np.ones_like(number), none, none)
     graph.vector[: len(number)] = np.stack(rows, axis=1)
     graph.used[VECTORS], graph.used[NUMBERS] = len(number), policies * problem.slots
+    graph.used[FANS], graph.used[WIDEST] = fans, policies + LEAST_BLOCK
+    graph.chain[small, FAN_BLOCK + BEGIN] = np.arange(int(small.sum())) * (policies + LEAST_BLOCK)
+    graph.chain[small, FAN_BLOCK + WIDE] = policies + LEAST_BLOCK
+    fan_out(model, graph)
     return graph
 
 
 def enlarged(graph: Graph, settings: Settings) -> Graph:
     """`graph` with twice the room wherever one more backup might not fit."""
+    block = 2 * int(graph.used[WIDEST]) + LEAST_BLOCK
     needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
+    needs |= {CLOUDS: block, FANS: block}
     return with_room(graph, {counted: needs.get(counted, settings.most_children + 2) for counted in ROOM})
 
 
@@ -230,7 +250,8 @@ def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
     for counted, need in needs.items():
         if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
             bigger: dict[str, Any] = {
-                name: (_widened if name == "cloud" else _doubled)(getattr(graph, name), need) for name in ROOM[counted]
+                name: (_widened if name in ("cloud", "fan") else _doubled)(getattr(graph, name), need)
+                for name in ROOM[counted]
             }
             graph = graph._replace(**bigger)
     return graph

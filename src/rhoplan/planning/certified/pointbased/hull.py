@@ -9,8 +9,9 @@ way is a mixture that makes up the belief, so every one gives a bound; what roun
 the highest price there is. Of a state of probability b(s) it costs less: the best plan is worth at least what a blind
 one is, so in s it cannot lose more than the span between the bounds, over b(s); and what is missing, what s is worth.
 
-A node that has no mixture yet borrows: of the nodes looked at last, the one whose plane is highest here has points that
-are likely to be in its mixture, and these are tried before all points are looked through.
+To look through all points takes most of the time, so a few are listed and tried first: where a mixture is brought up to
+date, points that have fallen below its plane; where there is none yet, the points of the plane that is highest here, of
+those of the nodes looked at last; then those that were farthest below when all were looked through.
 """
 
 from __future__ import annotations
@@ -21,18 +22,23 @@ from rhoplan.model.problem import Array
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
+    BEGIN,
+    CHANGED,
     CHANGES,
     CLOUD,
-    CLOUDS,
+    CLOUD_BLOCK,
     COUNT,
     ENTROPY,
+    FILLED,
     HOME,
     HULL_READ,
     INDEX,
     OWN,
     REST,
+    STATES,
     UPPER,
     WORK,
+    WORTH,
     Graph,
     Settings,
     unfold,
@@ -48,6 +54,10 @@ ALIKE = 1e-15
 
 SMALLEST_PIVOT = 1e-13
 """Directions below this are taken for zero; what that leaves of the belief is paid for."""
+
+MOST_TRIED, NEARLY, MANY = 16, 0.3, 4
+"""So many points are listed at most, if they lie as far below the plane as this share of the farthest. Where more than
+one in so many has changed, the plane is made anew before any is listed."""
 
 EXACT, MOST_STARTS = 1e-9, 2
 """Where a mixture leaves more than this of the belief, its inverse is made anew, so many times in all."""
@@ -68,16 +78,21 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
     changes, tolerance = graph.chain[home, CHANGES], max(tolerance, ALIKE * settings.span)
     if row[HULL_READ] == changes:
         return
-    if row[HULL_READ] > -2 and lies_below(graph, graph.price[node], home, first, size, tolerance):
-        row[HULL_READ] = changes
-        mixed(model, graph, node, settings.potential)
-        return
-    lender, left = lends(graph, node, home, size) if row[HULL_READ] == -2 else -1, 1.0
+    fresh = row[HULL_READ] == -2
+    if fresh:
+        tried = borrowed(graph, node, home, size)
+    else:
+        tried = fallen(graph, graph.price[node], home, first, size, row[HULL_READ], tolerance)
+        if tried < 0:
+            row[HULL_READ] = changes
+            mixed(model, graph, node, settings.potential)
+            return
+    left = 1.0
     for _ in range(MOST_STARTS):
         if left > EXACT:
             count = restart(graph, node, size)
             row[HULL_READ] = changes
-            improve(graph, node, first, size, count, tolerance, lender)
+            improve(graph, node, first, size, count, tolerance, tried, fresh or tried == 0)
             left = leaves(graph, node, size, settings)
     graph.recent[home, 1 + graph.recent[home, 0] % (graph.recent.shape[1] - 1)] = node
     graph.recent[home, 0] += 1
@@ -85,10 +100,11 @@ def lower_by_hull(model: Model, graph: Graph, node: int, settings: Settings, tol
 
 
 @compiled
-def lends(graph: Graph, node: int, home: int, size: int) -> int:
-    """Of the nodes of class `home` looked at last the one whose plane is highest at `node`; -1 where there is none."""
+def borrowed(graph: Graph, node: int, home: int, size: int) -> int:
+    """List in graph.tried the points mixed by the one whose plane is highest at `node`, of the nodes of class `home`
+    looked at last; how many."""
     unfold(graph, node, graph.dense, size)
-    best, top = -1, 1e-100 * OUTSIDE
+    best, top, count = -1, 1e-100 * OUTSIDE, 0
     for place in range(1, min(graph.recent[home, 0] + 1, graph.recent.shape[1])):
         other = graph.recent[home, place]
         height = 0.0
@@ -97,7 +113,42 @@ def lends(graph: Graph, node: int, home: int, size: int) -> int:
                 height += graph.dense[s] * graph.price[other, s]
         if height > top:
             best, top = other, height
-    return int(best)
+    if best >= 0:
+        for i in range(size):
+            other = graph.mixture[best, i]
+            if graph.level[best, i] > 0.0 and other >= 0 and other != node and graph.node[other, CLOUD] >= 0:
+                graph.tried[count] = other
+                count += 1
+    return count
+
+
+@compiled
+def fallen(graph: Graph, prices: Array, home: int, first: int, size: int, since: int, tolerance: float) -> int:
+    """List in graph.tried points of class `home` that have changed after `since` and now lie below the plane of
+    `prices` by more than `tolerance`, some of them; how many, -1 where there are none and no corner does either.
+
+    Where many have changed, so has the plane: none is listed, for a new plane has to be made in any case."""
+    none = -1
+    for s in range(size):
+        if graph.corner[first + s] - prices[s] < -tolerance:
+            none = 0
+    begin, filled = graph.chain[home, CLOUD_BLOCK + BEGIN], graph.chain[home, CLOUD_BLOCK + FILLED]
+    changed, many = graph.cloud[CHANGED, begin : begin + filled], 0
+    for place in range(filled):
+        many += changed[place] > since
+    graph.used[WORK] += filled
+    if MANY * many > filled:
+        return 0
+    count = 0
+    for place in range(filled):
+        if changed[place] > since and count < MOST_TRIED:
+            above = graph.cloud[WORTH, begin + place]
+            for s in range(size):
+                above -= prices[s] * graph.cloud[STATES + s, begin + place]
+            if above < -tolerance:
+                graph.tried[count] = graph.cloud_node[begin + place]
+                count += 1
+    return count if count > 0 else none
 
 
 @compiled
@@ -128,32 +179,31 @@ def leaves(graph: Graph, node: int, size: int, settings: Settings) -> float:
 
 
 @compiled
-def lies_below(graph: Graph, prices: Array, home: int, first: int, size: int, tolerance: float) -> bool:
-    """Whether no point and no corner of a class lies below the plane of `prices` by more than `tolerance`."""
-    for s in range(size):
-        if graph.corner[first + s] - prices[s] < -tolerance:
-            return False
-    return lowest(graph, prices, home, size, -tolerance) < 0
-
-
-@compiled
-def lowest(graph: Graph, prices: Array, home: int, size: int, least: float) -> int:
-    """The place in the cloud of the point of class `home` farthest below the plane; -1 where none is below `least`.
-
-    Leaves in graph.prices how far all points lie above it (of other classes: numbers that say nothing)."""
-    count, above = graph.used[CLOUDS], graph.prices
+def lowest(graph: Graph, prices: Array, home: int, size: int, tolerance: float) -> int:
+    """List in graph.tried the points of class `home` farthest below the plane of `prices`; how many are below it by
+    more than `tolerance`, as far as they are listed."""
+    begin, count = graph.chain[home, CLOUD_BLOCK + BEGIN], graph.chain[home, CLOUD_BLOCK + FILLED]
+    above, column = graph.prices, graph.cloud[WORTH, begin : begin + count]
     for place in range(count):
-        above[place] = graph.cloud[0, place]
+        above[place] = column[place]
     for s in range(size):
-        price = prices[s]
+        price, column = prices[s], graph.cloud[STATES + s, begin : begin + count]
         for place in range(count):
-            above[place] -= price * graph.cloud[1 + s, place]
+            above[place] -= price * column[place]
     graph.used[WORK] += count
-    chosen = -1
+    farthest = -1
+    least = -tolerance
     for place in range(count):
-        if above[place] < least and graph.node[graph.cloud_node[place], HOME] == home:
-            chosen, least = place, above[place]
-    return chosen
+        if above[place] < least:
+            farthest, least = place, above[place]
+    if farthest < 0:
+        return 0
+    graph.tried[0], listed = graph.cloud_node[begin + farthest], 1
+    for place in range(count):
+        if above[place] <= NEARLY * least and above[place] < -tolerance and place != farthest and listed < MOST_TRIED:
+            graph.tried[listed] = graph.cloud_node[begin + place]
+            listed += 1
+    return listed
 
 
 @compiled
@@ -255,12 +305,15 @@ def pivot(graph: Graph, place: int, count: int) -> None:
 
 
 @compiled
-def improve(graph: Graph, node: int, first: int, size: int, count: int, tolerance: float, lender: int) -> None:
+def improve(
+    graph: Graph, node: int, first: int, size: int, count: int, tolerance: float, tried: int, thorough: bool
+) -> None:
     """Simplex from the mixture at hand, until nothing lies below its plane; the prices stay with the node.
 
-    lender: a node whose points are tried first, or -1.
+    tried: so many points in graph.tried come first; once none of them lies below, all are looked through for more, if
+    it is to be thorough.
     """
-    home = graph.node[node, HOME]
+    home, last = graph.node[node, HOME], False
     states, level, direction = graph.support[0], graph.level[node], graph.line[0]
     basis, prices = graph.mixture[node], graph.price[node]
     for s in range(len(prices)):
@@ -276,21 +329,17 @@ def improve(graph: Graph, node: int, first: int, size: int, count: int, toleranc
         for j in range(count):
             if graph.corner[first + states[j]] - prices[states[j]] < least:
                 entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
-        if lender >= 0:
-            for i in range(size):
-                other = graph.mixture[lender, i]
-                if graph.level[lender, i] > 0.0 and other >= 0 and other != node and graph.node[other, CLOUD] >= 0:
-                    above = graph.bound[other, OWN] - weigh(graph, prices, 0, other)
-                    if above < least:
-                        entering, least = other, above
-            if least >= -tolerance:
-                lender = -1
-        if lender < 0:
-            chosen = lowest(graph, prices, home, size, least)
-            if chosen >= 0:
-                entering, least = graph.cloud_node[chosen], graph.prices[chosen]
-            if least >= -tolerance:
+        for i in range(tried):
+            above = graph.bound[graph.tried[i], OWN] - weigh(graph, prices, 0, graph.tried[i])
+            if above < least:
+                entering, least = graph.tried[i], above
+        if least >= -tolerance:
+            tried = 0 if last or not thorough else lowest(graph, prices, home, size, tolerance)
+            if tried == 0:
                 return
+            last = True
+            continue
+        last = False
         direct(graph, entering, count, len(prices))
         place, most = -1, np.inf
         for i in range(count):

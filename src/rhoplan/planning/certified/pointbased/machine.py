@@ -1,8 +1,16 @@
-"""The few loops that every other kernel of the point-based solver is made of, and how they are compiled."""
+"""The few loops that every other kernel of the point-based solver is made of, and how they are compiled.
+
+They count places by numbers without sign. Below 0 a place would count from the end of an array, so with signs what is
+next in a loop need not be next in memory, and machine code that takes several at once has to collect them one by one:
+dense sums took 2 to 12 times as long.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.machine import compiled as compiled_in_order
 from rhoplan.planning.machine import compiled_in_any_order, entropy
 
 __all__ = ["compiled", "dot", "entropy", "sparse_dot"]
@@ -13,16 +21,26 @@ compiled = compiled_in_any_order
 @compiled
 def dot(left: Array, at: int, right: Array, to: int, count: int) -> float:
     """Inner product of `count` numbers from left[at] and from right[to]."""
-    total = 0.0
-    for place in range(count):
-        total += left[at + place] * right[to + place]
+    first, second, total = np.uint64(at), np.uint64(to), 0.0
+    for place in range(np.uint64(count)):
+        total += left[first + place] * right[second + place]
     return total
 
 
-@compiled
+@compiled_in_order
 def sparse_dot(dense: Array, at: int, index: Ids, start: int, value: Array, to: int, count: int) -> float:
-    """Inner product of the vector at dense[at] with the `count` entries index[start...], value[to...]."""
-    total = 0.0
-    for place in range(count):
-        total += dense[at + index[start + place]] * value[to + place]
-    return total
+    """Inner product of the vector at dense[at] with the `count` entries index[start...], value[to...].
+
+    Two sums, each in its order: in any order, machine code would collect four numbers or eight to add them side by
+    side, and to collect them takes longer than to add them.
+    """
+    base, first, second, one = np.uint64(at), np.uint64(start), np.uint64(to), np.uint64(1)
+    even = odd = 0.0
+    for half in range(np.uint64(count) // np.uint64(2)):
+        place = half + half
+        even += dense[base + np.uint64(index[first + place])] * value[second + place]
+        odd += dense[base + np.uint64(index[first + place + one])] * value[second + place + one]
+    if count % 2 == 1:
+        last = np.uint64(count - 1)
+        even += dense[base + np.uint64(index[first + last])] * value[second + last]
+    return even + odd

@@ -16,13 +16,16 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud
+from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.decisions import Rows, empty_rows
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
-    CLOUD,
+    CHANGES,
     COUNT,
     ENTROPY,
+    ENTRY,
     HOME,
     HULL_READ,
     INDEX,
@@ -35,9 +38,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     Graph,
     Settings,
-    fall_anew,
     find_node,
-    raise_lower,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
@@ -208,7 +209,7 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
             bound[OWN] = values[i]
             bound[UPPER] = min(bound[UPPER], values[i] + settings.potential * bound[ENTROPY])
             if model.class_state[row[HOME] + 1] - model.class_state[row[HOME]] <= graph.level.shape[1]:
-                graph.cloud[0, row[CLOUD]] = bound[OWN]
+                put_in_cloud(graph, node, graph.chain[row[HOME], CHANGES] + 1)
     for home in range(len(graph.chain)):
         fall_anew(model, graph, home)
     return fall
@@ -216,7 +217,7 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
 
 @compiled
 def come_to(model: Model, graph: Graph, settings: Settings, steps: int, mass: Array, matter: Array) -> None:
-    """matter[node] = how often one comes to a node not opened yet, by actions of the largest upper bound, in so many
+    """matter[node] = how often one comes to a node without a point, by actions of the largest upper bound, in so many
     steps, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
     mass[0, ROOT] = 1.0
     for step in range(steps):
@@ -224,7 +225,7 @@ def come_to(model: Model, graph: Graph, settings: Settings, steps: int, mass: Ar
         for node in range(len(matter)):
             much, row = now[node], graph.node[node]
             now[node] = 0.0
-            if much > 0.0 and row[SLOT] < 0:
+            if much > 0.0 and row[ENTRY] < 0:
                 matter[node] += much
             if much < LEAST_MASS or row[SLOT] < 0:
                 continue
@@ -253,14 +254,18 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
         backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
 
 
-def farther(model: Model, graph: Graph, settings: Settings, most: int) -> Ids:
-    """Up to `most` beliefs not opened yet that matter most for the start."""
+def farther(model: Model, graph: Graph, settings: Settings, most: int) -> tuple[Ids, Ids]:
+    """Up to `most` beliefs not opened yet that matter most for the start; and all without a point that are opened and
+    matter, as they may have been left so when bounds were farther apart."""
     nodes = int(graph.used[NODES])
     mass, matter = np.zeros((2, nodes)), np.zeros(nodes)
     steps = int(max(min(STEPS_AHEAD / (1 - settings.discount), MOST_VISITED / nodes), LEAST_STEPS))
     come_to(model, graph, settings, steps, mass, matter)
+    opened = graph.node[:nodes, SLOT] >= 0
+    left = np.flatnonzero(opened & (matter > 0) & (graph.node[:nodes, COUNT] > 1))
+    matter[opened] = 0
     order = np.argsort(-matter)[:most]
-    return order[matter[order] > 0]
+    return order[matter[order] > 0], left
 
 
 @compiled

@@ -11,17 +11,22 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Ids
+from rhoplan.planning.certified.pointbased.above import passes, put_in_cloud, share_of
+from rhoplan.planning.certified.pointbased.below import fan_out, raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BEFORE,
+    BEGIN,
     BEST,
+    CHANGES,
     CLOUD,
-    CLOUDS,
+    CLOUD_BLOCK,
     ENTRIES,
     ENTROPY,
     ENTRY,
+    FILLED,
     FIRST_ENTRY,
     FIRST_VECTOR,
     HOME,
@@ -36,11 +41,9 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     VECTOR_READ,
     VECTORS,
+    WORTH,
     Graph,
     Settings,
-    passes,
-    raise_lower,
-    share_of,
     unfold,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
@@ -68,6 +71,7 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
         if best >= 0 and graph.vector[best, ALIVE] == 0:
             graph.node[node, BEST], graph.node[node, VECTOR_READ], graph.bound[node, LOWER] = -1, -1, -np.inf
     left = relink_vectors(graph)
+    fan_out(model, graph)
     drop_points(model, graph, useful, tolerance, settings)
     graph.used[PRUNED] = graph.used[ENTRIES]
     close_up(graph)
@@ -152,23 +156,30 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
 @compiled
 def out_of_cloud(graph: Graph, node: int) -> None:
     """The point of `node` counts for hulls no more."""
-    place = graph.node[node, CLOUD]
-    if place >= 0:
-        graph.cloud[0, place], graph.node[node, CLOUD] = np.inf, -1
+    if graph.node[node, CLOUD] >= 0:
+        hide(graph, node)
+        graph.node[node, CLOUD] = -1
+
+
+@compiled
+def hide(graph: Graph, node: int) -> None:
+    """Let hulls not see the point of `node`, which has a place in the cloud."""
+    graph.cloud[WORTH, graph.chain[graph.node[node, HOME], CLOUD_BLOCK + BEGIN] + graph.node[node, CLOUD]] = np.inf
 
 
 @compiled
 def close_up(graph: Graph) -> None:
     """Leave no gaps in the cloud where points were dropped."""
-    count = 0
-    for place in range(graph.used[CLOUDS]):
-        node = graph.cloud_node[place]
-        if graph.node[node, CLOUD] == place:
-            graph.node[node, CLOUD], graph.cloud_node[count] = count, node
-            for s in range(graph.cloud.shape[0]):
-                graph.cloud[s, count] = graph.cloud[s, place]
-            count += 1
-    graph.used[CLOUDS] = count
+    for home in range(len(graph.chain)):
+        begin, count = graph.chain[home, CLOUD_BLOCK + BEGIN], 0
+        for place in range(graph.chain[home, CLOUD_BLOCK + FILLED]):
+            node = graph.cloud_node[begin + place]
+            if graph.node[node, CLOUD] == place:
+                graph.node[node, CLOUD], graph.cloud_node[begin + count] = count, node
+                for s in range(graph.cloud.shape[0]):
+                    graph.cloud[s, begin + count] = graph.cloud[s, begin + place]
+                count += 1
+        graph.chain[home, CLOUD_BLOCK + FILLED] = count
 
 
 @compiled
@@ -177,10 +188,11 @@ def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: 
     bound = graph.bound[node]
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
-    graph.cloud[0, graph.node[node, CLOUD]] = np.inf
+    hide(graph, node)
     lower_by_hull(model, graph, node, settings, 0.0)
     if bound[UPPER] - settings.potential * bound[ENTROPY] > bound[OWN] + tolerance:
-        graph.node[node, ENTRY], graph.cloud[0, graph.node[node, CLOUD]] = entry, bound[OWN]
+        graph.node[node, ENTRY] = entry
+        put_in_cloud(graph, node, graph.chain[graph.node[node, HOME], CHANGES])
     else:
         out_of_cloud(graph, node)
     bound[UPPER] = min(upper, bound[UPPER])

@@ -15,13 +15,15 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud
+from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.decisions import Rows
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BELOW,
-    CLOUD,
+    CHANGES,
     COUNT,
     ENTROPY,
     ENTRY,
@@ -43,8 +45,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORK,
     Graph,
     Settings,
-    fall_anew,
-    raise_lower,
 )
 from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
@@ -71,7 +71,7 @@ def plan_by_vectors(model: Model, graph: Graph, kept: int, settings: Settings, c
         best = -1
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = first + pair - model.class_pair[home]
-            if graph.slot_child[slot] >= 0:
+            if graph.slot_child[slot] >= 0 and (best < 0 or graph.slot[slot, ABOVE] >= graph.bound[node, LOWER]):
                 look_down(model, graph, pair, slot, settings)
                 if best < 0 or graph.slot[slot, BELOW] > graph.slot[first + best - model.class_pair[home], BELOW]:
                     best = pair
@@ -105,7 +105,9 @@ def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, membe
         best, most, taken[node] = -1, graph.bound[node, LOWER] - settings.outward, -1
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = first + pair - model.class_pair[home]
-            if graph.slot_child[slot] >= 0 and look_down(model, graph, pair, slot, settings) > most:
+            if graph.slot_child[slot] < 0 or graph.slot[slot, ABOVE] <= most:
+                continue
+            if look_down(model, graph, pair, slot, settings) > most:
                 best, most = pair, graph.slot[slot, BELOW]
         if best < 0:
             continue
@@ -210,7 +212,7 @@ def settle_below(
     for place in range(begin, end):
         graph.alpha[place] -= fall / (1.0 - settings.discount)
     for vector in range(first, last):
-        link_vector(graph, vector)
+        link_vector(model, graph, vector)
 
 
 @compiled
@@ -290,7 +292,7 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
     if row[ENTRY] >= 0:
         bound[OWN] = best - settings.potential * bound[ENTROPY]
         if model.class_state[home + 1] - model.class_state[home] <= graph.level.shape[1]:
-            graph.cloud[0, row[CLOUD]] = bound[OWN]
+            put_in_cloud(graph, node, graph.chain[home, CHANGES] + 1)
     elif row[COUNT] == 1:
         bound[OWN] = best
         state = graph.where[row[INDEX]] if row[INDEX] >= 0 else 0

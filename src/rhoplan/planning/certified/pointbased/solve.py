@@ -6,60 +6,29 @@ where it matters for the start, `prune` forgets. Both bounds hold at every momen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
-from rhoplan.planning.certified.pointbased.centred import (
-    best_somewhere,
-    first_moved,
-    graph_moved,
-    had_everywhere,
-    middle,
-    wants_centre,
-    without,
-)
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.decisions import best_values, empty_rows, plan_values
-from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.found import GeneralSolution, Progress
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
     COUNT,
     ENTRY,
-    FOLLOWERS,
     HOME,
-    LOWER,
     NODES,
     NUMBERS,
     SAME,
     SLOT,
-    TRIALS,
-    UPPER,
     VECTOR_AT,
     VECTOR_HOME,
     VECTOR_PAIR,
     VECTORS,
     WORK,
-    find_node,
-    lower_upper,
-    raise_lower,
-    rehash,
 )
-from rhoplan.planning.certified.pointbased.growing import (
-    enlarged,
-    hull_states,
-    make_graph,
-    make_settings,
-    nearer,
-    size_in_bytes,
-    with_room,
-)
-from rhoplan.planning.certified.pointbased.plan import plan_of
 from rhoplan.planning.certified.pointbased.points import (
     back_up_all,
     farther,
@@ -70,7 +39,6 @@ from rhoplan.planning.certified.pointbased.points import (
     rows_of,
     work_out,
 )
-from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.settle import (
     equations,
@@ -81,11 +49,8 @@ from rhoplan.planning.certified.pointbased.settle import (
     settle_above,
     settle_below,
 )
-from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
-
-PRUNE_GROWTH, SMALL_GROWTH, FIRST_PRUNE = 1.5, 1.2, 100
-"""Backups after which to forget and settle: the first time, and then whenever there are this many times as many; sooner
-where all classes are small enough for hulls (there, four problems took 0.6 to 0.9 of the time)."""
+from rhoplan.planning.certified.pointbased.standing import FIRST_PRUNE, Standing
+from rhoplan.planning.certified.pointbased.trials import DONE, FULL, run_trials
 
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed
@@ -97,11 +62,9 @@ MOST_AT_ONCE = 4000
 MOST_PLANNED = 200
 """Nodes of the plan behind the lower bound that are valued together: circles of beliefs near the start are short."""
 
-SOME = 200
-"""Points that are looked at between two looks at the clock while they are settled at once."""
-
-MOST_MIXTURES = 10
-"""How often the mixtures of children are worked out anew, at most, while points are settled at once."""
+MOST_MIXTURES, MIXED = 10, 0.3
+"""How often the mixtures of children are worked out anew, at most, while points are settled at once; and not again
+where that took such a share of the work of the trials before it, unless trials find no more beliefs."""
 
 LEAST_GROWN, MORE_NODES = 20, 1.05
 """Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
@@ -114,12 +77,6 @@ settled that they are."""
 MOST_CHILDREN = 200
 """What follows from known states in one step is opened at once if it is no more than so many beliefs: all that one can
 come to later is a mixture of it, in dense problems far inside the corners."""
-
-FAR = 4
-"""Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
-
-LEAST_SWEEPS = 4
-"""How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
 
 
 def solve_general(
@@ -143,42 +100,8 @@ def solve_general(
     return search.solution(search.run(progress))
 
 
-class Search:
+class Search(Standing):
     """A search under way: both bounds hold after every call."""
-
-    def __init__(
-        self, problem: Compiled, *, weight: float, discount: float, gap: float, seconds: float, memory: float
-    ) -> None:
-        self.begin = clock.now()
-        weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
-        self.deadline, self.memory = self.begin + seconds, memory
-        self.given, self.gap = problem, gap
-        share = least_share(problem, discount) if weight > 0 else 1.0
-        first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
-        self.taken_off = self.error = self.pause = 0.0
-        if wants_centre(problem, middle(problem, first), discount, gap):
-            self.taken_off = middle(problem, first)
-            problem, self.error = without(problem, self.taken_off, discount)
-            first = first_moved(best_somewhere(first), -self.taken_off, self.error)
-            gap = max(gap - 8 * self.error, 0.0)
-        self.problem, self.model, self.first = problem, problem.model, first
-        self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
-        self.graph = make_graph(problem, self.first, self.settings)
-        self.small = bool(problem.sizes.max() <= hull_states(problem))
-        self.kept = self.vectors = int(self.graph.used[VECTORS])
-        self.growth = SMALL_GROWTH if self.small else PRUNE_GROWTH
-        self.next_prune: float = FIRST_PRUNE
-        self.corners = self.spread = self.nodes = 0
-        belief: Array = np.zeros(int(problem.sizes.max()))
-        belief[: len(problem.start)] = problem.start
-        find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
-        raise_lower(self.model, self.graph, ROOT, self.settings.potential)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound on the value of the start."""
-        lower, upper = float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
-        return lower + self.taken_off - self.error, upper + self.taken_off + self.error
 
     def run(self, progress: Progress | None = None) -> str:
         """Trials until something stops them; what did."""
@@ -188,33 +111,23 @@ class Search:
             while True:
                 before = clock.now()
                 code = run_trials(self.model, self.graph, self.settings)
+                self.worked += int(self.graph.used[WORK])
                 pace = (clock.now() - before) / max(int(self.graph.used[WORK]), 1)
-                late = (before := clock.now()) + self.growth**2 * self.pause > self.deadline  # each takes longer
-                if self.graph.used[BACKUPS] > self.next_prune and not late:
+                in_time = (before := clock.now()) + self.growth**2 * self.pause <= self.deadline  # each takes longer
+                if self.graph.used[BACKUPS] > self.next_prune and in_time:
                     self.forget()
                     self.settle(pace)
-                    self.pause = clock.now() - before
+                    self.pause, self.worked = clock.now() - before, 0
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
                     return "gap"
-                if clock.now() > self.deadline:
+                if self.late:
                     return "time"
                 if code == FULL and not self.make_room():
                     return "memory"
         except KeyboardInterrupt:
             return "interrupted"
-
-    def make_room(self) -> bool:
-        """Enlarge what is full; whether the memory allows it. Doubling copies: old and new are there at once."""
-        bigger = enlarged(self.graph, self.settings)
-        if size_in_bytes(bigger) > 0.7 * self.memory:
-            return False
-        self.graph = bigger
-        if self.graph.used[NODES] > len(self.graph.table):
-            self.graph = self.graph._replace(table=np.full(8 * len(self.graph.table), -1))
-            rehash(self.model, self.graph)
-        return True
 
     def forget(self) -> None:
         """Drop vectors and points that no longer help."""
@@ -241,20 +154,6 @@ class Search:
         self.refresh()
         self.recentre()
 
-    def recentre(self) -> None:
-        """Take more off the values where they have come to lie far from 0, and know how far apart they can be now."""
-        if self.taken_off == 0:
-            return
-        settings, (lower, upper) = self.settings, self.bounds
-        by = 0.5 * (lower + upper) - self.taken_off
-        if abs(by) > FAR * (upper - lower) and wants_centre(self.problem, by, settings.discount, self.gap):
-            self.problem, error = without(self.problem, by, settings.discount)
-            self.model = self.problem.model
-            self.graph = graph_moved(self.graph, -by, error, settings.discount, min(settings.lost, settings.penalty))
-            self.first = first_moved(self.first, -by, error)
-            self.taken_off, self.error = self.taken_off + by, self.error + error
-        self.settings = nearer(settings, self.graph.corner, had_everywhere(self.problem, self.graph))
-
     def value_points(self, change: float, stuck: bool) -> None:
         """Lower the points to what they are worth as a Markov decision problem, until mixtures no longer change.
 
@@ -266,6 +165,7 @@ class Search:
                 return
         self.spread_corners()
         settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
+        self.graph.used[WORK] = 0
         for _ in range(MOST_MIXTURES):
             row = self.graph.node[: self.graph.used[NODES]]
             members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
@@ -289,15 +189,11 @@ class Search:
             work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
             grown = self.grow(len(members)) if stuck else 0
             self.refresh()
-            if (fall <= change and not len(new) and not grown) or clock.now() > self.deadline:
+            lower, upper = self.bounds
+            if (fall <= change and not len(new) and not grown) or upper - lower <= self.gap or self.late:
                 return
-
-    def in_time(self, nodes: Ids) -> Iterator[Ids]:
-        """Some of `nodes` after others, until it is too late."""
-        for begin in range(0, len(nodes), SOME):
-            if clock.now() > self.deadline:
+            if not stuck and self.graph.used[WORK] > MIXED * self.worked:
                 return
-            yield nodes[begin : begin + SOME]
 
     def spread_corners(self) -> None:
         """Open what follows from the known states, once, if there are not too many of it."""
@@ -313,9 +209,7 @@ class Search:
         apart; how many of them it was of use for."""
         if not self.make_room():
             return 0
-        row = self.graph.node[: self.graph.used[NODES]]
-        left = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, ENTRY] < 0) & (row[:, COUNT] > 1))
-        most = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
+        most, left = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
         for some in self.in_time(np.concatenate([most, left])):
             back_up_all(self.model, self.graph, self.settings, some)
         return len(most) + int(np.count_nonzero(self.graph.node[left, ENTRY] >= 0))
@@ -340,20 +234,6 @@ class Search:
             plan_by_nodes(self.model, self.graph, self.settings, taken, copies, members, count)
             self.value_plan(vectors, change)
 
-    def has_room_for(self, homes: Ids, pace: float) -> bool:
-        """Make room for one more vector of each of these classes; whether there is any to make, with time left."""
-        sweep = len(homes) * (len(self.model.chance) / self.problem.pairs + 1)
-        if not len(homes) or clock.now() + LEAST_SWEEPS * sweep * pace > self.deadline:
-            return False
-        branches = int(np.diff(self.model.pair_branch).max())
-        numbers = int(self.problem.sizes[homes].sum())
-        needs = {VECTORS: len(homes) + 2, NUMBERS: numbers, FOLLOWERS: len(homes) * branches}
-        bigger = with_room(self.graph, needs)
-        if size_in_bytes(bigger) > 0.7 * self.memory:
-            return False
-        self.graph = bigger
-        return True
-
     def value_plan(self, first: int, change: float) -> None:
         """Let the vectors from `first` on, which are a plan, count for what it is worth."""
         model, settings, begin = self.model, self.settings, int(self.graph.vector[first, VECTOR_AT])
@@ -369,32 +249,3 @@ class Search:
             equations(model, self.graph, first, settings, rows)
             self.graph.alpha[begin : begin + count] = plan_values(self.graph.alpha[begin : begin + count], rows, change)
         settle_below(model, self.graph, first, settings, paid, SETTLING * settings.work, change)
-
-    def refresh(self) -> None:
-        """Bring the bounds at the root up to date."""
-        raise_lower(self.model, self.graph, ROOT, self.settings.potential)
-        lower_upper(self.model, self.graph, ROOT, self.settings.potential)
-
-    def solution(self, stopped_by: str) -> GeneralSolution:
-        """What has been found so far."""
-        lower, upper = self.bounds
-        nodes = int(self.graph.used[NODES])
-        graph, first = self.graph, self.first
-        if self.taken_off != 0:
-            price = min(self.settings.lost, self.settings.penalty)
-            graph = graph_moved(graph, self.taken_off, self.error, self.settings.discount, price)
-            first = first_moved(first, self.taken_off, self.error)
-        plan = plan_of(self.given, graph, first, self.settings)
-        return GeneralSolution(
-            lower,
-            upper,
-            self.gap,
-            stopped_by,
-            plan.first_action,
-            clock.now() - self.begin,
-            int(self.graph.used[TRIALS]),
-            nodes,
-            self.vectors,
-            int(np.count_nonzero(self.graph.node[:nodes, ENTRY] >= 0)),
-            plan,
-        )

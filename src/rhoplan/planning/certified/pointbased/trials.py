@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rhoplan.planning.certified.pointbased.above import add_point, lower_upper
+from rhoplan.planning.certified.pointbased.below import raise_lower
+from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
@@ -25,6 +28,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     CLOUDS,
     ENTRIES,
     ENTROPY,
+    FANS,
     FOLLOWERS,
     GAP,
     HOME,
@@ -41,13 +45,11 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_PAIR,
     VECTORS,
     WALKED,
+    WIDEST,
     WORK,
     Graph,
     Settings,
-    add_point,
     find_node,
-    lower_upper,
-    raise_lower,
     unfold,
     weigh,
 )
@@ -92,7 +94,8 @@ def has_room(graph: Graph, settings: Settings) -> bool:
         and used[NUMBERS] + 2 * settings.most_numbers < len(graph.alpha)
         and used[FOLLOWERS] + settings.most_children + 2 < len(graph.follower)
         and used[ENTRIES] + settings.most_children + 2 < len(graph.entry)
-        and used[CLOUDS] + 2 < len(graph.cloud_node)
+        and used[CLOUDS] + 2 * used[WIDEST] + LEAST_BLOCK < len(graph.cloud_node)
+        and used[FANS] + 2 * used[WIDEST] + LEAST_BLOCK < len(graph.fan_vector)
     )
     return fits
 
@@ -234,7 +237,7 @@ def backup_below(model: Model, graph: Graph, node: int, likely: int, settings: S
         if graph.slot[first + other, BELOW] > graph.slot[first + best, BELOW]:
             best = other
     if graph.slot[first + best, BELOW] > graph.bound[node, LOWER] + settings.fine * graph.bound[ROOT, GAP]:
-        link_vector(graph, make_vector(model, graph, node, model.class_pair[home] + best, settings))
+        link_vector(model, graph, make_vector(model, graph, node, model.class_pair[home] + best, settings))
         raise_lower(model, graph, node, settings.potential)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.below import into_fan
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
@@ -35,7 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
     unfold,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.machine import compiled, sparse_dot
 
 
 @compiled
@@ -120,10 +121,9 @@ def add_back(
     """out[at + s] += discount * sum over s' of P(s', o | s) numbers[begin + s'], o being the branch's outcome."""
     row = model.branch_row[branch]
     for s in range(size):
-        total = 0.0
-        for place in range(model.row[row + s], model.row[row + s + 1]):
-            total += model.chance[place] * numbers[begin + model.column[place]]
-        out[at + s] += discount * total
+        first = model.row[row + s]
+        count = model.row[row + s + 1] - first
+        out[at + s] += discount * sparse_dot(numbers, begin, model.column, first, model.chance, first, count)
     graph.used[WORK] += size + model.row[row + size] - model.row[row]
 
 
@@ -136,8 +136,8 @@ def project(model: Model, graph: Graph, branch: int, belief: Array, size: int, o
         out[s] = 0.0
     for s in range(size):
         if belief[s] > 0.0:
-            for place in range(model.row[begin + s], model.row[begin + s + 1]):
-                out[model.column[place]] += belief[s] * model.chance[place]
+            for place in range(np.uint64(model.row[begin + s]), np.uint64(model.row[begin + s + 1])):
+                out[np.uint64(model.column[place])] += belief[s] * model.chance[place]
     total = 0.0
     for s in range(wide):
         total += out[s]
@@ -160,7 +160,7 @@ def new_vector(model: Model, graph: Graph, home: int, pair: int, share: float) -
 
 
 @compiled
-def link_vector(graph: Graph, vector: int) -> None:
+def link_vector(model: Model, graph: Graph, vector: int) -> None:
     """Let a vector count: it goes to the end of its chain. From then on its numbers may not change."""
     home = graph.vector[vector, VECTOR_HOME]
     if graph.chain[home, LAST_VECTOR] >= 0:
@@ -168,3 +168,4 @@ def link_vector(graph: Graph, vector: int) -> None:
     else:
         graph.chain[home, FIRST_VECTOR] = vector
     graph.chain[home, LAST_VECTOR] = vector
+    into_fan(model, graph, vector)

@@ -1,0 +1,200 @@
+"""Points and vectors that stand side by side say what they say one by one, wherever they have moved to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the point-based solver is an extra")
+
+from rhoplan.planning.certified.pointbased.below import fan_out, raise_lower
+from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK, next_place
+from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
+from rhoplan.planning.certified.pointbased.graph import (
+    ALIVE,
+    BEGIN,
+    BEST,
+    CHANGED,
+    CHANGES,
+    CLOUD,
+    CLOUD_BLOCK,
+    CLOUDS,
+    COUNT,
+    ENTROPY,
+    ENTRY,
+    FAN_BLOCK,
+    FILLED,
+    FIRST_VECTOR,
+    HOME,
+    HULL_READ,
+    LOWER,
+    NEXT,
+    NODES,
+    OWN,
+    STATES,
+    VECTOR_AT,
+    WIDE,
+    WIDEST,
+    WORTH,
+    Graph,
+    unfold,
+    weigh,
+)
+from rhoplan.planning.certified.pointbased.growing import enlarged
+from rhoplan.planning.certified.pointbased.hull import fallen, lower_by_hull
+from rhoplan.planning.certified.pointbased.machine import dot, sparse_dot
+from rhoplan.planning.certified.pointbased.solve import Search
+
+
+def seen(seed: int, states: int = 4, places: int = 2) -> Compiled:
+    """A problem with `places` that are always known, each a class of `states`, and tests that err."""
+    rng = np.random.default_rng(seed)
+    size, outcomes = states * places, places * 2
+    transition = rng.dirichlet(np.full(size, 0.3), (3, size))
+    sees = np.zeros((3, size, outcomes))
+    for state in range(size):
+        told = rng.uniform(0.1, 0.9, 3)
+        sees[:, state, 2 * (state // states)] = told
+        sees[:, state, 2 * (state // states) + 1] = 1 - told
+    start = np.zeros(size)
+    start[:states] = 1 / states
+    return flat(dense_joint(transition, sees), -rng.uniform(0, 10, (3, size)), start)
+
+
+def searched(weight: float, *, seed: int = 3, trials: int = 6) -> Search:
+    """A search with some trials and a settling behind it."""
+    search = Search(seen(seed), weight=weight, discount=0.9, gap=1e-6, seconds=np.inf, memory=1e9)
+    left = trials
+
+    def stop(lower: float, upper: float, nodes: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    search.run(stop)
+    return search
+
+
+def belief_of(search: Search, node: int) -> np.ndarray:
+    model, home = search.model, search.graph.node[node, HOME]
+    belief = np.zeros(int(model.class_state[home + 1] - model.class_state[home]))
+    unfold(search.graph, node, belief, len(belief))
+    return belief
+
+
+def chain_of(graph: Graph, home: int) -> list[int]:
+    """The vectors of a class that count, in their order."""
+    found, vector = [], int(graph.chain[home, FIRST_VECTOR])
+    while vector >= 0:
+        if graph.vector[vector, ALIVE] == 1:
+            found.append(vector)
+        vector = int(graph.vector[vector, NEXT])
+    return found
+
+
+@pytest.mark.parametrize("count", range(12))
+def test_sums_are_those_of_all_numbers_and_no_others(count: int) -> None:
+    rng = np.random.default_rng(count)
+    left, right, index = rng.normal(size=40), rng.normal(size=40), rng.permutation(20)
+    assert dot(left, 7, right, 3, count) == pytest.approx(left[7 : 7 + count] @ right[3 : 3 + count], abs=1e-12)
+    expected = left[5 + index[4 : 4 + count]] @ right[9 : 9 + count]
+    assert sparse_dot(left, 5, index, 4, right, 9, count) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_block_that_is_full_moves_with_all_that_is_in_it() -> None:
+    search = Search(seen(0), weight=0.0, discount=0.9, gap=1e-6, seconds=np.inf, memory=1e9)
+    graph, expected = search.graph, {0: [], 1: []}
+    rng = np.random.default_rng(0)
+    for number in range(70):
+        home = number % 2 if number < 20 else 0
+        graph = enlarged(graph, search.settings)
+        place = next_place(graph, home, CLOUD_BLOCK, CLOUDS, graph.cloud, graph.cloud_node)
+        assert place == len(expected[home])
+        place += graph.chain[home, CLOUD_BLOCK + BEGIN]
+        graph.cloud[:, place], graph.cloud_node[place] = (written := rng.normal(size=len(graph.cloud))), number
+        expected[home].append((number, written))
+    for home, held in expected.items():
+        begin, count, wide = graph.chain[home, CLOUD_BLOCK : CLOUD_BLOCK + 3]
+        assert count == len(held) <= wide <= max(2 * count, LEAST_BLOCK)
+        assert graph.cloud_node[begin : begin + count].tolist() == [number for number, _ in held]
+        assert np.array_equal(graph.cloud[:, begin : begin + count].T, [written for _, written in held])
+    assert graph.used[WIDEST] == max(graph.chain[:, CLOUD_BLOCK + WIDE].max(), graph.chain[:, FAN_BLOCK + WIDE].max())
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])
+def test_a_fan_holds_the_vectors_of_its_chain(weight: float) -> None:
+    search = searched(weight)
+    for again in range(2):
+        graph, longest = search.graph, 0
+        for home in range(len(graph.chain)):
+            begin, count = graph.chain[home, FAN_BLOCK : FAN_BLOCK + FILLED + 1]
+            vectors = graph.fan_vector[begin : begin + count]
+            assert vectors.tolist() == chain_of(graph, home)
+            assert np.array_equal(graph.fan[0, begin : begin + count], graph.share[vectors])
+            size = int(search.model.class_state[home + 1] - search.model.class_state[home])
+            numbers = graph.alpha[graph.vector[vectors, VECTOR_AT][:, None] + np.arange(size)]
+            assert np.array_equal(graph.fan[1 : 1 + size, begin : begin + count], numbers.T)
+            longest = max(longest, count)
+        assert longest > 5
+        search.forget() if again == 0 else fan_out(search.model, search.graph)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])
+def test_the_lower_bound_of_a_node_is_the_best_vector_of_its_class(weight: float) -> None:
+    search = searched(weight)
+    graph, potential = search.graph, search.settings.potential
+    for node in range(int(graph.used[NODES])):
+        raise_lower(search.model, graph, node, potential)
+        more = potential * graph.bound[node, ENTROPY]
+        worth = {
+            vector: weigh(graph, graph.alpha, graph.vector[vector, VECTOR_AT], node) + graph.share[vector] * more
+            for vector in chain_of(graph, int(graph.node[node, HOME]))
+        }
+        assert graph.bound[node, LOWER] == pytest.approx(max(worth.values()), abs=1e-9)
+        assert worth[int(graph.node[node, BEST])] == pytest.approx(max(worth.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])
+def test_the_cloud_holds_the_points_of_each_class_and_nothing_else(weight: float) -> None:
+    search = searched(weight)
+    graph, held = search.graph, 0
+    for home in range(len(graph.chain)):
+        begin, count = graph.chain[home, CLOUD_BLOCK : CLOUD_BLOCK + FILLED + 1]
+        for place in range(int(count)):
+            node = int(graph.cloud_node[begin + place])
+            assert graph.node[node, HOME] == home
+            assert graph.node[node, CLOUD] == place
+            assert graph.cloud[WORTH, begin + place] == graph.bound[node, OWN]
+            assert graph.cloud[CHANGED, begin + place] <= graph.chain[home, CHANGES]
+            belief = belief_of(search, node)
+            assert np.array_equal(graph.cloud[STATES : STATES + len(belief), begin + place], belief)
+            held += 1
+    points = (graph.node[: graph.used[NODES], ENTRY] >= 0) & (graph.node[: graph.used[NODES], CLOUD] >= 0)
+    assert held == np.count_nonzero(points) > 5
+
+
+def test_a_point_that_falls_below_a_plane_is_noticed_and_others_are_not() -> None:
+    search = searched(0.0)
+    graph, model = search.graph, search.model
+    nodes = graph.node[: graph.used[NODES]]
+    node = int(np.flatnonzero((nodes[:, HULL_READ] > -2) & (nodes[:, COUNT] > 1))[-1])
+    nodes[node, HULL_READ] = -2
+    lower_by_hull(model, graph, node, search.settings, 0.0)
+    home = int(graph.node[node, HOME])
+    first, since = int(model.class_state[home]), int(graph.chain[home, CHANGES])
+    belief = belief_of(search, node)
+    begin, count = graph.chain[home, CLOUD_BLOCK : CLOUD_BLOCK + FILLED + 1]
+    arguments = (graph, graph.price[node], home, first, len(belief), since, 1e-9)
+    assert fallen(*arguments) == -1
+    other = int(begin + count - 1)
+    plane = float(graph.price[node, : len(belief)] @ graph.cloud[STATES : STATES + len(belief), other])
+    graph.cloud[WORTH, other] = plane - 1.0
+    assert fallen(*arguments) == -1, "it is not said to have changed"
+    graph.cloud[CHANGED, other] = since + 1
+    assert fallen(*arguments) == 1
+    assert graph.tried[0] == graph.cloud_node[other]
+    graph.cloud[WORTH, other] = plane + 1.0
+    assert fallen(*arguments) == -1, "it has changed, and lies above"
+    graph.corner[first] = graph.price[node, 0] - 1.0
+    assert fallen(*arguments) == 0
