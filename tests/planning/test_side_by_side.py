@@ -10,7 +10,9 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 from rhoplan.planning.certified.pointbased.below import fan_out, raise_lower
 from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK, next_place
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
+from rhoplan.planning.certified.pointbased.decisions import Rows, weights_of
 from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
     ALIVE,
     BEGIN,
     BEST,
@@ -31,7 +33,9 @@ from rhoplan.planning.certified.pointbased.graph import (
     NEXT,
     NODES,
     OWN,
+    SLOT,
     STATES,
+    UPPER,
     VECTOR_AT,
     WIDE,
     WIDEST,
@@ -43,6 +47,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.growing import enlarged
 from rhoplan.planning.certified.pointbased.hull import fallen, lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import dot, sparse_dot
+from rhoplan.planning.certified.pointbased.points import weightiest
 from rhoplan.planning.certified.pointbased.solve import Search
 
 
@@ -198,3 +203,69 @@ def test_a_point_that_falls_below_a_plane_is_noticed_and_others_are_not() -> Non
     assert fallen(*arguments) == -1, "it has changed, and lies above"
     graph.corner[first] = graph.price[node, 0] - 1.0
     assert fallen(*arguments) == 0
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.999])
+def test_weights_are_what_one_more_of_a_member_brings_the_other(discount: float) -> None:
+    """Members have several rows each, of which one is taken; one more of what it pays raises what all others are."""
+    rng = np.random.default_rng(4)
+    members, each, shares = 12, 3, 4
+    rows = members * each
+    first, begin = np.arange(0, rows + 1, each), np.arange(0, rows * shares + 1, shares)
+    member = rng.integers(0, members, rows * shares)
+    share = discount * rng.dirichlet(np.ones(shares), rows).ravel()
+    given = Rows(first, begin, member, share, rng.normal(size=rows), np.full(rows, np.inf))
+    chosen = first[:-1] + rng.integers(0, each, members)
+    matrix = np.zeros((members, members))
+    for one in range(members):
+        for place in range(begin[chosen[one]], begin[chosen[one] + 1]):
+            matrix[one, member[place]] += share[place]
+    raised = np.linalg.inv(np.eye(members) - matrix)
+    for one in (0, 7):
+        assert weights_of(given, chosen, one) == pytest.approx(raised[one], rel=1e-3, abs=1e-3 / (1 - discount) ** 0.5)
+        assert weights_of(given, chosen, one).sum() == pytest.approx(1 / (1 - discount), rel=1e-3)
+
+
+def test_the_beliefs_that_matter_most_are_children_without_a_point() -> None:
+    search = searched(0.3)
+    graph, model, settings = search.graph, search.model, search.settings
+    row = graph.node[: graph.used[NODES]]
+    members = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, ENTRY] >= 0))
+    weights, expected = np.random.default_rng(0).uniform(size=len(members)), np.zeros(len(row))
+    taken = np.empty(len(members), dtype=np.int64)
+    for place, node in enumerate(members):
+        home = row[node, HOME]
+        pairs = np.arange(model.class_pair[home], model.class_pair[home + 1])
+        slots = row[node, SLOT] + pairs - pairs[0]
+        best = int(np.argmax(graph.slot[slots, ABOVE]))
+        taken[place] = pairs[best] if place % 3 else -1 - pairs[best]
+        begin = graph.slot_child[slots[best]]
+        if taken[place] < 0 or begin < 0:
+            continue
+        for branch in range(begin, begin + int(np.diff(model.pair_branch)[pairs[best]])):
+            child = graph.child[branch]
+            if child >= 0 and row[child, ENTRY] < 0 and row[child, COUNT] > 1:
+                expected[child] += settings.discount * graph.chance[branch] * weights[place]
+    for node in np.flatnonzero(expected):
+        raise_lower(model, graph, int(node), settings.potential)
+        expected[node] *= graph.bound[node, UPPER] - graph.bound[node, LOWER]
+    found = weightiest(model, graph, settings, members, taken, weights, 7)
+    assert found.tolist() == np.argsort(-expected)[:7].tolist()
+    assert expected[found].min() > 0
+    every = weightiest(model, graph, settings, members, taken, weights, len(row))
+    assert sorted(every) == np.flatnonzero(expected > 0).tolist()
+
+
+def test_points_are_added_where_they_count_only_while_bounds_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = searched(0.3)
+    asked: list[int] = []
+    monkeypatch.setattr(search, "refine", lambda members, *_: asked.append(len(members)) or 0)
+    search.value_points(1e-9, stuck=False, closing=False)
+    assert asked == []
+    search.value_points(1e-9, stuck=False, closing=True)
+    assert len(asked) == 1
+    lower, upper = search.bounds
+    for apart, times in ((upper - lower, 1), (3 * (upper - lower), 2)):
+        search.apart, search.nodes = apart, 0
+        search.settle()
+        assert len(asked) == times

@@ -26,6 +26,9 @@ MOST_ROUNDS = 30
 MOST_STEPS, MOST_STARTS = 200, 6
 """Steps of BiCGSTAB after which what is left over is worked out anew, and how often it is at most."""
 
+WEIGHED = 1e-6
+"""What may be left over of each equation of weights, of which the largest is 1 or more."""
+
 TINY = 1e-300
 """Products below this are taken for zero: the method begins anew."""
 
@@ -75,6 +78,22 @@ def plan_values(values: Array, rows: Rows, exact: float) -> Array:
     result = values.copy()
     solve_chosen(rows, np.arange(len(values)), result, np.empty((8, len(values))), exact)
     return result
+
+
+def weights_of(rows: Rows, chosen: Ids, member: int) -> Array:
+    """How much what each member is worth counts for what `member` is, where these rows are taken: nearly.
+
+    Weights are values too, of the same rows read backwards: a member counts for itself, and for all that it is in.
+    """
+    members, count = len(chosen), rows.begin[chosen + 1] - rows.begin[chosen]
+    source = np.repeat(np.arange(members), count)
+    places = np.arange(len(source)) + np.repeat(rows.begin[chosen] - np.cumsum(count) + count, count)
+    order = np.argsort(rows.member[places], kind="stable")
+    begin = np.searchsorted(rows.member[places[order]], np.arange(members + 1))
+    known, most = np.zeros(members), np.full(members, np.inf)
+    known[member] = 1.0
+    backwards = Rows(np.arange(members + 1), begin, source[order], rows.share[places[order]], known, most)
+    return plan_values(known, backwards, WEIGHED)
 
 
 @compiled

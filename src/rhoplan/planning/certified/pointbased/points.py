@@ -239,10 +239,35 @@ def come_to(model: Model, graph: Graph, settings: Settings, steps: int, mass: Ar
                 for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
                     if graph.child[branch] >= 0:
                         later[graph.child[branch]] += settings.discount * graph.chance[branch] * much
+    times_apart(model, graph, settings, matter)
+
+
+@compiled
+def times_apart(model: Model, graph: Graph, settings: Settings, matter: Array) -> None:
+    """Multiply what is above 0 by how far apart the bounds of the node are."""
     for node in range(len(matter)):
         if matter[node] > 0.0:
             raise_lower(model, graph, node, settings.potential)
             matter[node] *= graph.bound[node, UPPER] - graph.bound[node, LOWER]
+
+
+@compiled
+def weigh_children(
+    model: Model, graph: Graph, settings: Settings, members: Ids, taken: Ids, weights: Array, matter: Array
+) -> None:
+    """matter[node] = how much a node without a point counts for the start, as a child of `members` by the pairs `taken`
+    (below 0: none), times how far apart its bounds are. weights: what the members count. matter: zeros."""
+    for i in range(len(members)):
+        node, pair = members[i], taken[i]
+        slot = graph.node[node, SLOT] + pair - model.class_pair[graph.node[node, HOME]]
+        if pair < 0 or graph.slot_child[slot] < 0:
+            continue
+        first = graph.slot_child[slot]
+        for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            child = graph.child[branch]
+            if child >= 0 and graph.node[child, ENTRY] < 0 and graph.node[child, COUNT] > 1:
+                matter[child] += settings.discount * graph.chance[branch] * weights[i]
+    times_apart(model, graph, settings, matter)
 
 
 @compiled
@@ -252,6 +277,21 @@ def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> N
         if not has_room(graph, settings):
             return
         backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
+
+
+def weightiest(
+    model: Model, graph: Graph, settings: Settings, members: Ids, taken: Ids, weights: Array, most: int
+) -> Ids:
+    """Up to `most` beliefs without a point that matter most for the start, of the children that the points mix."""
+    matter = np.zeros(int(graph.used[NODES]))
+    weigh_children(model, graph, settings, members, taken, weights, matter)
+    return foremost(matter, most)
+
+
+def foremost(matter: Array, most: int) -> Ids:
+    """Up to `most` places of the largest numbers above 0."""
+    order = np.argsort(-matter)[:most]
+    return order[matter[order] > 0]
 
 
 def farther(model: Model, graph: Graph, settings: Settings, most: int) -> tuple[Ids, Ids]:
@@ -264,8 +304,7 @@ def farther(model: Model, graph: Graph, settings: Settings, most: int) -> tuple[
     opened = graph.node[:nodes, SLOT] >= 0
     left = np.flatnonzero(opened & (matter > 0) & (graph.node[:nodes, COUNT] > 1))
     matter[opened] = 0
-    order = np.argsort(-matter)[:most]
-    return order[matter[order] > 0], left
+    return foremost(matter, most), left
 
 
 @compiled

@@ -189,7 +189,7 @@ def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: 
     upper = bound[UPPER]
     graph.node[node, ENTRY], graph.node[node, HULL_READ], bound[UPPER] = -1, -2, np.inf
     hide(graph, node)
-    lower_by_hull(model, graph, node, settings, 0.0)
+    lower_by_hull(model, graph, node, settings, 0.1 * tolerance)
     if bound[UPPER] - settings.potential * bound[ENTROPY] > bound[OWN] + tolerance:
         graph.node[node, ENTRY] = entry
         put_in_cloud(graph, node, graph.chain[graph.node[node, HOME], CHANGES])
