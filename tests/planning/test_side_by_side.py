@@ -25,6 +25,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTROPY,
     ENTRY,
     FAN_BLOCK,
+    FANS,
     FILLED,
     FIRST_VECTOR,
     HOME,
@@ -125,6 +126,18 @@ def test_a_block_that_is_full_moves_with_all_that_is_in_it() -> None:
         assert graph.cloud_node[begin : begin + count].tolist() == [number for number, _ in held]
         assert np.array_equal(graph.cloud[:, begin : begin + count].T, [written for _, written in held])
     assert graph.used[WIDEST] == max(graph.chain[:, CLOUD_BLOCK + WIDE].max(), graph.chain[:, FAN_BLOCK + WIDE].max())
+
+
+def test_room_made_for_the_vectors_of_a_plan_is_enough_however_often_blocks_move() -> None:
+    search = searched(0.0)
+    homes = np.repeat([0, 1], [300, 40])
+    assert search.has_room_for(homes, 0.0)
+    graph = search.graph
+    room, wide = len(graph.fan_vector), graph.chain[:, FAN_BLOCK + WIDE].copy()
+    for home in homes:
+        next_place(graph, int(home), FAN_BLOCK, FANS, graph.fan, graph.fan_vector)
+    assert graph.used[FANS] <= room
+    assert graph.chain[0, FAN_BLOCK + WIDE] > 2 * wide[0]
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.7])

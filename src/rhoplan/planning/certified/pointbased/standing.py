@@ -25,7 +25,9 @@ from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.found import GeneralSolution
 from rhoplan.planning.certified.pointbased.graph import (
     ENTRY,
+    FAN_BLOCK,
     FANS,
+    FILLED,
     FOLLOWERS,
     LOWER,
     NODES,
@@ -33,6 +35,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     TRIALS,
     UPPER,
     VECTORS,
+    WIDE,
     find_node,
     rehash,
 )
@@ -124,8 +127,10 @@ class Standing:
             return False
         branches = int(np.diff(self.model.pair_branch).max())
         numbers = int(self.problem.sizes[homes].sum())
-        fans = 4 * (int(self.graph.used[FANS]) + len(homes) * LEAST_BLOCK)
-        needs = {VECTORS: len(homes) + 2, NUMBERS: numbers, FOLLOWERS: len(homes) * branches, FANS: fans}
+        added = np.bincount(homes, minlength=self.problem.classes)
+        filled, wide = self.graph.chain[:, FAN_BLOCK + FILLED] + added, self.graph.chain[:, FAN_BLOCK + WIDE]
+        moved = 4 * int(filled[(added > 0) & (wide > 0) & (filled > wide)].sum())  # by doubling: less than that in all
+        needs = {VECTORS: len(homes) + 2, NUMBERS: numbers, FOLLOWERS: len(homes) * branches, FANS: moved + LEAST_BLOCK}
         bigger = with_room(self.graph, needs)
         if size_in_bytes(bigger) > 0.7 * self.memory:
             return False
