@@ -169,8 +169,7 @@ def test_form_and_text_agree(page: Any) -> None:
     assert page.input_value("#model-text") == WORKED_MODELS["chest-pain"].read_text()
     page.click("#as-form")
     price.fill("9.50")
-    expect(page.locator("#form-said")).to_contain_text("✓", timeout=PATIENCE)
-    page.click("#as-text")
+    page.click("#as-text")  # before the form was checked: nothing of what was typed is lost
     text = page.input_value("#model-text")
     assert "cost: 9.50" in text
     page.fill("#model-text", text.replace("cost: 9.50", "cost: 7.25"))

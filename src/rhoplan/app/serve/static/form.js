@@ -10,17 +10,27 @@ import { titled, word } from "./prefs.js";
 
 const check = latest((signal, body) => ask("form/check", body, { signal }));
 
-// What is being made: `owner` is the model it began with, `form` what is in the fields, `text` that as a file. What it was
-// at first stays as it was written, comments and all, until something is changed.
+// What is being made: `owner` is the model it began with, `form` what is in the fields, `text` that as a file and `written`
+// the form that the text is of. What it was at first stays as it was written, comments and all, until something is changed.
 let draft = null;
 
 const NEW = "a new model";
 const owner = () => (state.model ? `${state.model.problem} ${state.model.digest}` : NEW);
 const mine = () => (draft?.owner === owner() ? draft : null);
-const begin = (form, text, layout = "") => (draft = { owner: owner(), form, text, layout, first: text, was: JSON.stringify(form) });
+const begin = (form, text, layout = "") => {
+  const was = JSON.stringify(form);
+  draft = { owner: owner(), form, text, layout, first: text, was, written: was };
+};
+const asked = (made) => ({ form: made.form, name: nameFor(made.form), text: made.layout });
+const write = (made, written, text) => Object.assign(made, { written }, text === null ? {} : { text: written === made.was ? made.first : text });
 
-// Text that was changed in the form, for the text view; and the other way round.
-export const draftText = () => mine()?.text ?? null;
+// Text that was changed in the form, for the text view, with what was typed a moment ago; and the other way round.
+export async function draftText() {
+  const made = mine();
+  const now = JSON.stringify(made?.form);
+  if (made && now !== made.written) write(made, now, (await ask("form/check", asked(made))).text);
+  return made?.text ?? null;
+}
 export async function fromText(text, language) {
   const { form } = await ask("form/read", { text, language });
   begin(form, text, language === "yaml" ? text : "");
@@ -51,11 +61,12 @@ async function showForm(asText) {
   let examined = null; // the form that what is shown is about: a check of the same that comes later changes nothing
 
   const examine = async (asking = check) => {
-    const asked = JSON.stringify(form);
-    const found = await asking({ form, name: nameFor(form), text: draft.layout });
-    if (!found || !root.isConnected || (asking === check && asked === examined)) return null;
-    examined = asked;
-    if (found.text !== null) draft.text = JSON.stringify(form) === draft.was ? draft.first : found.text;
+    const made = draft;
+    const now = JSON.stringify(form);
+    const found = await asking(asked(made));
+    if (!found || !root.isConnected || (asking === check && now === examined)) return null;
+    examined = now;
+    write(made, now, found.text);
     show(found);
     return found;
   };

@@ -39,7 +39,7 @@ export async function showModel() {
   language.value = model.language;
   const lines = el("pre", { class: "lines", "aria-hidden": "true" });
   const area = el("textarea", { id: "model-text", "aria-label": "Text of the model", spellcheck: "false", wrap: "off", "aria-describedby": "model-said", value: model.text });
-  area.value = draftText() ?? model.text;
+  area.value = (await draftText()) ?? model.text;
   const said = el("div", { id: "model-said", class: "said", role: "status", "aria-live": "polite" }, why ?? "Change the text; it is checked as you type.");
   const body = (more) => ({ name: name.value.trim() || "model", text: area.value, language: language.value, ...more });
 
