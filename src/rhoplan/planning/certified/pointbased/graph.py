@@ -29,8 +29,9 @@ points had changed when the hull was (-2: never), own place in the block of poin
 went through it (counted from 1)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
-"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, (of the
-root) how far the bounds were apart when the last trial began, and what the hull pays for rounding."""
+"""Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, how
+far apart the bounds of the root were when the node was last backed up beside trials (infinite: never; of the root: when
+the last trial began), and what the hull pays for rounding."""
 
 ABOVE, BELOW, PAID = range(3)
 """Columns of Graph.slot: bounds on the value of the action here, when last looked at, and reward plus information."""
@@ -234,7 +235,8 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, potential: f
     graph.used[VALUES] += row[COUNT]
     bound[ENTROPY] = entropy(graph.value, at, row[COUNT]) if potential > 0.0 else 0.0
     bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
-    bound[LOWER], bound[UPPER], bound[OWN] = -np.inf, bound[BASE] + potential * bound[ENTROPY], np.inf
+    bound[LOWER], bound[UPPER] = -np.inf, bound[BASE] + potential * bound[ENTROPY]
+    bound[OWN] = bound[GAP] = np.inf
     return int(node)
 
 

@@ -19,13 +19,14 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
-from rhoplan.planning.certified.pointbased.decisions import Rows, empty_rows
+from rhoplan.planning.certified.pointbased.decisions import Rows, empty_rows, weights_of
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     CHANGES,
     COUNT,
     ENTROPY,
     ENTRY,
+    GAP,
     HOME,
     HULL_READ,
     INDEX,
@@ -44,12 +45,12 @@ from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
 from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
 
-LEAST_MASS = 1e-9
-"""Probability from which on one is said to come to a belief."""
+MOST_FOLLOWED = 4000
+"""Beliefs that one comes to, nearest first, from which others are looked for."""
 
-STEPS_AHEAD, LEAST_STEPS, MOST_VISITED = 3, 60, 2_000_000
-"""How many steps from the start beliefs are looked for, over 1 - g: what comes later counts for less than 5%. And how
-many at least, and beliefs that are visited on the way at most: some milliseconds."""
+NEARER = 0.8
+"""A belief that was backed up beside trials is so again once the bounds of the start are so much nearer each other:
+before that it mostly comes to nothing, and there are others."""
 
 
 @compiled
@@ -216,30 +217,38 @@ def lower_points(model: Model, graph: Graph, settings: Settings, members: Ids, v
 
 
 @compiled
-def come_to(model: Model, graph: Graph, settings: Settings, steps: int, mass: Array, matter: Array) -> None:
-    """matter[node] = how often one comes to a node without a point, by actions of the largest upper bound, in so many
-    steps, times how far apart its bounds are. mass (2, nodes), matter: zeros."""
-    mass[0, ROOT] = 1.0
-    for step in range(steps):
-        now, later = mass[step % 2], mass[(step + 1) % 2]
-        for node in range(len(matter)):
-            much, row = now[node], graph.node[node]
-            now[node] = 0.0
-            if much > 0.0 and row[ENTRY] < 0:
-                matter[node] += much
-            if much < LEAST_MASS or row[SLOT] < 0:
-                continue
-            pair = model.class_pair[row[HOME]]
-            for other in range(pair + 1, model.class_pair[row[HOME] + 1]):
-                slot = row[SLOT] - model.class_pair[row[HOME]]
-                if graph.slot[slot + other, ABOVE] > graph.slot[slot + pair, ABOVE]:
-                    pair = other
-            first = graph.slot_child[row[SLOT] + pair - model.class_pair[row[HOME]]]
-            if first >= 0:
-                for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-                    if graph.child[branch] >= 0:
-                        later[graph.child[branch]] += settings.discount * graph.chance[branch] * much
-    times_apart(model, graph, settings, matter)
+def follow_best(
+    model: Model, graph: Graph, settings: Settings, place: Ids, members: Ids, taken: Ids, rows: Rows
+) -> int:
+    """List the opened nodes that one comes to by actions of the largest upper bound, nearest first, while there is
+    room, with those actions (-1: not worked out) and, as `rows`, with what follows; how many.
+
+    place (all nodes): where each stands among `members`, -1 before.
+    """
+    count, done, at = 1, 0, 0
+    members[0], place[ROOT], rows.begin[0] = ROOT, 0, 0
+    while done < count:
+        node = members[done]
+        home = graph.node[node, HOME]
+        best, slot = model.class_pair[home], graph.node[node, SLOT] - model.class_pair[home]
+        for pair in range(best + 1, model.class_pair[home + 1]):
+            if graph.slot[slot + pair, ABOVE] > graph.slot[slot + best, ABOVE]:
+                best = pair
+        first = graph.slot_child[slot + best]
+        taken[done] = best if first >= 0 else -1
+        branches = model.pair_branch[best + 1] - model.pair_branch[best] if first >= 0 else 0
+        for branch in range(first, first + branches):
+            child = graph.child[branch]
+            if child >= 0 and graph.node[child, SLOT] >= 0:
+                if place[child] < 0 and count < len(members):
+                    members[count], place[child] = child, count
+                    count += 1
+                if place[child] >= 0:
+                    rows.member[at], rows.share[at] = place[child], settings.discount * graph.chance[branch]
+                    at += 1
+        done += 1
+        rows.begin[done] = at
+    return count
 
 
 @compiled
@@ -271,12 +280,16 @@ def weigh_children(
 
 
 @compiled
-def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids) -> None:
-    """Back up both bounds at these nodes, while there is room."""
-    for i in range(len(nodes)):
+def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int) -> int:
+    """Back up both bounds at these nodes from place `begin` on; the place where there was no room."""
+    for place in range(begin, len(nodes)):
+        node = nodes[place]
         if not has_room(graph, settings):
-            return
-        backup_below(model, graph, nodes[i], backup_above(model, graph, nodes[i], settings), settings)
+            return place
+        if node != ROOT:
+            graph.bound[node, GAP] = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
+        backup_below(model, graph, node, backup_above(model, graph, node, settings), settings)
+    return len(nodes)
 
 
 def weightiest(
@@ -294,17 +307,20 @@ def foremost(matter: Array, most: int) -> Ids:
     return order[matter[order] > 0]
 
 
-def farther(model: Model, graph: Graph, settings: Settings, most: int) -> tuple[Ids, Ids]:
-    """Up to `most` beliefs not opened yet that matter most for the start; and all without a point that are opened and
-    matter, as they may have been left so when bounds were farther apart."""
-    nodes = int(graph.used[NODES])
-    mass, matter = np.zeros((2, nodes)), np.zeros(nodes)
-    steps = int(max(min(STEPS_AHEAD / (1 - settings.discount), MOST_VISITED / nodes), LEAST_STEPS))
-    come_to(model, graph, settings, steps, mass, matter)
-    opened = graph.node[:nodes, SLOT] >= 0
-    left = np.flatnonzero(opened & (matter > 0) & (graph.node[:nodes, COUNT] > 1))
-    matter[opened] = 0
-    return foremost(matter, most), left
+def farther(model: Model, graph: Graph, settings: Settings, most: int) -> Ids:
+    """Up to `most` beliefs without a point that matter most for the start: not opened yet, or left without one when
+    bounds were farther apart."""
+    opened = graph.node[: graph.used[NODES], SLOT] >= 0
+    size = min(int(np.count_nonzero(opened)), MOST_FOLLOWED)
+    place, matter = np.full(len(opened), -1), np.zeros(len(opened))
+    members, taken = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    rows = empty_rows(np.arange(size + 1), size * int(np.diff(model.pair_branch).max()))
+    count = follow_best(model, graph, settings, place, members, taken, rows)
+    weights = weights_of(rows, np.arange(count), 0)
+    weigh_children(model, graph, settings, members[:count], taken, weights, matter)
+    apart = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
+    matter[opened & (apart > NEARER * graph.bound[: len(opened), GAP])] = 0
+    return foremost(matter, most)
 
 
 @compiled

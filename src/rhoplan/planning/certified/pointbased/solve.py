@@ -19,6 +19,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BACKUPS,
     COUNT,
     ENTRY,
+    GAP,
     HOME,
     NODES,
     NUMBERS,
@@ -68,10 +69,12 @@ MOST_MIXTURES, MIXED = 10, 0.3
 """How often the mixtures of children are worked out anew, at most, while points are settled at once; and not again
 where that took such a share of the work of the trials before it, unless trials find no more beliefs."""
 
-LEAST_GROWN, MORE_NODES, CLOSING = 20, 1.05, 0.5
+LEAST_GROWN, MORE_NODES, CLOSING, STILL = 20, 1.05, 0.5, 0.9
 """Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
 as half the points, and so many more. And where the bounds are no more than such a share as far apart as the last time,
-as many (half of the others) where they matter most: random problems of 3 to 5 states took 0.6 to 0.9 of the time."""
+as many (half of the others) where they matter most: random problems of 3 to 5 states took 0.6 to 0.9 of the time. Where
+they are more than a share of it and there are no others, all points are backed up: trials that go round in circles may
+leave some out for ever."""
 
 MORE_VECTORS = 2
 """Where there are so many times the vectors of the last time, most are of no use: those are dropped before the plan is
@@ -149,6 +152,8 @@ class Search(Standing):
         points, work = nodes[row[:, SLOT] >= 0], SETTLING * settings.work
         if settings.discount < 1 and self.small:
             stuck, closing = len(nodes) <= MORE_NODES * self.nodes, upper - lower <= CLOSING * self.apart
+            if stuck and upper - lower > STILL * self.apart:
+                self.back_up(nodes[row[:, ENTRY] >= 0])
             self.value_points(change, stuck=stuck, closing=closing)
             self.nodes, self.apart = int(self.graph.used[NODES]), upper - lower
             work = 1  # one sweep, for beliefs that have no point: the points are settled
@@ -215,11 +220,13 @@ class Search(Standing):
                 return
 
     def grow(self, points: int) -> int:
-        """Back up beliefs that matter most for the start, and those left without a point when bounds were farther
-        apart; how many of them it was of use for."""
-        most, left = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
-        self.back_up(np.concatenate([most, left]))
-        return len(most) + int(np.count_nonzero(self.graph.node[left, ENTRY] >= 0))
+        """Back up beliefs without a point that matter most for the start; how many. Where all have been lately, they
+        may be again the next time."""
+        found = farther(self.model, self.graph, self.settings, points // 2 + LEAST_GROWN)
+        self.back_up(found)
+        if not len(found):
+            self.graph.bound[ROOT + 1 : self.graph.used[NODES], GAP] = np.inf
+        return len(found)
 
     def refine(self, members: Ids, taken: Ids, rows: Rows, best: Ids) -> int:
         """Back up beliefs that mixtures stand for and that matter most for the start, if it has a point; how many.
@@ -238,9 +245,11 @@ class Search(Standing):
     def back_up(self, nodes: Ids) -> None:
         """Back up both bounds at these nodes, while there is room and time."""
         for some in self.in_time(nodes):
-            if not self.make_room():
-                return
-            back_up_all(self.model, self.graph, self.settings, some)
+            done = 0
+            while done < len(some):
+                if not self.make_room():
+                    return
+                done = back_up_all(self.model, self.graph, self.settings, some, done)
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
