@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,13 +30,14 @@ from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import Search
 from rhoplan.planning.certified.pointbased.trials import run_trials
 
-SLICES = 4
-"""Calls of the kernel that runs trials, with a settling after each."""
+SLICES = 2
+"""Calls of the kernel that runs trials, with a settling after each, which adds points of its own, round after round."""
 
 MOST = 40
 """Vectors and nodes that are looked at: fractions are slow."""
 
 
+@cache  # several tests look at each
 def searched(seed: int, discount: float = 0.0) -> Plan:
     """A search under way in a small random problem, its rewards of very different sizes. discount: 0 to draw it, too;
     close to 1, values are centred, and rounded by what is known of them by now."""
