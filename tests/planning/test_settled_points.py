@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
+from halfway import halfway
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased import solve, standing
 from rhoplan.planning.certified.pointbased.check import check_plan
@@ -112,12 +113,8 @@ def test_values_are_known_to_lie_as_far_apart_as_they_may() -> None:
 def test_settling_points_lowers_the_upper_bound_to_its_fixed_point_and_no_further() -> None:
     """Sweeps alone would need hundreds of thousands."""
     search = Search(machine(), weight=0.0, discount=DISCOUNT, gap=1e-4, seconds=600, memory=1e9)
-
-    def stop(lower: float, upper: float, nodes: int) -> None:
-        raise KeyboardInterrupt
-
     search.next_prune = np.inf
-    search.run(stop)
+    halfway(search, 1)
     before = search.bounds[1]
     for _ in range(8):
         search.settle()
@@ -202,14 +199,7 @@ def test_certificates_hold_where_values_are_centred(weight: float) -> None:
     transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(2), (2, 3))
     problem = flat(dense_joint(transition, likelihood), 1000.0 + rng.normal(size=(2, 3)), np.full(3, 1 / 3))
     search = Search(problem, weight=weight, discount=0.9999, gap=1e-4, seconds=600, memory=1e9)
-    told: list[float] = []
-
-    def enough(lower: float, upper: float, nodes: int) -> None:
-        told.append(upper - lower)
-        if len(told) == 8:
-            raise KeyboardInterrupt
-
-    search.run(enough)
+    halfway(search, 8)
     assert search.taken_off != 0
     lower, upper = search.bounds
     assert lower <= upper < 1.01e7

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
+from halfway import halfway
 from rhoplan.planning.certified.pointbased.below import fan_out, raise_lower
 from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK, next_place
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
@@ -70,16 +71,7 @@ def seen(seed: int, states: int = 4, places: int = 2) -> Compiled:
 def searched(weight: float, *, seed: int = 3, trials: int = 6) -> Search:
     """A search with some trials and a settling behind it."""
     search = Search(seen(seed), weight=weight, discount=0.9, gap=1e-6, seconds=np.inf, memory=1e9)
-    left = trials
-
-    def stop(lower: float, upper: float, nodes: int) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise KeyboardInterrupt
-
-    search.run(stop)
-    return search
+    return halfway(search, trials)
 
 
 def belief_of(search: Search, node: int) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
+from halfway import halfway
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.graph import (
@@ -36,16 +37,7 @@ def drawn(seed: int, states: int, outcomes: int) -> Compiled:
 def stopped(discount: float, trials: int) -> Search:
     """A search on a problem of three states, stopped after so many looks at the clock."""
     search = Search(drawn(10, 3, 2), weight=1.0, discount=discount, gap=1e-6, seconds=np.inf, memory=1e9)
-    left = trials
-
-    def stop(lower: float, upper: float, nodes: int) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise KeyboardInterrupt
-
-    search.run(stop)
-    return search
+    return halfway(search, trials)
 
 
 def matters(search: Search) -> np.ndarray:
