@@ -69,8 +69,8 @@ MOST_MIXTURES, MIXED = 10, 0.3
 """How often the mixtures of children are worked out anew, at most, while points are settled at once; and not again
 where that took such a share of the work of the trials before it, unless trials find no more beliefs."""
 
-LEAST_GROWN, MORE_NODES, CLOSING, STILL = 20, 1.05, 0.5, 0.9
-"""Where there are no more than so many times the beliefs of the last time, others are looked for and backed up: as many
+LEAST_GROWN, FEW, CLOSING, STILL = 20, 0.05, 0.5, 0.9
+"""Where no more than such a share of the beliefs that trials met is new, others are looked for and backed up: as many
 as half the points, and so many more. And where the bounds are no more than such a share as far apart as the last time,
 as many (half of the others) where they matter most: random problems of 3 to 5 states took 0.6 to 0.9 of the time. Where
 they are more than a share of it and there are no others, all points are backed up: trials that go round in circles may
@@ -151,7 +151,9 @@ class Search(Standing):
         row = self.graph.node[nodes]
         points, work = nodes[row[:, SLOT] >= 0], SETTLING * settings.work
         if settings.discount < 1 and self.small:
-            stuck, closing = len(nodes) <= MORE_NODES * self.nodes, upper - lower <= CLOSING * self.apart
+            new = len(nodes) - self.nodes
+            self.met += new
+            stuck, closing = new <= FEW * self.met, upper - lower <= CLOSING * self.apart
             if stuck and upper - lower > STILL * self.apart:
                 self.back_up(nodes[row[:, ENTRY] >= 0])
             self.value_points(change, stuck=stuck, closing=closing)

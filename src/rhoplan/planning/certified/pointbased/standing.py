@@ -91,7 +91,7 @@ class Standing:
         self.kept = self.vectors = int(self.graph.used[VECTORS])
         self.growth = SMALL_GROWTH if self.small else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
-        self.corners = self.spread = self.nodes = self.worked = 0
+        self.corners = self.spread = self.nodes = self.met = self.worked = 0
         self.apart = np.inf
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
