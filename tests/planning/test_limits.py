@@ -349,7 +349,7 @@ def test_arrays_take_no_more_memory_than_is_reckoned_with(places: bool, weight: 
     )
     tracemalloc.start()
     ready = compile_problem(problem)
-    first_bounds(ready, weight=weight, share=1.0, discount=0.95, deadline=np.inf)
+    first_bounds(ready, weight=weight, share=1.0, discount=0.95, steps=np.full(ready.slots, 20.0), deadline=np.inf)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(ready.model.chance) > 50_000

@@ -143,7 +143,7 @@ def test_values_of_rows_hold_under_one_more_sweep_and_are_those_of_sweeps() -> N
         rows, columns = np.nonzero(share)
         begin = np.searchsorted(rows, np.arange(len(known) + 1))
         table = Rows(np.append(first, len(known)), begin, columns, share[rows, columns], known, most)
-        values, best = best_values(np.zeros(points), table, discount=discount, rounding=1e-15, exact=1e-14)
+        values, best = best_values(np.zeros(points), table, np.ones(points), rounding=1e-15, exact=1e-14)
         swept = np.zeros(points)
         for _ in range(1000):
             swept = np.maximum.reduceat(np.minimum(known + share @ swept, most), first)

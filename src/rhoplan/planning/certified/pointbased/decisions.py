@@ -53,11 +53,19 @@ def empty_rows(first: Ids, shares: int) -> Rows:
 
 
 def best_values(
-    values: Array, rows: Rows, *, discount: float, rounding: float, exact: float, deadline: float = np.inf
+    values: Array,
+    rows: Rows,
+    lasting: Array,
+    *,
+    rounding: float,
+    exact: float,
+    more: float = 0.0,
+    deadline: float = np.inf,
 ) -> tuple[Array, Ids]:
     """What the members (n,) are worth at most, from the guess `values`, and the row that is best for each.
 
-    rounding: what sums lose, as a share of what is added up. exact: what may be left over of each equation. After the
+    lasting (n,): more than the shares of each row make of it, or nothing is known. rounding: what sums lose, as a share
+    of what is added up. more: what a row may be worth more. exact: what may be left over of each equation. After the
     deadline they are what they are: worth less, but they hold.
     """
     members = len(values)
@@ -67,7 +75,8 @@ def best_values(
         if not choose(rows, values, chosen) or clock.now() > deadline:
             break
         solve_chosen(rows, chosen, values, space, exact)
-    return values + missing(rows, values, rounding) / (1 - discount), np.where(chosen < 0, -1 - chosen, chosen)
+    values += lasting * missing(rows, values, lasting, rounding, more)
+    return values, np.where(chosen < 0, -1 - chosen, chosen)
 
 
 def plan_values(values: Array, rows: Rows, exact: float) -> Array:
@@ -211,16 +220,21 @@ def solve_chosen(rows: Rows, chosen: Ids, values: Array, space: Array, exact: fl
 
 
 @compiled
-def missing(rows: Rows, values: Array, rounding: float) -> float:
-    """By how much a row is worth more than its member at most, rounding included; never below 0."""
+def missing(rows: Rows, values: Array, lasting: Array, rounding: float, more: float) -> float:
+    """The least number m >= 0 for which no row is worth more than its member at `values` + m `lasting`, with rounding
+    and `more`; infinite where there is none, as a row makes as much of `lasting` as its member has."""
     most = 0.0
     for i in range(len(values)):
         for row in range(rows.first[i], rows.first[i + 1]):
-            total = size = 0.0
+            total = size = later = 0.0
             for place in range(rows.begin[row], rows.begin[row + 1]):
                 part = rows.share[place] * values[rows.member[place]]
                 total += part
                 size += abs(part)
-            total = min(rows.known[row] + total, rows.most[row]) + rounding * (abs(rows.known[row]) + size)
-            most = max(most, total - values[i])
+                later += rows.share[place] * lasting[rows.member[place]]
+            total = min(rows.known[row] + total, rows.most[row]) + rounding * (abs(rows.known[row]) + size) + more
+            spent = lasting[i] - (1.0 + rounding) * later
+            if spent <= 0.0:
+                return np.inf
+            most = max(most, (total - values[i]) / spent)
     return most

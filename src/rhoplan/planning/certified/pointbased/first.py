@@ -1,20 +1,21 @@
 """The first bounds: from above the fast informed bound, from below policies that look at the visible class alone.
 
 Both are fixed points of monotone operators, and neither has to be reached: for any guess x of the upper one with
-T x <= x + e everywhere, x + e / (1 - g) lies above the fixed point, and likewise below. So a guess may come from a
-linear system or from sweeps, and one more sweep certifies it.
+T x <= x + e everywhere, x + e N lies above the fixed point, N as in `lasting`, and likewise below. So a guess may come
+from a linear system or from sweeps, and one more sweep certifies it.
 
 With w > 0 the upper bound is on W = V - c w H, which is convex in the belief (c: see `potential`): it is at
 most the mean of its values at the corners, where the reward of action a in state s is
 
     r_a(s) + w H(T_a(. | s)) - (1 - g c) w E_o H(b'_o | s).
 
-With g = 1 every reward is raised by a hair (lowered, for the lower bound), but not in states where nothing is ever paid
-again: these are worth 0 whatever is done, like the end, also where one cannot tell that one is there. Neither are steps
-raised by which one can go in circles for nothing: all states of such a circle are worth the same to someone who sees
-the state, and at least 0, for one may stay. Where the raised problem has a bounded solution, each other step costs
-something in the long run: who never comes to rest, nor stays in a circle, loses without limit, and the solution is an
-upper bound. Where it has none, one can gain for ever, or a circle with gains and losses is free in the end: refused.
+With g = 1, where a plan need not end, every reward is raised by a hair (lowered, for the lower bound), but not in
+states where nothing is ever paid again: these are worth 0 whatever is done, like the end, also where one cannot tell
+that one is there. Neither are steps raised by which one can go in circles for nothing: all states of such a circle are
+worth the same to someone who sees the state, and at least 0, for one may stay. Where the raised problem has a bounded
+solution, each other step costs something in the long run: who never comes to rest, nor stays in a circle, loses without
+limit, and the solution is an upper bound. Where it has none, one can gain for ever, or a circle with gains and losses
+is free in the end: refused.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from rhoplan.planning.certified.pointbased.policies import (
     endless,
     policies,
 )
+from rhoplan.planning.certified.pointbased.seen import best_actions, values_of
 
 LARGE = 1_000_000
 """Entries from which on the clock is looked at after every sweep."""
@@ -57,53 +59,6 @@ class First(NamedTuple):
 SECONDS_PER_TERM, MANY_TERMS = 6e-9, 100_000_000
 """Time that one term of the fast informed bound takes, measured on one core, and some more; and terms of a sweep from
 which on the clock is looked at after each: with hundreds of actions one takes a second."""
-
-
-@compiled
-def back_project(model: Model, pair: int, values: Array, out: Array, at: int) -> None:
-    """out[at + s] = sum over outcomes and successors of chance * values, for each state of the pair's class."""
-    home = model.pair_class[pair]
-    size = model.class_state[home + 1] - model.class_state[home]
-    for s in range(size):
-        out[at + s] = 0.0
-    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-        base = model.class_state[model.branch_target[branch]]
-        begin = model.branch_row[branch]
-        for s in range(size):
-            total = 0.0
-            for place in range(model.row[begin + s], model.row[begin + s + 1]):
-                total += model.chance[place] * values[base + model.column[place]]
-            out[at + s] += total
-
-
-@compiled
-def best_actions(
-    model: Model, reward: Array, discount: float, values: Array, out: Array, chosen: Ids, sweeps: int, work: Array
-) -> float:
-    """Sweeps of value iteration with the state seen, `values` in place; the largest change of the last.
-
-    out: as `Model.reward`. chosen (N,): the best pair.
-    """
-    change = 0.0
-    for _ in range(sweeps):
-        change = 0.0
-        for home in range(len(model.class_state) - 1):
-            first, size = model.class_state[home], model.class_state[home + 1] - model.class_state[home]
-            if model.class_pair[home] == model.class_pair[home + 1]:
-                continue
-            for s in range(size):
-                work[s] = -np.inf
-            for pair in range(model.class_pair[home], model.class_pair[home + 1]):
-                at = model.pair_reward[pair]
-                back_project(model, pair, values, out, at)
-                for s in range(size):
-                    out[at + s] = reward[at + s] + discount * out[at + s]
-                    if out[at + s] > work[s]:
-                        work[s], chosen[first + s] = out[at + s], pair
-            for s in range(size):
-                change = max(change, abs(work[s] - values[first + s]))
-                values[first + s] = work[s]
-    return change
 
 
 @compiled
@@ -147,10 +102,12 @@ def informed(
     return rise
 
 
-def first_bounds(problem: Compiled, *, weight: float, share: float, discount: float, deadline: float) -> First:
+def first_bounds(
+    problem: Compiled, *, weight: float, share: float, discount: float, steps: Array, deadline: float
+) -> First:
     """Bounds that hold everywhere, within a few per cent of the time there is. Refuses what has no finite value.
 
-    Without a discount all the time there is may be needed, or more: TimeoutError.
+    steps: what `lasting` gives. Where they are infinite all the time there is may be needed, or more: TimeoutError.
     """
     model = problem.model
     scale = max(float(np.max(np.abs(model.reward), initial=0.0)), 1e-300)
@@ -169,8 +126,8 @@ def first_bounds(problem: Compiled, *, weight: float, share: float, discount: fl
         ending = can_end(rest | (circle >= 0), source, where.target)
         if not ending.all():
             raise endless(problem, int(np.argmin(ending)))
-    corner = _seen(problem, reward, discount, scale, weight, rest, circle, staying, deadline)
-    action = _informed(problem, reward, discount, reward + discount * problem.expected(corner), deadline)
+    corner = _seen(problem, reward, discount, steps, scale, weight, rest, circle, staying, deadline)
+    action = _informed(problem, reward, discount, steps, reward + discount * problem.expected(corner), deadline)
     corner = np.where(over, 0.0, -np.inf)
     np.maximum.at(corner, problem.row_slot, action)
     vectors, taken = policies(problem, action, discount, scale, rest, deadline)
@@ -210,6 +167,7 @@ def _seen(
     problem: Compiled,
     reward: Array,
     discount: float,
+    steps: Array,
     scale: float,
     weight: float,
     rest: Flags,
@@ -218,15 +176,15 @@ def _seen(
     deadline: float,
 ) -> Array:
     """An upper bound (N,) on the value where the state is seen at every step. circle, staying: as `circles_of`."""
-    model = problem.model
+    model, for_ever = problem.model, bool(np.isinf(steps).any())
     unraised = rest[problem.row_slot] | staying
-    raised = reward + np.where(unraised, 0.0, HAIR * scale) if discount == 1 else reward
+    raised = reward + np.where(unraised, 0.0, HAIR * scale) if for_ever else reward
     around = np.flatnonzero(circle >= 0)
     values, out = np.zeros(problem.slots), np.empty(len(reward))
     chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
     size = max(float(np.max(np.abs(reward), initial=0.0)), scale)
-    goal = 1e-9 * size * (1 - discount) if discount < 1 else 0.25 * HAIR * scale
-    rounded = ROUNDING if discount < 1 else 0.0  # less is no change, and is paid for in the end
+    goal = 0.25 * HAIR * scale if for_ever else 1e-9 * size / float(steps.max())
+    rounded = 0.0 if for_ever else ROUNDING  # less is no change, and is paid for in the end
     change, begin = np.inf, clock.now()
     sweeps = 5 if len(model.chance) < LARGE and not len(around) else 1
     for _ in range(5 * MOST_STEPS // sweeps):
@@ -237,31 +195,33 @@ def _seen(
             np.maximum.at(best, circle[around], values[around])
             values[around] = best[circle[around]]
             change = float(np.abs(values - before).max())
-        late = discount < 1 and clock.now() - begin > 0.1 * (deadline - begin)
-        if discount == 1:
+        late = not for_ever and clock.now() - begin > 0.1 * (deadline - begin)
+        if for_ever:
             clock.check(deadline)  # nothing is certain of values that have not settled
         if (
             change <= max(goal, rounded * float(np.abs(values).max()))
             or late
-            or (discount == 1 and values.max() > 1e7 * size)
+            or (for_ever and values.max() > 1e7 * size)
         ):
             break
-        if discount < 1 and problem.slots <= MOST_DENSE:
-            values = _evaluate(problem, raised, discount, chosen)
-    if discount == 1 and change > 0.5 * HAIR * scale:
+        if not for_ever and problem.slots <= MOST_DENSE:
+            values = values_of(problem, raised, discount, chosen)
+    if for_ever and change > 0.5 * HAIR * scale:
         before = values.copy()
         best_actions(model, raised, discount, values, out, chosen, 1, work)
         grows = int(np.argmax(values - before))
+        if values[grows] - before[grows] <= 0.5 * HAIR * scale:  # still falling: they lie above what they come to
+            return values
         pair = int(chosen[grows])
         row = int(model.pair_reward[pair]) + grows - int(model.class_state[model.pair_class[pair]])
         raise _gains_for_ever(problem, weight, row)
-    if discount == 1:
+    if for_ever:
         return values
     before = values.copy()
     best_actions(model, raised, discount, values, out, chosen, 1, work)
     rise = max(float((values - before).max(initial=0.0)), 0.0) + ROUNDING * float(np.abs(values).max(initial=0.0))
     ended = np.repeat(problem.ended, problem.sizes)
-    return np.where(ended, 0.0, before + rise / (1 - discount))
+    return np.where(ended, 0.0, before + rise * steps)
 
 
 def _gains_for_ever(problem: Compiled, weight: float, row: int) -> ProblemError:
@@ -278,31 +238,15 @@ def _gains_for_ever(problem: Compiled, weight: float, row: int) -> ProblemError:
     )
 
 
-def _evaluate(problem: Compiled, reward: Array, discount: float, chosen: Ids) -> Array:
-    """The value (N,) of taking the pair chosen (N,) in each state, from one linear system."""
-    matrix, paid = np.eye(problem.slots), np.zeros(problem.slots)
-    slots = np.flatnonzero(chosen >= 0)
-    model = problem.model
-    rows = model.pair_reward[chosen[slots]] + slots - model.class_state[model.pair_class[chosen[slots]]]
-    paid[slots] = reward[rows]
-    slot_of = np.full(len(reward), -1)
-    slot_of[rows] = slots
-    where = problem.entries
-    mine = slot_of[where.source] >= 0
-    place = slot_of[where.source[mine]] * problem.slots + where.target[mine]
-    matrix -= discount * np.bincount(place, where.chance[mine], problem.slots**2).reshape(matrix.shape)
-    result: Array = np.asarray(np.linalg.solve(matrix, paid), dtype=float)
-    return result
-
-
-def _informed(problem: Compiled, reward: Array, discount: float, action: Array, deadline: float) -> Array:
+def _informed(problem: Compiled, reward: Array, discount: float, steps: Array, action: Array, deadline: float) -> Array:
     """The fast informed bound (as `Model.reward`), from `action`, which lies above it."""
     model = problem.model
     chosen, work = np.full(len(model.row), -1), np.empty(int(problem.sizes.max()))
     begin = clock.now()
     size = float(np.abs(action).max(initial=0.0))
     sweep = len(model.chance) * int(problem.menus.max(initial=1))
-    if discount < 1 and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < 14 / max(1 - discount, 1e-9) * sweep:
+    longest = float(steps.max())
+    if longest < np.inf and len(action) <= 2 * MOST_DENSE and len(action) ** 3 < 14 * min(longest, 1e9) * sweep:
         guess = action.copy()
         better = guess
         for _ in range(20):
@@ -314,13 +258,13 @@ def _informed(problem: Compiled, reward: Array, discount: float, action: Array, 
         guess = better
         check = guess.copy()
         rise = max(informed(model, reward, discount, check, chosen, 1, 0.0, work), 0.0) + ROUNDING * size
-        return np.minimum(action, guess + rise / (1 - discount))
+        return np.minimum(action, guess + rise * steps[problem.row_slot])
     before = action.copy()
     in_time, at_once = begin + SECONDS_PER_TERM * sweep <= deadline, len(model.chance) < LARGE and sweep < MANY_TERMS
     for _ in range(400 if in_time else 0):
         informed(model, reward, discount, action, chosen, 3 if at_once else 1, 0.0, work)
         fall = float((before - action).max())
-        if fall <= 1e-6 * size * max(1 - discount, 1e-3) or clock.now() - begin > 0.05 * (deadline - begin):
+        if fall <= 1e-6 * size * max(1 / longest, 1e-3) or clock.now() - begin > 0.05 * (deadline - begin):
             break
         before = action.copy()
     return action + ROUNDING * size

@@ -2,9 +2,10 @@
 
 Each child of a point is a mixture of points and corners. With the mixtures as they are, the best actions are those of a
 Markov decision problem whose states are points and corners: policy iteration finds its value x, each round one linear
-system. Nothing of this needs to be exact: if one sweep T (all actions, mixtures as they are) gives T x <= x + e, then
-x + e / (1 - g) lies above the optimum. For let d be the most by which the optimum lies above x; as it is convex, it is
-at most the mixture of points, plus d; so d <= e + g d.
+system. Nothing of this needs to be exact. Let N be numbers of the points of which each row, which is one action of one
+point q, makes less than N(q) (see `lasting`), and y = x + m N with T y <= y for one sweep T (all actions, mixtures as
+they are): then y lies above the optimum. For let d N be the most by which the optimum lies above y, d > 0; as it is
+convex, it is at most the mixture of points, plus d times that of N: it lies less than d N above T y, and so above y.
 
 Sweeps come to the same, but need 1 / (1 - g) of them. An action that was not worked out counts for what the first
 bounds say; where that is the best, it is worked out. Corners of small classes take part, whether one can come to know
@@ -40,6 +41,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     Settings,
     find_node,
+    weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
@@ -177,6 +179,13 @@ def write_rows(
                         rows.known[row] += worth
             row += 1
             rows.begin[row] = at
+
+
+@compiled
+def average(model: Model, graph: Graph, nodes: Ids, numbers: Array, out: Array) -> None:
+    """What `numbers` of states (N,) are at the beliefs of `nodes`, in the mean."""
+    for i in range(len(nodes)):
+        out[i] = weigh(graph, numbers, model.class_state[graph.node[nodes[i], HOME]], nodes[i])
 
 
 def rows_of(model: Model, graph: Graph, settings: Settings, members: Ids) -> tuple[Array, Rows, Ids]:

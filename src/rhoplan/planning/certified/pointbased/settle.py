@@ -187,11 +187,18 @@ def equations(model: Model, graph: Graph, first: int, settings: Settings, rows: 
 
 @compiled
 def settle_below(
-    model: Model, graph: Graph, first: int, settings: Settings, paid: Array, work: int, change: float
+    model: Model,
+    graph: Graph,
+    first: int,
+    settings: Settings,
+    paid: Array,
+    lasting: Array,
+    work: int,
+    change: float,
 ) -> None:
     """Bring the vectors from `first` on near the value of the plan that they are, and let them count.
 
-    paid: what their first steps give, from `pay_plan`.
+    paid: what their first steps give, from `pay_plan`. lasting: as `lasting` gives it.
     """
     begin, last = graph.vector[first, VECTOR_AT], graph.used[VECTORS]
     end = graph.used[NUMBERS]
@@ -209,9 +216,10 @@ def settle_below(
     for place in range(end - begin):
         largest = max(largest, abs(paid[place]))
     fall += settings.rounding * 2.0 * largest
-    for place in range(begin, end):
-        graph.alpha[place] -= fall / (1.0 - settings.discount)
     for vector in range(first, last):
+        home, at = graph.vector[vector, VECTOR_HOME], graph.vector[vector, VECTOR_AT]
+        for slot in range(model.class_state[home], model.class_state[home + 1]):
+            graph.alpha[at + slot - model.class_state[home]] -= fall * lasting[slot]
         link_vector(model, graph, vector)
 
 

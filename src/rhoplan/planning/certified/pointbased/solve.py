@@ -32,6 +32,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORK,
 )
 from rhoplan.planning.certified.pointbased.points import (
+    average,
     back_up_all,
     farther,
     lower_points,
@@ -146,11 +147,11 @@ class Search(Standing):
     def settle(self, pace: float = 0.0) -> None:
         """Carry what the vectors and points say as far as it goes. pace: seconds per number touched."""
         settings, lower, upper = self.settings, *self.bounds
-        change = SETTLED * (upper - lower) * max(1 - settings.discount, 1e-4)
+        change = SETTLED * (upper - lower) * max(1 / self.lasting.max(), 1e-4)
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
         points, work = nodes[row[:, SLOT] >= 0], SETTLING * settings.work
-        if settings.discount < 1 and self.small:
+        if self.settles and self.small:
             new = len(nodes) - self.nodes
             self.met += new
             stuck, closing = new <= FEW * self.met, upper - lower <= CLOSING * self.apart
@@ -160,7 +161,7 @@ class Search(Standing):
             self.nodes, self.apart = int(self.graph.used[NODES]), upper - lower
             work = 1  # one sweep, for beliefs that have no point: the points are settled
         settle_above(self.model, self.graph, settings, points, len(points), work, change)
-        if settings.discount < 1:
+        if self.settles:
             self.settle_plan(change, pace)
         self.refresh()
         self.recentre()
@@ -188,15 +189,17 @@ class Search(Standing):
                 mix_anew(self.model, self.graph, settings, some, slack)
             work += int(self.graph.used[WORK])
             values, rows, pairs = rows_of(self.model, self.graph, settings, members)
+            lasting = np.empty(len(members))
+            average(self.model, self.graph, members, self.lasting, lasting)
             values, best = best_values(
                 values,
                 rows,
-                discount=settings.discount,
+                lasting,
                 rounding=2 * settings.rounding,
+                more=SAME * settings.span,
                 exact=0.1 * change,
                 deadline=self.deadline,
             )
-            values += SAME * settings.span / (1 - settings.discount)
             fall = lower_points(self.model, self.graph, settings, members, values)
             taken = pairs[best]
             new = np.flatnonzero(taken < 0)
@@ -287,4 +290,4 @@ class Search(Standing):
             rows.known[:], rows.most[:] = paid, np.inf
             equations(model, self.graph, first, settings, rows)
             self.graph.alpha[begin : begin + count] = plan_values(self.graph.alpha[begin : begin + count], rows, change)
-        settle_below(model, self.graph, first, settings, paid, SETTLING * settings.work, change)
+        settle_below(model, self.graph, first, settings, paid, self.lasting, SETTLING * settings.work, change)

@@ -48,6 +48,7 @@ from rhoplan.planning.certified.pointbased.growing import (
     size_in_bytes,
     with_room,
 )
+from rhoplan.planning.certified.pointbased.lasting import lasting
 from rhoplan.planning.certified.pointbased.plan import plan_of
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.trials import ROOT
@@ -77,7 +78,11 @@ class Standing:
         self.deadline, self.memory = self.begin + seconds, memory
         self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
-        first = first_bounds(problem, weight=weight, share=share, discount=discount, deadline=self.deadline)
+        self.lasting = lasting(problem, discount)
+        self.settles = bool(np.isfinite(self.lasting).all())
+        first = first_bounds(
+            problem, weight=weight, share=share, discount=discount, steps=self.lasting, deadline=self.deadline
+        )
         self.taken_off = self.error = self.pause = 0.0
         if wants_centre(problem, middle(problem, first), discount, gap):
             self.taken_off = middle(problem, first)

@@ -1,0 +1,44 @@
+"""How long it can last: a number N(s) for each state with N >= 1 + g sum of P N, whatever is done.
+
+What each step misses by e at most, all steps together miss by e N at most: that is how guesses at bounds become bounds.
+With a discount N is 1 / (1 - g) everywhere. Without one it is the largest number of steps to come, where every plan
+ends: an end that comes by chance at each step, which is how some files write a discount, is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array
+from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.policies import MOST_DENSE
+from rhoplan.planning.certified.pointbased.seen import best_actions, values_of
+
+MOST_ROUNDS, LONGEST, MARGIN = 20, 1e6, 1e-6
+"""Rounds of policy iteration; steps that are taken for endless; and what of each step is left for rounding, where one
+has no more steps to come than that."""
+
+
+def lasting(problem: Compiled, discount: float) -> Array:
+    """Such a number for each state (N,); infinite where there is none, or where finding one would take long."""
+    endless = np.full(problem.slots, np.inf)
+    if discount < 1:
+        return np.full(problem.slots, 1 / (1 - discount))
+    if problem.slots > MOST_DENSE:
+        return endless
+    model, one = problem.model, np.ones(len(problem.model.reward))
+    chosen, work = np.full(problem.slots, -1), np.empty(int(problem.sizes.max()))
+    steps, out = np.zeros(problem.slots), np.empty(len(one))
+    for _ in range(MOST_ROUNDS):
+        before = chosen.copy()
+        best_actions(model, one, 1.0, steps, out, chosen, 1, work)
+        if np.array_equal(chosen, before):
+            break
+        try:
+            steps = values_of(problem, one, 1.0, chosen)
+        except np.linalg.LinAlgError:
+            return endless
+    least = float((steps[problem.row_slot] - problem.expected(steps)).min(initial=1.0)) - MARGIN
+    if not (steps.min() >= 0 and steps.max() <= LONGEST and least > 0):
+        return endless
+    return steps / least
