@@ -54,14 +54,14 @@ def spent(problem: Compiled, steps: np.ndarray, discount: float) -> Fraction:
 @pytest.mark.parametrize("seed", range(8))
 def test_steps_to_come_are_those_of_the_longest_plan_and_each_step_takes_one_off(seed: int) -> None:
     problem = draw(seed, 3, ends=True)
-    steps = lasting(problem.compiled, 1.0)
+    steps = lasting(problem.compiled, 1.0, np.inf)
     assert spent(problem.compiled, steps, 1.0) >= 1
     assert np.sort(steps[steps > 0]) == pytest.approx(np.sort(longest(problem)), rel=1e-4)
 
 
 def test_with_a_discount_there_are_as_many_everywhere() -> None:
     problem = draw(1, 3).compiled
-    assert lasting(problem, 0.75).tolist() == [4.0] * problem.slots
+    assert lasting(problem, 0.75, np.inf).tolist() == [4.0] * problem.slots
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_with_a_discount_there_are_as_many_everywhere() -> None:
 def test_where_it_may_go_on_for_ever_there_is_no_such_number(chance: float | np.ndarray) -> None:
     drawn = ending(draw(3, 2), chance)
     problem = replace(drawn, reward=-np.abs(drawn.reward)).compiled
-    assert np.isinf(lasting(problem, 1.0)).all()
+    assert np.isinf(lasting(problem, 1.0, np.inf)).all()
     search = Search(problem, weight=0.0, discount=1.0, gap=1e-3, seconds=np.inf, memory=1e9)
     assert not search.settles
 

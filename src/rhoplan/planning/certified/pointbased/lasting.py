@@ -10,20 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Array
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.policies import MOST_DENSE
 from rhoplan.planning.certified.pointbased.seen import best_actions, values_of
 
-MOST_ROUNDS, LONGEST, MARGIN = 20, 1e6, 1e-6
-"""Rounds of policy iteration; steps that are taken for endless; and what of each step is left for rounding, where one
-has no more steps to come than that."""
+LONGEST, MARGIN = 1e6, 1e-6
+"""Steps that are taken for endless; and what of each step is left for rounding, as there are no more."""
+
+MOST_ROUNDS, SHARE = 50, 0.05
+"""Rounds of policy iteration, of which a handful is the rule; and the share of the time there is that they may take."""
 
 
-def lasting(problem: Compiled, discount: float) -> Array:
+def lasting(problem: Compiled, discount: float, deadline: float) -> Array:
     """Such a number for each state (N,); infinite where there is none, or where finding one would take long."""
-    endless = np.full(problem.slots, np.inf)
     if discount < 1:
         return np.full(problem.slots, 1 / (1 - discount))
+    begin, endless = clock.now(), np.full(problem.slots, np.inf)
     if problem.slots > MOST_DENSE:
         return endless
     model, one = problem.model, np.ones(len(problem.model.reward))
@@ -38,7 +41,7 @@ def lasting(problem: Compiled, discount: float) -> Array:
             steps = values_of(problem, one, 1.0, chosen)
         except np.linalg.LinAlgError:
             return endless
+        if steps.min() < 0 or not steps.max() <= LONGEST or clock.now() - begin > SHARE * (deadline - begin):
+            return endless
     least = float((steps[problem.row_slot] - problem.expected(steps)).min(initial=1.0)) - MARGIN
-    if not (steps.min() >= 0 and steps.max() <= LONGEST and least > 0):
-        return endless
-    return steps / least
+    return steps / least if least > 0 else endless

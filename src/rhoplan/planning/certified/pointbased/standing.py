@@ -78,7 +78,7 @@ class Standing:
         self.deadline, self.memory = self.begin + seconds, memory
         self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
-        self.lasting = lasting(problem, discount)
+        self.lasting = lasting(problem, discount, self.deadline)
         self.settles = bool(np.isfinite(self.lasting).all())
         first = first_bounds(
             problem, weight=weight, share=share, discount=discount, steps=self.lasting, deadline=self.deadline
