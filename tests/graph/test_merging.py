@@ -69,7 +69,7 @@ def test_dyadic_beliefs_are_told_apart() -> None:
     problem = rhoplan.observe_then_commit(
         "dyadic",
         tuple(f"s{k}" for k in range(256)),
-        tests=certain(256, 24, 1),
+        tests=certain(256, 14, 1),
         commits=(rhoplan.Commit("go", np.zeros(256)),),
     )
     graph = Graph(problem)

@@ -6,6 +6,7 @@ import math
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -89,10 +90,15 @@ def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
     assert found.lower - 1e-6 <= VALUE[0.0] <= found.upper + 1e-6
 
 
+@cache
+def solved_rover():
+    problem = rhoplan.make("rocksample:n=4,k=2")
+    return problem, rhoplan.solve(problem, gap=1e-6)
+
+
 @pytest.mark.parametrize("looks", [0, 3, 10, 30, 100])
 def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, looks):
-    problem = rhoplan.make("rocksample:n=4,k=2")
-    exact = rhoplan.solve(problem, gap=1e-6)
+    problem, exact = solved_rover()
     monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
 
     found = rhoplan.solve(problem, seconds=1.0, gap=1e-12)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, score_job, simulate_job
@@ -51,6 +52,12 @@ class Line:
     episodes: int
 
 
+@cache
+def named(problem: str) -> Problem:
+    """The problem of that name: each row of a table asks what it is like, and checking its menus takes a while."""
+    return make(problem)
+
+
 def build_table(context: Context, table: Table) -> Outcome:
     """Every row of `table`: published, simulated and exact, and a finding per printed number."""
     rows = _rows(table)
@@ -58,7 +65,7 @@ def build_table(context: Context, table: Table) -> Outcome:
     beyond = {line.problem: _beyond(line.problem) for line in lines}
     wanted = [one for line in lines for one in (*line.exact.values(), line.simulated, line.as_run) if one]
     context.results([*wanted, *(one for jobs in beyond.values() for one in jobs.values())])
-    reached = {problem: horizon_job(problem, context) for problem in beyond if make(problem).observes_then_commits}
+    reached = {problem: horizon_job(problem, context) for problem in beyond if named(problem).observes_then_commits}
     context.results([one for one in reached.values() if one])
     findings, shown = [], []
     for place, (cells, line) in enumerate(zip(rows, lines, strict=True)):
@@ -90,7 +97,7 @@ def plan_row(table: Table, row: Row, context: Context) -> Line:
     if agent == "pomcp":
         agent, common = "planning", {**common, "planner": "pomcp", "simulations": int(row.get("simulations", 1000))}
     informed = common.get("weight") or (agent == "epistemic-only")
-    units = ("bits", "nats") if make(problem).observes_then_commits and informed else ("nats",)
+    units = ("bits", "nats") if named(problem).observes_then_commits and informed else ("nats",)
     sampled = common.get("planner") == "pomcp" or problem in BEYOND_REACH
     simulated = simulate_job(model, agent, episodes=context.episodes(per_seed), seeds=seeds, unit=units[0], **common)
     as_run = AS_RUN.get(problem) if table.id == "rocksample" else None
@@ -109,7 +116,7 @@ def _settings(row: Row, protocol: Mapping[str, Any]) -> dict[str, Any]:
         settings["weight"] = float(row["weight"])
     if row["agent"] == "efe":
         settings["weight"] = 1.0
-    horizon = row.get("horizon", protocol.get("horizon", make(str(row["problem"])).horizon))
+    horizon = row.get("horizon", protocol.get("horizon", named(str(row["problem"])).horizon))
     if row["agent"] in ("planning", "planning-ig", "efe", "epistemic-only", "pomcp"):
         settings["horizon"] = int(horizon)
     if "discount" in row:
@@ -197,7 +204,7 @@ def measured(result: Mapping[str, Any], column: str, problem: str) -> Number:
 
 def _accuracy(result: Mapping[str, Any], problem: str) -> Number | None:
     """Share of components that were declared right."""
-    components = len(make(problem).factors)
+    components = len(named(problem).factors)
     parts = [number(result, name, problem) for name in ("right_nominal", "right_faulty")]
     if None in parts:
         return None
@@ -218,7 +225,7 @@ def _text(value: Number | None, column: str) -> str:
 
 def _beyond(problem: str) -> dict[str, Job]:
     """Jobs for the rows of our own: the certified optimum, or the anytime planner and the ceiling."""
-    if make(problem).observes_then_commits:
+    if named(problem).observes_then_commits:
         return {"optimum": job("optimum", problem=problem)}
     jobs = {"ceiling": job("ceiling", problem=problem)}
     if not problem.startswith("navigation"):
