@@ -13,6 +13,7 @@ Shapes: S hidden states, O outcomes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
@@ -22,13 +23,19 @@ from rhoplan.model.problem import Array, Ids
 
 def draw_state(rng: np.random.Generator, prior: Array) -> int:
     """A hidden state drawn from `prior` (S,)."""
-    possible = np.flatnonzero(prior)
-    if len(possible) == 1:
-        return int(possible[0])
-    if np.all(prior[possible] == prior[possible[0]]):
-        return int(possible[rng.integers(0, len(possible))])
-    position = np.count_nonzero(np.cumsum(prior) <= rng.random())
-    return int(min(position, possible[-1]))
+    return state_drawer(prior)(rng)
+
+
+def state_drawer(prior: Array) -> Callable[[np.random.Generator], int]:
+    """What draws a hidden state from `prior` (S,), as often as one likes."""
+    possible = np.flatnonzero(prior).tolist()
+    count, last = len(possible), possible[-1]
+    if count == 1:
+        return lambda rng: last
+    if np.all(prior[possible] == prior[last]):
+        return lambda rng: possible[rng.integers(0, count)]
+    cumulative = np.cumsum(prior)
+    return lambda rng: min(int(cumulative.searchsorted(rng.random(), side="right")), last)
 
 
 def draw_outcome(rng: np.random.Generator, row: Array) -> int:

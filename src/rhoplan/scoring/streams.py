@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.belief.draws import draw_state
+from rhoplan.belief.draws import state_drawer
 from rhoplan.model.problem import Array, Ids
 
 BLOCK = 32
@@ -15,7 +15,7 @@ class Streams:
     """The published random stream of each episode of a chunk."""
 
     def __init__(self, priors: tuple[Array, ...], seed: int, first: int, last: int, *, own: bool) -> None:
-        self.priors = priors
+        self._drawers = [state_drawer(prior) for prior in priors]
         self.entropy = seed * 10000 + np.arange(first, last)
         self.states = np.empty((last - first, len(priors)), dtype=np.int64)
         self._drawn = np.empty((last - first, BLOCK))
@@ -40,7 +40,7 @@ class Streams:
     def _draw(self, row: int, width: int) -> None:
         """The hidden states of the episode in this row, and the first `width` numbers of its stream."""
         generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(self.entropy[row]))))
-        self.states[row] = [draw_state(generator, prior) for prior in self.priors]
+        self.states[row] = [draw(generator) for draw in self._drawers]
         self._drawn[row] = generator.random(width)
 
     def own_uniforms(self, walkers: Ids, step: int) -> Array:
