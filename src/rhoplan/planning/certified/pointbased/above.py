@@ -32,10 +32,12 @@ from rhoplan.planning.certified.pointbased.graph import (
     POINT_READ,
     PROBES,
     STATES,
+    SUPPORT,
     UPPER,
     WORK,
     WORTH,
     Graph,
+    support,
     unfold,
     weigh,
 )
@@ -56,11 +58,11 @@ def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None
     if entry < 0 or row[COUNT] == 1 or size <= graph.level.shape[1]:
         return
     unfold(graph, node, graph.dense, size)
+    outside = ~support(graph, node, size)
     best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
     while entry >= 0:
-        other = graph.entry[entry, 1]
-        if graph.fall[np.uint64(entry)] < best and passes(graph, entry, best) and graph.node[other, ENTRY] == entry:
-            ratio = share_of(graph, other, graph.dense, best / graph.fall[entry])
+        if passes(graph, entry, best, outside) and graph.node[graph.entry[entry, 1], ENTRY] == entry:
+            ratio = share_of(graph, graph.entry[entry, 1], graph.dense, best / graph.fall[entry])
             best = min(best, graph.fall[entry] * ratio)
         row[POINT_READ] = entry
         entry = graph.entry[entry, NEXT]
@@ -68,9 +70,12 @@ def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None
 
 
 @compiled
-def passes(graph: Graph, entry: int, best: float) -> bool:
-    """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense."""
+def passes(graph: Graph, entry: int, best: float, outside: int) -> bool:
+    """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense, which
+    has no state that is possible in the parts `outside`."""
     at = np.uint64(entry)
+    if graph.entry[at, SUPPORT] & outside != 0 or graph.fall[at] >= best:
+        return False
     for probe in range(PROBES):
         if graph.fall[at] * graph.dense[np.uint64(graph.entry[at, 2 + probe])] * graph.inverse[at, probe] >= best:
             return False
@@ -177,6 +182,7 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
     graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
     graph.entry[entry, BEFORE] = last
     set_probes(graph, node, entry)
+    graph.entry[entry, SUPPORT] = support(graph, node, size)
     row[ENTRY] = entry
     if last >= 0:
         graph.entry[last, NEXT] = entry

@@ -50,8 +50,12 @@ SAME = 1e-14
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
-BEFORE = 2 + PROBES
-"""Column of Graph.entry: the entry before, in the chain."""
+BEFORE, SUPPORT = 2 + PROBES, 3 + PROBES
+"""Columns of Graph.entry: the entry before, in the chain, and where the point has states that are possible, see
+`support`."""
+
+PARTS = 62
+"""So many parts of a class are told apart where it is asked whether a point rules a belief out."""
 
 GRID = 1e9
 """Probabilities are rounded to this many steps for the table: neighbours across a border are two nodes, no harm."""
@@ -62,8 +66,8 @@ class Graph(NamedTuple):
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
     per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
-    node, likeliest states, before) and fall: W_q - u . q, inverse: one over the probabilities of those states. chain:
-    per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
+    node, likeliest states, before, support) and fall: W_q - u . q, inverse: one over the probabilities of those states.
+    chain: per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
     largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it does not count)
     and q, to be read side by side, in blocks of one class; cloud_node: whose they are. fan (rows, vectors), fan_vector:
     in the same way share and numbers of the vectors that count. recent: per class how many nodes have had their hull
@@ -176,6 +180,17 @@ def unfold(graph: Graph, node: int, dense: Array, size: int) -> None:
         dense[s] = 0.0
     for place in range(row[COUNT]):
         dense[graph.where[row[INDEX] + place]] = graph.value[row[AT] + place]
+
+
+@compiled
+def support(graph: Graph, node: int, size: int) -> int:
+    """The parts of a class of so many states in which the belief of `node` has one that is possible, a bit for each."""
+    row, bits = graph.node[node], 0
+    for place in range(row[COUNT]):
+        if graph.value[row[AT] + place] > 0.0:
+            state = graph.where[row[INDEX] + place] if row[INDEX] >= 0 else place
+            bits |= 1 << (state * PARTS // size)
+    return int(bits)
 
 
 @compiled

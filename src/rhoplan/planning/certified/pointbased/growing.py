@@ -13,7 +13,6 @@ from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
-    BEFORE,
     BEGIN,
     BOUND_COLUMNS,
     CHAIN_COLUMNS,
@@ -35,6 +34,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     SLOT_COLUMNS,
     SLOTS,
     STATES,
+    SUPPORT,
     VALUES,
     VECTOR_COLUMNS,
     VECTORS,
@@ -191,7 +191,7 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         share=np.zeros(policies * classes + 1024),
         alpha=np.concatenate([*first.vectors, np.empty(numbers)]),
         follower=np.empty(most, dtype=np.int64),
-        entry=np.empty((1024, BEFORE + 1), dtype=np.int64),
+        entry=np.empty((1024, SUPPORT + 1), dtype=np.int64),
         fall=np.empty(1024),
         inverse=np.empty((1024, PROBES)),
         chain=np.full((classes, CHAIN_COLUMNS), -1),

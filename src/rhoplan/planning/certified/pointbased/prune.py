@@ -36,6 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     NEXT,
     NODES,
     OWN,
+    POINT_READ,
     PRUNED,
     SLOT,
     UPPER,
@@ -44,6 +45,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORTH,
     Graph,
     Settings,
+    support,
     unfold,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
@@ -141,7 +143,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
                 else:
                     unfold(graph, node, graph.dense, size)
                     fall = graph.fall[entry] + tolerance
-                    if fall >= 0.0 or implied(graph, home, entry, fall):
+                    if fall >= 0.0 or implied(graph, home, entry, fall, ~support(graph, node, size)):
                         graph.node[node, ENTRY] = -1
             if graph.node[node, ENTRY] == entry or after < 0:
                 if before >= 0:
@@ -199,18 +201,63 @@ def drop_if_mixed(model: Model, graph: Graph, node: int, entry: int, tolerance: 
 
 
 @compiled
-def implied(graph: Graph, home: int, own: int, fall: float) -> bool:
-    """Whether some point of the class other than `own` lies `fall` below the corners at the belief in graph.dense.
+def implied(graph: Graph, home: int, own: int, fall: float, outside: int) -> bool:
+    """Whether some point of the class other than `own` lies `fall` below the corners at the belief in graph.dense,
+    which has no state that is possible in the parts `outside`.
 
     The last ones first; a point that was there at the last pruning stood up to all others then.
     """
     entry, oldest = graph.chain[home, LAST_ENTRY], graph.used[PRUNED] if own < graph.used[PRUNED] else 0
     while entry >= oldest:
         other = graph.entry[entry, 1]
-        counts = entry != own and graph.fall[entry] <= fall and passes(graph, entry, fall)
+        counts = entry != own and passes(graph, entry, fall, outside)
         if counts and graph.node[other, ENTRY] == entry:
             ratio = share_of(graph, other, graph.dense, fall / graph.fall[entry])
             if graph.fall[entry] * ratio <= fall:
                 return True
         entry = graph.entry[entry, BEFORE]
     return False
+
+
+def line_up(graph: Graph) -> None:
+    """Let the points of each class stand side by side, in the order of their chain, along which searches walk all the
+    time: Tag took three quarters of the time. What is in no chain any more goes."""
+    entries = int(graph.used[ENTRIES])
+    order, moved = np.empty(entries, dtype=np.int64), np.full(entries, -1)
+    count = renumber(graph, order, moved)
+    for kept in (graph.entry, graph.fall, graph.inverse):
+        kept[:count] = kept[order[:count]]
+    firsts, lasts = (graph.chain[graph.chain[:, end] >= 0, end] for end in (FIRST_ENTRY, LAST_ENTRY))
+    graph.entry[:count, NEXT], graph.entry[:count, BEFORE] = np.arange(1, count + 1), np.arange(-1, count - 1)
+    graph.entry[lasts, NEXT] = graph.entry[firsts, BEFORE] = -1
+    graph.used[ENTRIES] = graph.used[PRUNED] = count
+
+
+@compiled
+def renumber(graph: Graph, order: Ids, moved: Ids) -> int:
+    """List the entries of all chains, one chain after the other, and call them by their places there; how many.
+
+    moved: the new number of each, -1 before. Entries themselves stay where they are.
+    """
+    count = 0
+    for home in range(len(graph.chain)):
+        entry, first = graph.chain[home, FIRST_ENTRY], count
+        while entry >= 0:
+            order[count], moved[entry] = entry, count
+            count += 1
+            entry = graph.entry[entry, NEXT]
+        if count > first:
+            graph.chain[home, FIRST_ENTRY], graph.chain[home, LAST_ENTRY] = first, count - 1
+    for node in range(graph.used[NODES]):
+        row = graph.node[node]
+        if row[ENTRY] >= 0:
+            row[ENTRY] = moved[row[ENTRY]]
+        read = row[POINT_READ]
+        if read >= 0 and moved[read] < 0:  # out of its chain: up to the one before those that came after it
+            while moved[read] < 0:
+                read = graph.entry[read, NEXT]
+            begins = moved[read] == graph.chain[row[HOME], FIRST_ENTRY]
+            row[POINT_READ] = -1 if begins else moved[read] - 1
+        elif read >= 0:
+            row[POINT_READ] = moved[read]
+    return count

@@ -43,7 +43,7 @@ from rhoplan.planning.certified.pointbased.points import (
     weightiest,
     work_out,
 )
-from rhoplan.planning.certified.pointbased.prune import prune
+from rhoplan.planning.certified.pointbased.prune import line_up, prune
 from rhoplan.planning.certified.pointbased.settle import (
     equations,
     pay_plan,
@@ -141,6 +141,7 @@ class Search(Standing):
         useful = np.empty(2 * int(self.graph.used[NODES]), dtype=np.int64)
         slack = 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
         self.vectors = prune(self.model, self.graph, self.kept, useful, slack, self.settings)
+        line_up(self.graph)
         self.next_prune = self.graph.used[BACKUPS] * self.growth + FIRST_PRUNE
         self.refresh()
 
