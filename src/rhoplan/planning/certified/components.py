@@ -16,7 +16,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 def rooms_of(targets: Sequence[Sequence[int]]) -> Ids:
     """The room of each place, given where one can go from it: Tarjan's strong components, sinks first."""
     count = len(targets)
-    index, low, room = np.full(count, -1), np.zeros(count, dtype=np.int64), np.full(count, -1)
+    index, low, room = [-1] * count, [0] * count, [-1] * count  # single numbers are faster in lists than in arrays
     stack: list[int] = []
     rooms = visited = 0
     for root in range(count):
@@ -43,7 +43,16 @@ def rooms_of(targets: Sequence[Sequence[int]]) -> Ids:
                     while room[here] < 0:
                         room[stack.pop()] = rooms
                     rooms += 1
-    return room
+    return np.array(room, dtype=np.int64)
+
+
+def _distinct(numbers: Ids, below: int) -> Ids:
+    """The numbers, each once, in their order: ticked off on a list of all there can be if that is the shorter way."""
+    if below > 8 * len(numbers):
+        return np.unique(numbers)
+    there = np.zeros(below, dtype=bool)
+    there[numbers] = True
+    return np.flatnonzero(there)
 
 
 def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> tuple[Ids, Flags]:
@@ -56,9 +65,8 @@ def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> 
     staying = free.copy()
     while True:
         held = staying[row]
-        order = np.argsort(source[held], kind="stable")
-        begins = np.searchsorted(source[held][order], np.arange(places + 1))
-        targets = target[held][order].tolist()
+        origin, reached = np.divmod(_distinct(source[held] * places + target[held], places**2), places)
+        begins, targets = np.searchsorted(origin, np.arange(places + 1)), reached.tolist()
         room = rooms_of([targets[begins[place] : begins[place + 1]] for place in range(places)])
         leaves = row[held][room[source[held]] != room[target[held]]]
         if not len(leaves):
