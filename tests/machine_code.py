@@ -1,11 +1,13 @@
 """Machine code made before the tests begin, in two halves: `python -m machine_code 0` and `python -m machine_code 1`.
 
 Every worker of the tests needs most kernels within its first minutes, and would make them for itself as long as no
-other has; made beforehand, side by side, each is made once. What is forgotten here is made by the tests, as before.
+other has; made beforehand, side by side, each is made once. So are the modules of the tests, whose assertions pytest
+writes anew: 30 s of each worker's time. What is forgotten here is made by the tests, as before.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -47,7 +49,11 @@ def search() -> None:
             simulate_episodes(problem, agent, seeds=[1], episodes=1)
 
 
-HALVES: tuple[tuple[Callable[[], None], ...], ...] = ((points,), (many, search, grids, errands))
+def modules() -> None:
+    subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-qq"], stdout=subprocess.DEVNULL, check=False)
+
+
+HALVES: tuple[tuple[Callable[[], None], ...], ...] = ((points,), (many, search, grids, errands, modules))
 """What makes about half of the machine code each, by the time it takes."""
 
 if __name__ == "__main__":

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.problem import Array
 
 pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
-
-from rhoplan.planning.machine import compiled
 
 KERNEL = """
 from rhoplan.planning.machine import compiled
@@ -23,6 +23,18 @@ from rhoplan.planning.machine import compiled
 @compiled
 def twice(number):
     return 2.0 * number
+"""
+
+PARTS = """
+from rhoplan.planning.machine import compiled
+
+@compiled
+def part(numbers, first, scale):
+    return scale * numbers[first]
+
+@compiled
+def ends(numbers, last):
+    return part(numbers, 0, 1.0) + part(numbers, last, numbers[0]) + part(numbers, first=1, scale=2.0)
 """
 
 USE = """
@@ -62,23 +74,22 @@ def test_kernels_run_where_no_cache_folder_can_be_made(tmp_path: Path, place: st
     assert not list(temporary.iterdir()), "and goes with it"
 
 
-@compiled
-def part(numbers: Array, first: int, scale: float) -> float:
-    return scale * numbers[first]
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two kernels, of which one calls the other, in a folder where nothing is kept from an earlier run."""
+    (tmp_path / "two_kernels.py").write_text(PARTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("two_kernels")
+    del sys.modules["two_kernels"]
 
 
-@compiled
-def ends(numbers: Array, last: int) -> float:
-    return part(numbers, 0, 1.0) + part(numbers, last, numbers[0]) + part(numbers, first=1, scale=2.0)
+def test_a_kernel_is_made_once_whether_its_caller_writes_a_number_down_or_not(kernels: Any) -> None:
+    assert kernels.ends(np.array([3.0, 5.0, 7.0]), 2) == 3.0 + 3.0 * 7.0 + 2.0 * 5.0
+    assert len(kernels.part.inside.signatures) == 1
 
 
-def test_a_kernel_is_made_once_whether_its_caller_writes_a_number_down_or_not() -> None:
-    assert ends(np.array([3.0, 5.0, 7.0]), 2) == 3.0 + 3.0 * 7.0 + 2.0 * 5.0
-    assert len(part.inside.signatures) == 1  # type: ignore[attr-defined]
-
-
-def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it() -> None:
-    assert ends(np.array([3.0, 5.0, 7.0]), 2) == 34.0
-    assert not part.entrance.signatures  # type: ignore[attr-defined]
-    assert part(np.array([3.0, 5.0]), 1, 2.0) == 10.0
-    assert part.entrance.signatures  # type: ignore[attr-defined]
+def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it(kernels: Any) -> None:
+    assert kernels.ends(np.array([3.0, 5.0, 7.0]), 2) == 34.0
+    assert not kernels.part.entrance.signatures
+    assert kernels.part(np.array([3.0, 5.0]), 1, 2.0) == 10.0
+    assert kernels.part.entrance.signatures
