@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.model.problem import Array
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -106,6 +107,10 @@ def test_no_vector_claims_more_than_its_exact_backup(seed: int, discount: float)
             assert claimed <= one_step(plan, plan.pair(vector), sure, followed)
 
 
+def belief_of(plan: Plan, node: int) -> Array:
+    return plan.beliefs(int(plan.graph.node[node, HOME]), np.array([node]))[0]
+
+
 @pytest.mark.parametrize("seed", [1, 2, 6, 7, 11])
 def test_no_node_claims_more_than_the_exact_backup_of_its_vector(seed: int) -> None:
     plan = searched(seed)
@@ -117,7 +122,7 @@ def test_no_node_claims_more_than_the_exact_backup_of_its_vector(seed: int) -> N
         def followed(branch: int, masses: list[Fraction], vector: int = vector) -> Fraction:
             return times(exactly(plan.numbers(plan.follower(vector, branch))), masses)
 
-        worth = one_step(plan, plan.pair(vector), exactly(plan.belief(node)), followed)
+        worth = one_step(plan, plan.pair(vector), exactly(belief_of(plan, node)), followed)
         assert Fraction(float(plan.graph.bound[node, LOWER])) <= worth
 
 
@@ -127,7 +132,7 @@ def test_no_action_claims_less_than_its_exact_backup(seed: int, discount: float)
     plan = searched(seed, discount)
     model, graph, looked = plan.problem.model, plan.graph, 0
     points = [node for node in range(int(graph.used[NODES])) if graph.node[node, ENTRY] >= 0]
-    known = [(exactly(plan.belief(node)), Fraction(float(graph.bound[node, OWN]))) for node in points]
+    known = [(exactly(belief_of(plan, node)), Fraction(float(graph.bound[node, OWN]))) for node in points]
     corner = exactly(graph.corner)
 
     def implied(masses: list[Fraction]) -> Fraction:
@@ -139,11 +144,11 @@ def test_no_action_claims_less_than_its_exact_backup(seed: int, discount: float)
         return base + min([Fraction(0), *falls])
 
     for node in [0, *points[:8], *points[-8:]]:
-        home, belief = int(graph.node[node, HOME]), exactly(plan.belief(node))
+        home, belief = int(graph.node[node, HOME]), exactly(belief_of(plan, node))
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = int(graph.node[node, SLOT]) + pair - int(model.class_pair[home])
             first, at = int(graph.slot_child[slot]), int(model.pair_reward[pair])
-            informed = float(plan.first.action[at : at + len(belief)] @ plan.belief(node))
+            informed = float(plan.first.action[at : at + len(belief)] @ belief_of(plan, node))
             if first < 0 or graph.slot[slot, ABOVE] >= informed - 1e-9 * abs(informed):
                 continue  # it claims the first bound, which is not made by this backup
 

@@ -130,6 +130,7 @@ class General:
             gap=self.gap,
             deadline=self.deadline,
             memory=self.memory,
+            known=_closest(found)[0],
         )
         search.deadline = self.deadline if alone else self._half()
         points: list[Solution] = []

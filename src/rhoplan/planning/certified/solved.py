@@ -230,15 +230,13 @@ class SolvedPolicy(BoundedPolicy):
 
 def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     """The policy that a search has come to."""
-    vectors = {}
-    for home, ids in plan.vectors_of.items():
-        rows = np.stack([plan.numbers(int(vector)) for vector in ids])
-        vectors[home] = rows, plan.graph.share[ids], np.array([plan.pair(int(vector)) for vector in ids])
+    found = plan.vectors_of.items()
+    vectors = {home: (plan.rows(home, ids), plan.graph.share[ids], plan.pair(ids)) for home, ids in found}
     points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
     settings = Asked(plan.settings.weight, plan.settings.discount)
-    found = {home: held for home, held in points.items() if len(held[1])}
+    points = {home: held for home, held in points.items() if len(held[1])}
     corner, informed = plan.graph.corner.copy(), np.asarray(plan.first.action)
-    return SolvedPolicy(problem, compiled, settings, vectors, found, corner, informed, plan.settings.potential)
+    return SolvedPolicy(problem, compiled, settings, vectors, points, corner, informed, plan.settings.potential)
 
 
 def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy:

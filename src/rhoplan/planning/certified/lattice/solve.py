@@ -46,6 +46,9 @@ SLICE = 3_000_000
 GROWTH = 12.0
 """A level has at most this many times as many values as the one before."""
 
+IN_VAIN = 8.0
+"""How many times as long a level seems to have taken that ends below what is known from elsewhere."""
+
 Progress = Callable[[float, float, int], None]
 
 
@@ -77,10 +80,19 @@ class LatticeSearch:
     """A search under way: both bounds hold after every call."""
 
     def __init__(
-        self, problem: Problem, *, weight: float, discount: float, gap: float, deadline: float, memory: float
+        self,
+        problem: Problem,
+        *,
+        weight: float,
+        discount: float,
+        gap: float,
+        deadline: float,
+        memory: float,
+        known: float = -np.inf,
     ) -> None:
+        """known: what others have found the problem to be worth at least."""
         self.problem, self.weight, self.discount, self.gap = problem, float(weight), float(discount), float(gap)
-        self.deadline, self.most = deadline, 0.4 * memory / 8
+        self.deadline, self.most, self.known = deadline, 0.4 * memory / 8, known
         self.structure: Structure = structure_of(problem, deadline=deadline)
         self.scale = scale_of(self.structure)
         self.sides = [self._side(upper) for upper in (True, False)]
@@ -113,7 +125,7 @@ class LatticeSearch:
             while True:
                 if progress:
                     progress(*self.bounds, self.size)
-                if self.bounds[1] - self.bounds[0] <= self.gap:
+                if self.bounds[1] - max(self.bounds[0], self.known) <= self.gap:
                     return "gap"
                 if clock.now() > self.deadline:
                     return "time"
@@ -144,8 +156,13 @@ class LatticeSearch:
         self.levels = 1
 
     def refine(self) -> bool:
-        """One level more for the side that is behind; whether any was made."""
-        for side in sorted(self.sides, key=lambda side: side.spent * len(side.values)):
+        """One level more for the side that has had less time; whether any was made. Below what is known from elsewhere
+        the lower one counts for nothing yet: it has had enough much sooner."""
+
+        def had(side: Side) -> float:
+            return side.spent * len(side.values) * (1.0 if side.upper or side.bound > self.known else IN_VAIN)
+
+        for side in sorted(self.sides, key=had):
             if side.done:
                 continue
             finer = self._finer(side)

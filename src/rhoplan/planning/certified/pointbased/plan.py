@@ -41,6 +41,9 @@ from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.trials import ROOT
 
+MOST_UNFOLDED = 1_000_000
+"""Numbers of beliefs that are written out at once: each takes 40 bytes on the way."""
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -68,10 +71,11 @@ class Plan:
     def vectors(self) -> int:
         return int(self.graph.used[VECTORS])
 
-    def pair(self, vector: int) -> int:
-        """The pair that `vector` takes; where all are as good, the first of its class."""
-        taken = int(self.graph.vector[vector, VECTOR_PAIR])
-        return int(self.problem.model.class_pair[self.home(vector)]) if taken == ANY else taken
+    def pair(self, vector: int | Ids) -> Ids:
+        """The pair that a vector takes, or each of several; where all are as good, the first of its class."""
+        row = self.graph.vector[vector]
+        taken = row[..., VECTOR_PAIR]
+        return np.where(taken == ANY, self.problem.model.class_pair[row[..., VECTOR_HOME]], taken)
 
     def home(self, vector: int) -> int:
         """The class of `vector`."""
@@ -81,6 +85,10 @@ class Plan:
         """What `vector` is worth from each state of its class, without its share of the entropy."""
         at = self.graph.vector[vector, VECTOR_AT]
         return self.graph.alpha[at : at + self.problem.sizes[self.home(vector)]]
+
+    def rows(self, home: int, vectors: Ids) -> Array:
+        """The same (n, S) for each of these `vectors` of class `home`."""
+        return self.graph.alpha[self.graph.vector[vectors, VECTOR_AT][:, None] + np.arange(self.problem.sizes[home])]
 
     def follower(self, vector: int, branch: int) -> int:
         """The vector that `vector` goes on with after `branch` (as the model counts); -1 where the episode is over."""
@@ -97,9 +105,7 @@ class Plan:
         ids = self.vectors_of.get(home, np.empty(0, dtype=np.int64))
         if self.problem.ended[home]:
             return 0.0, -1
-        size = len(belief)
-        rows = self.graph.alpha[self.graph.vector[ids, VECTOR_AT][:, None] + np.arange(size)]
-        worth = rows @ belief + self.graph.share[ids] * self.settings.potential * float(entropy(belief))
+        worth = self.rows(home, ids) @ belief + self.graph.share[ids] * self.settings.potential * float(entropy(belief))
         best = int(np.argmax(worth))
         return float(worth[best]), int(ids[best])
 
@@ -147,22 +153,22 @@ class Plan:
         """Beliefs (P, S) of class `home` with an upper bound of their own, and that bound (P,) on V - p H."""
         if home not in self._unfolded:
             ids = self._opened.get(home, np.empty(0, dtype=np.int64))
-            beliefs = np.zeros((len(ids), int(self.problem.sizes[home])))
-            for place, node in enumerate(ids):
-                beliefs[place] = self.belief(int(node))
-            bound = self.graph.bound[ids]
-            self._unfolded[home] = beliefs, bound[:, UPPER] - self.settings.potential * bound[:, ENTROPY]
+            bounds = self.graph.bound[ids, UPPER] - self.settings.potential * self.graph.bound[ids, ENTROPY]
+            self._unfolded[home] = self.beliefs(home, ids), bounds
         return self._unfolded[home]
 
-    def belief(self, node: int) -> Array:
-        """The belief of a node of the graph, dense."""
-        row = self.graph.node[node]
-        values = self.graph.value[row[AT] : row[AT] + row[COUNT]]
-        if row[INDEX] < 0:
-            return values
-        dense = np.zeros(int(self.problem.sizes[row[HOME]]))
-        dense[self.graph.where[row[INDEX] : row[INDEX] + row[COUNT]]] = values
-        return dense
+    def beliefs(self, home: int, nodes: Ids) -> Array:
+        """The beliefs (n, S) of nodes of class `home`."""
+        result = np.zeros((len(nodes), int(self.problem.sizes[home])))
+        step = max(MOST_UNFOLDED // result.shape[1], 1)
+        for begin in range(0, len(nodes), step):
+            row = self.graph.node[nodes[begin : begin + step]]
+            entry = np.repeat(np.arange(len(row)), row[:, COUNT])
+            place = np.arange(len(entry)) - (np.cumsum(row[:, COUNT]) - row[:, COUNT])[entry]
+            index = row[entry, INDEX]
+            column = np.where(index < 0, place, self.graph.where[np.maximum(index, 0) + place])
+            result[begin + entry, column] = self.graph.value[row[entry, AT] + place]
+        return result
 
 
 def plan_of(problem: Compiled, graph: Graph, first: First, settings: Settings) -> Plan:

@@ -75,6 +75,18 @@ def open_corners(model: Model, graph: Graph, settings: Settings, begin: int) -> 
 
 
 @compiled
+def list_points(graph: Graph, members: Ids) -> int:
+    """The opened nodes that have a point, or know the state for sure, in order; how many."""
+    count = 0
+    for node in range(graph.used[NODES]):
+        row = graph.node[node]
+        if row[SLOT] >= 0 and (row[ENTRY] >= 0 or row[COUNT] == 1):
+            members[count] = node
+            count += 1
+    return count
+
+
+@compiled
 def slot_of(model: Model, graph: Graph, node: int) -> int:
     """The slot of the state that `node` knows for sure."""
     row = graph.node[node]

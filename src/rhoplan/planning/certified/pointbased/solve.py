@@ -35,6 +35,7 @@ from rhoplan.planning.certified.pointbased.points import (
     average,
     back_up_all,
     farther,
+    list_points,
     lower_points,
     mix_anew,
     open_children,
@@ -181,8 +182,8 @@ class Search(Standing):
         settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
         work = 0
         for turn in range(MOST_MIXTURES):
-            row = self.graph.node[: self.graph.used[NODES]]
-            members = np.flatnonzero((row[:, SLOT] >= 0) & ((row[:, ENTRY] >= 0) | (row[:, COUNT] == 1)))
+            members = np.empty(int(self.graph.used[NODES]), dtype=np.int64)
+            members = members[: list_points(self.graph, members)]
             if not 0 < len(members) <= MOST_AT_ONCE or not self.make_room():
                 return
             self.graph.used[WORK] = 0
