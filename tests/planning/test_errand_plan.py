@@ -15,6 +15,7 @@ from rhoplan.belief.situation import initial
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import END, Action, CachedMenu, Problem
 from rhoplan.planning.certified.errands import ErrandPlan
+from rhoplan.planning.errands.apart import comes_apart
 
 pytest.importorskip("numba", reason="the best tour needs numba")
 
@@ -91,7 +92,7 @@ def changed(change: Any) -> Problem:
 def test_the_promise_of_inspection_is_kept() -> None:
     problem = changed(lambda visible, action: action)
 
-    assert ErrandPlan(problem, weight=0.0, discount=1.0)._apart(math.inf)
+    assert comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey)
 
 
 def test_walks_that_get_cheaper_later_leave_no_upper_bound() -> None:
@@ -123,4 +124,4 @@ def test_what_ends_too_early_leaves_no_upper_bound() -> None:
 
     problem = changed(short)
 
-    assert not ErrandPlan(problem, weight=0.0, discount=1.0)._apart(math.inf)
+    assert not comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey)

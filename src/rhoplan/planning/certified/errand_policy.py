@@ -13,7 +13,8 @@ from rhoplan.belief.situation import Situation, branch
 from rhoplan.errors import EvidenceError, LimitError
 from rhoplan.model.problem import END, Problem
 from rhoplan.planning.asked import Asked, BoundedPolicy
-from rhoplan.planning.certified.errands import ErrandPlan, Unfit, numbers_of
+from rhoplan.planning.certified.errands import ErrandPlan, Unfit
+from rhoplan.planning.errands.apart import numbers_of
 
 FORMAT = "rhoplan-errand-policy-1"
 

@@ -6,9 +6,8 @@ Whether the problem is what it looks like from the start does not matter for the
 action by action through the problem's own menus, in every case that can come up, and gives no bound where it cannot be.
 
 The upper bound needs more. Where every factor must be dealt with, each in one place, without a discount, a plan earns
-on each factor at most what testing and dealing with it is worth alone, and walks at least the shortest tour. That holds
-if every visible state offers what the start's surroundings offer, but for the factors dealt with; this is looked at for
-all of them, or promised by the menu (`factors_apart`) where they are too many.
+on each factor at most what testing and dealing with it is worth alone, and walks at least the shortest tour, if the
+problem comes apart for good (`planning.errands.apart`).
 """
 
 from __future__ import annotations
@@ -23,15 +22,13 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.planning import clock
+from rhoplan.planning.errands.apart import comes_apart
 from rhoplan.planning.errands.outlook import TESTS_ON_THE_SPOT, Errands, Outlook
 from rhoplan.planning.errands.places import LEAVE, Survey, depends, is_walk
 from rhoplan.planning.errands.route import MOST_AT_ONCE, first_errands
 
 ROUNDING = 1e-12
 """Outward rounding, as a share of what is at stake."""
-
-MOST_LOOKED_AT = 100_000
-"""Visible states that are compared one by one."""
 
 Best = Callable[[Problem, Array], tuple[float, float]]
 """Certified bounds on what an errand, a flat problem, is worth with a belief."""
@@ -216,43 +213,13 @@ class ErrandPlan:
     def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
         """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
         found = self.outlook.survey(situation.visible)
-        if found.optional or found.remote or self.discount < 1 or not self._apart(deadline):
+        if found.optional or found.remote or self.discount < 1:
+            return math.inf
+        if not comes_apart(self.problem, self.survey, deadline=deadline):
             return math.inf
         worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
         place = found.place[situation.visible]
         return sum(worth) - shortest(found, place) + ROUNDING * (sum(map(abs, worth)) + 1.0)
-
-    def _apart(self, deadline: float) -> bool:
-        """Whether each visible state offers what its place offers at the start, but for the factors dealt with."""
-        if getattr(self.problem.menu, "factors_apart", False):
-            return True
-        found = self.survey
-        label: dict[Visible, tuple[Visible, frozenset[int]]] = {self.problem.start: (self.problem.start, frozenset())}
-        queue = [self.problem.start]
-        for visible in queue:
-            clock.check(deadline)
-            if len(queue) > MOST_LOOKED_AT:
-                return False
-            twin, done = label[visible]
-            menu = self.problem.menu(visible)
-            model = [a for a in self.problem.menu(twin) if is_walk(a) or a.factor not in done]
-            if len(menu) != len(model):
-                return False
-            for action, like in zip(menu, model, strict=True):
-                if numbers_of(action) != numbers_of(like):
-                    return False
-                left = done if is_walk(like) or len(like.outcomes) > 1 else done | {like.factor}
-                expected = (like.leads_to[0] if is_walk(like) else twin, left)
-                for there in action.leads_to:
-                    if there is END:
-                        if len(left) < len(found.factors):
-                            return False
-                    elif there not in label:
-                        label[there] = expected
-                        queue.append(there)
-                    elif label[there] != expected:
-                        return False
-        return True
 
 
 def node_of(errands: Errands, belief: Array) -> int:
@@ -269,8 +236,3 @@ def shortest(found: Survey, place: int) -> float:
         return -float((first - found.cost[place]).max())
     apart = found.cost[found.site] + np.diag(np.full(count, np.inf))
     return float(np.minimum(found.cost[place], apart.min(axis=0)).sum())
-
-
-def numbers_of(action: Action) -> tuple[object, ...]:
-    change = b"" if action.transition is None else action.transition.tobytes()
-    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change

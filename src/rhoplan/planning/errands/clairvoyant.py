@@ -17,6 +17,7 @@ from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.model.sparse import expected
 from rhoplan.planning.certified.solve import solve
+from rhoplan.planning.errands.apart import comes_apart
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey
 from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE
@@ -56,6 +57,8 @@ def ceiling(problem: Problem) -> Ceiling:
     try:
         found = outlook.survey(problem.start)
     except LimitError:
+        return Ceiling(_by_state(problem), True, None)
+    if not comes_apart(problem, found):
         return Ceiling(_by_state(problem), True, None)
     one_tour = not found.optional and problem.discount == 1
     joint = math.prod(np.count_nonzero(problem.factors[factor].prior) for factor in found.factors)

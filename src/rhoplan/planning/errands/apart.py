@@ -1,0 +1,96 @@
+"""Whether a problem comes apart into errands for good: what `survey` reads off around the start holds ever after.
+
+A survey is a picture from the start. Plans may be made from it whatever comes later; but who says what no plan can beat
+must know that each factor is dealt with once, in one place, and that nothing else changes on the way: every visible
+state offers what its place offers at the start, but for factors dealt with. Either these are no longer on offer, or
+they are spent: dealing with a factor leaves it in states in which doing so again pays nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.sparse import expected
+from rhoplan.planning import clock
+from rhoplan.planning.errands.places import Survey, depends, is_walk
+
+MOST_LOOKED_AT = 100_000
+"""Visible states that are compared one by one."""
+
+Label = tuple[Visible, frozenset[int]]
+"""The place of the start's surroundings that a visible state is like, and the factors dealt with."""
+
+
+def comes_apart(problem: Problem, found: Survey, *, deadline: float = math.inf) -> bool:
+    """Whether each visible state offers what its place offers at the start, but for the factors dealt with.
+
+    found: the survey from the start. A menu may promise it (`factors_apart`), where there are too many to look at.
+    """
+    if getattr(problem.menu, "factors_apart", False):
+        return True
+    spent = {factor for factor in found.factors if _is_spent(problem, found, factor)}
+    label: dict[Visible, Label] = {problem.start: (problem.start, frozenset())}
+    queue = [problem.start]
+    for visible in queue:
+        clock.check(deadline)
+        if len(queue) > MOST_LOOKED_AT:
+            return False
+        twin, done = label[visible]
+        menu = [action for action in problem.menu(visible) if not _is_idle(action, done, visible)]
+        model = [action for action in problem.menu(twin) if is_walk(action) or action.factor not in done]
+        if len(menu) != len(model):
+            return False
+        for action, like in zip(menu, model, strict=True):
+            if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin):
+                return False
+            deals = len(like.outcomes) == 1 and not is_walk(like)
+            stays = like.factor in spent and set(action.leads_to) == {visible}
+            left = done | {like.factor} if deals and not stays else done
+            label_there = like.leads_to[0] if is_walk(like) else twin, left
+            for there in action.leads_to:
+                if there is END:
+                    if not found.optional and len(left) < len(found.factors):
+                        return False
+                elif there not in label:
+                    label[there] = label_there
+                    queue.append(there)
+                elif label[there] != label_there:
+                    return False
+    return True
+
+
+def numbers_of(action: Action) -> tuple[object, ...]:
+    """What tells two actions apart, but for where they lead to."""
+    change = b"" if action.transition is None else action.transition.tobytes()
+    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
+
+
+def _is_idle(action: Action, done: frozenset[int], visible: Visible) -> bool:
+    """Whether an action does no more than test, for a price, a factor that has been dealt with."""
+    test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {visible}
+    return test and action.factor in done and float(action.reward.max()) <= 0
+
+
+def _is_plain(action: Action, found: Survey, place: Visible) -> bool:
+    """Whether an action at a place of the survey is a walk, an end, a test for a price, or deals with the factor whose
+    errand waits there."""
+    if is_walk(action):
+        return True
+    if not depends(action):
+        return action.ends_episode or (len(action.outcomes) > 1 and float(action.reward[0]) <= 0)
+    there = found.factors.index(action.factor) if action.factor in found.factors else -1
+    return there >= 0 and int(found.site[there]) == found.place[place]
+
+
+def _is_spent(problem: Problem, found: Survey, factor: int) -> bool:
+    """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
+    site = list(found.place)[int(found.site[found.factors.index(factor)])]
+    deals = [action for action in problem.menu(site) if action.factor == factor and depends(action)]
+    for state, held in enumerate(np.eye(len(problem.factors[factor].states))):
+        reached = any(a.transition is None or expected(a.transition, 0, held).any() for a in deals)
+        if reached and any(action.reward[state] > 0 for action in deals):
+            return False
+    return True
