@@ -14,6 +14,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
 from rhoplan.files import replacing
 from rhoplan.model.limited import horizon_of
+from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import Problem
 
 MANY_FORMAT = "rhoplan-many-policy-1"
@@ -34,6 +35,10 @@ def check_asked(weight: float, discount: float, gap: float) -> None:
         raise AgentError(
             f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
             field=("weight",),
+        )
+    if weight > LARGEST_REWARD:
+        raise AgentError(
+            f"weight must be at most {LARGEST_REWARD:g}, like rewards; it is {weight:g}", field=("weight",)
         )
     if not 0 < discount <= 1:
         raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))

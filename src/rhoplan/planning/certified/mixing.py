@@ -8,8 +8,9 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 
-NEGLIGIBLE = 1e-15
-"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up."""
+NEGLIGIBLE = 1e-12
+"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up: they are left of states
+that have been ruled out, more in some beliefs than in others."""
 
 ROUNDS = 20
 """So many exchanges for each belief of the mixture, at most."""

@@ -21,9 +21,7 @@ from numpy.random import Generator
 from rhoplan.model.problem import Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.graph import (
-    VECTOR_PAIR,
-)
+from rhoplan.planning.certified.pointbased.graph import ENTRY, VECTOR_PAIR
 from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.policies import ANY
 
@@ -197,7 +195,8 @@ def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]
 def _point_excess(plan: Plan, home: int, place: int) -> float:
     """By how much one backup of the upper bound at a point gives more than the point claims; or, if that is less, by
     how much the mixture of the other points does: what they imply needs no backup of its own. Points next to this one
-    do not count among them: two that claim too little would vouch for each other."""
+    do not count among them: two that claim too little would vouch for each other. But they do where they are points of
+    the bound and this one is not: it has its claim from them, and they have nothing from it."""
     beliefs, values = plan.points(home)
     belief, model = beliefs[place], plan.problem.model
     pairs = range(model.class_pair[home], model.class_pair[home + 1])
@@ -205,7 +204,8 @@ def _point_excess(plan: Plan, home: int, place: int) -> float:
     excess = best - plan.settings.potential * entropy(belief) - float(values[place])
     if excess <= 0:
         return excess
-    others = np.abs(beliefs - belief).max(axis=1) > APART
+    firm = plan.graph.node[plan._opened[home], ENTRY] >= 0
+    others = (np.abs(beliefs - belief).max(axis=1) > APART) | (firm & ~firm[place])
     return min(excess, plan.between(home, beliefs[others], values[others], belief) - float(values[place]))
 
 

@@ -151,8 +151,9 @@ def corner_information(problem: Compiled, kept: float) -> Array:
     where, rows = problem.entries, len(problem.model.reward)
     symbol = problem.model.symbol[where.target]
     key, place = np.unique(where.source * problem.symbols + symbol, return_inverse=True)
-    mass = np.bincount(place, where.chance)
-    ahead = np.bincount(key // problem.symbols, -mass * np.log(mass), rows).astype(float)
+    mass, source = np.bincount(place, where.chance), key // problem.symbols
+    sure = np.bincount(source, minlength=rows) == 1  # exactly, whatever rounding makes of a sum of 1
+    ahead = np.where(sure, 0.0, np.bincount(source, -mass * np.log(mass), rows))
     if kept == 1:
         return ahead
     branches = len(problem.model.branch_target)

@@ -1,0 +1,70 @@
+"""What rounding leaves behind changes nothing: shares of 1e-16 in beliefs, rows that sum to all but 1, huge weights."""
+
+from __future__ import annotations
+
+import pytest
+
+import rhoplan
+from rhoplan.errors import AgentError
+from rhoplan.io.model_file import parse_model
+from rhoplan.io.pomdp import parse_pomdp
+
+pytest.importorskip("numba", reason="solving general problems needs numba")
+
+ENDS = """
+discount: 1.0
+values: reward
+states: live over
+actions: go
+observations: a b c
+start: live
+T: go : live 0.5 0.5
+T: go : over 0 1
+O: go : live {live}
+O: go : over {over}
+R: go : live : * : * -1
+"""
+
+PUMP = """
+unit: EUR
+factors: {a: {states: [g, b], prior: [0.7, 0.3]}, c: {states: [x, y]}}
+actions:
+  go:
+    reward: {a: {g: {ok: {g: 5, b: -2}, odd: 1}, b: {ok: 0, odd: -4}}}
+    parts:
+      a: {outcomes: [ok, odd], likelihood: {g: [0.8, 0.2], b: [0.4, 0.6]}, change: {g: {g: 0.75, b: 0.25}}}
+      c: {outcomes: [hi, lo], likelihood: {x: [0.9, 0.1], y: [0.3, 0.7]}}
+  fix: {cost: 3, parts: {a: {change: {b: g}}}}
+  out: {ends: true, reward: {a: {g: 2, b: -2}, c: {x: 1, y: -1}}}
+passive: {c: {x: {x: 0.8, y: 0.2}}}
+discount: 0.9
+"""
+
+
+@pytest.mark.parametrize("row", ["0.7 0.2 0.1", "0.6 0.3 0.1", "0.4 0.3 0.3000000000000001"])
+def test_an_end_that_shows_what_sums_to_all_but_one_is_worth_nothing(row: str) -> None:
+    """In floats 0.7 + 0.2 + 0.1 is below 1; the other way round it is 1."""
+    shown = dict(zip("abc", row.split(), strict=True))
+    turned = " ".join(shown[name] for name in "cba")
+    live = {"a": "0.1", "b": "0.2", "c": "0.7"}
+    live_turned = " ".join(live[name] for name in "cba")
+
+    one = rhoplan.solve(parse_pomdp(ENDS.format(live=" ".join(live.values()), over=row)), weight=1.0)
+    other = rhoplan.solve(parse_pomdp(ENDS.format(live=live_turned, over=turned)), weight=1.0)
+
+    assert one.converged
+    assert other.converged
+    assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+
+
+def test_a_check_is_not_misled_by_shares_of_states_that_have_been_ruled_out() -> None:
+    found = rhoplan.solve(parse_model(PUMP), gap=1e-3, check=True)
+
+    assert found.certificate is not None
+    assert found.certificate.points > 100
+    assert found.certificate.holds
+
+
+def test_a_weight_beyond_all_rewards_is_refused() -> None:
+    with pytest.raises(AgentError, match=r"weight must be at most 1e\+100"):
+        rhoplan.solve(rhoplan.make("tiger"), weight=1e110, method="points")
