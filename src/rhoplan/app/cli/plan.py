@@ -274,7 +274,7 @@ def report_command(
 
     if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
-    check_page(out, "--out")
+    check_page(out, "--out", problem.spec)
     with progress() as tell:
         report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import (
-    check_folder,
+    check_output,
     console,
     json_option,
     load_problem,
@@ -200,7 +200,9 @@ def _check_wishes(
     """Refuse what could not be written, before the work is done."""
     for path in (save, plot):
         if path:
-            check_folder(path)
+            check_output(path, problem.spec)
+    if save:
+        _check_ending(save)
     if save and save.suffix.lower() == EXPORTED:
         from rhoplan.io.policy_writer import check_export
 
@@ -209,6 +211,14 @@ def _check_wishes(
         from rhoplan.report.policy_plot import check_plot
 
         check_plot(problem, plot)
+
+
+def _check_ending(save: Path) -> None:
+    """Refuse a policy that would be taken for a problem by its name."""
+    from rhoplan.problems.registry import FILE_ENDINGS
+
+    if save.suffix.lower() in FILE_ENDINGS:
+        raise click.UsageError(f"--save must not end as problem files do ({', '.join(FILE_ENDINGS)}); it is '{save}'")
 
 
 def _write(path: Path, write: Callable[[], None]) -> None:
