@@ -1,8 +1,9 @@
-"""What a command writes never takes the place of what it reads."""
+"""What a command writes never takes the place of what it reads, and what cannot be written is told last."""
 
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
+from rhoplan.planning.certified.general import General
 
 REFUSED = "must not take the place of what is read"
 
@@ -55,6 +57,36 @@ def test_a_policy_may_be_called_like_a_problem_that_is_no_file(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         assert _guarded(["solve", "tiger", "--save", "tiger", "--gap", "10", "--json"]) == 0
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_who_stops_before_there_is_a_policy_sees_the_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    out = tmp_path / "tiger.policy"
+    monkeypatch.setattr(General, "_by_points", interrupt)
+
+    assert _guarded(["solve", "tiger", "--save", str(out), *["--json"] * as_json]) == 2
+    told, err = capsys.readouterr()
+    if as_json:
+        assert json.loads(told)["stopped_by"] == "interrupted"
+    else:
+        assert "stopped from the keyboard" in told
+        assert "not enough time" not in told
+    assert "--save and --plot need a policy; it was stopped before there was one" in err
+    assert not out.exists()
+
+
+def test_who_has_no_time_for_a_policy_sees_the_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wish = ["--save", str(tmp_path / "tiger.policy"), "--time-limit", "1e-9", "--json"]
+    assert _guarded(["solve", "tiger", *wish]) == 2
+    told, err = capsys.readouterr()
+    assert json.loads(told)["stopped_by"] == "time"
+    assert "--save and --plot need a policy; there was not enough time or memory for one: allow more" in err
 
 
 @pytest.mark.parametrize("command", ["report", "carry"])
