@@ -17,6 +17,7 @@ it ("outcome",) and, in a list, the position from 0 on ("given", 2, "outcome").
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias, TypeVar
 
 Field: TypeAlias = tuple[str | int, ...]
@@ -31,6 +32,11 @@ def dotted(field: Field) -> str:
     So different fields are different words, whatever tests and states are called.
     """
     return ".".join(str(part).replace("\\", "\\\\").replace(".", "\\.") for part in field)
+
+
+def in_a_row(names: Iterable[str]) -> str:
+    """`names` with commas between them; those that have commas of their own in quotes."""
+    return ", ".join(f"'{name}'" if "," in name else name for name in names)
 
 
 class RhoplanError(Exception):

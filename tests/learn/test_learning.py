@@ -146,7 +146,7 @@ def test_a_model_does_not_take_the_place_of_its_plan(tmp_path: Path, capsys: pyt
     table, plan = write(tmp_path, signal_table(60))
     before = Path(plan).read_text()
     assert _guarded(["learn", table, plan, "-o", plan]) == 2
-    assert "is the plan" in capsys.readouterr().err
+    assert "must not take the place of what is read" in capsys.readouterr().err
     assert Path(plan).read_text() == before
 
 

@@ -133,6 +133,24 @@ def test_a_policy_counts_down_and_is_worth_what_it_says(tmp_path: Path, capsys: 
     assert at_last["choice"] == "open-right"
 
 
+def test_settings_that_a_saved_policy_fixes_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = str(tmp_path / "three")
+    assert _guarded(["solve", "tiger", "--horizon", "3", "--save", policy, "--gap", "1", "--json"]) == 0
+
+    def told(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert _guarded(["decide", "tiger", "--agent", f"solved:{policy}", "--json", *arguments]) == code
+        return capsys.readouterr().err
+
+    fixed = "note: solved does what its policy says, which has weight 0 and discount 1.0; "
+    assert told("--weight", "2", "--horizon", "2") == f"{fixed}horizon, weight are not used\n"
+    assert told("--discount", "0.5") == f"{fixed}discount is not used\n"
+    assert told("--utility", "negative-entropy", "--unit", "bits") == f"{fixed}unit, utility are not used\n"
+    assert told("--weight", "0", "--horizon", "3", "--discount", "1", "--utility", "information") == ""
+    assert told() == ""
+    assert "horizon must be" in told("--horizon", "0", code=2)
+
+
 def test_a_situation_without_a_count_is_refused_with_the_way_out() -> None:
     tiger = rhoplan.make("tiger")
     policy = rhoplan.solve(tiger, horizon=2, gap=0.1).policy

@@ -16,7 +16,7 @@ import numpy as np
 from rhoplan.advice.first import Evidence
 from rhoplan.advice.words import belief_words, percent
 from rhoplan.belief.situation import Situation, branch, impossible, initial
-from rhoplan.errors import EvidenceError
+from rhoplan.errors import EvidenceError, in_a_row
 from rhoplan.model.observe_then_commit import Done, Test
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
 
@@ -97,7 +97,7 @@ def _told(problem: Problem, here: Situation, test: Test, outcome: str) -> Situat
     assert isinstance(done, Done)
     if outcome not in test.outcomes:
         raise EvidenceError(
-            f"test '{test.name}' has no outcome '{outcome}'; it has {', '.join(test.outcomes[:20])}", field=("outcome",)
+            f"test '{test.name}' has no outcome '{outcome}'; it has {in_a_row(test.outcomes[:20])}", field=("outcome",)
         )
     run = problem.flat.after(test, done).run
     after = Done(run, done.paid, done.tests, done.spent)

@@ -16,7 +16,7 @@ from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Planner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
-from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unused
+from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError
 from rhoplan.model.problem import Problem
@@ -168,7 +168,10 @@ def make_agent(
         chosen = weight if weight is not None else _priced(problem, unit)
         return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
     if name.startswith(SOLVED):
-        return _solved(name, problem, near)
+        wanted = None if weight is None else per_nat(weight, unit)
+        said = {"precision": precision, "weight": wanted, "unit": unit, "discount": discount}
+        asked = {**given, **said, "planner": planner, "utility": utility, "target": target}
+        return _solved(name, problem, near, asked)
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
@@ -220,13 +223,18 @@ SOLVED = "solved:"
 """How the name of an agent begins that follows the policy in a file."""
 
 
-def _solved(name: str, problem: Problem, near: float) -> Agent:
-    """The agent that follows the policy in the file named after `solved:`."""
-    from rhoplan.planning.certified.solved import load_policy
+def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> Agent:
+    """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
+    from rhoplan.planning.certified.solved import load_policy, saved_horizon
 
-    policy = load_policy(name.removeprefix(SOLVED), problem)
+    path = name.removeprefix(SOLVED)
+    policy = load_policy(path, problem)
     objective = Objective(policy.settings.weight, "nats", policy.settings.discount)
-    return Agent("solved", objective=objective, planner=FollowRule(rule=policy), near=near)
+    has = {**vars(objective), "utility": DEFAULT_UTILITY, "horizon": asked["horizon"] and saved_horizon(path)}
+    vain = unlike(has, asked)
+    made = f"solved does what its policy says, which has weight {objective.weight:g} and discount {objective.discount}"
+    notes = (f"{made}; {', '.join(vain)} {'is' if len(vain) == 1 else 'are'} not used",) if vain else ()
+    return Agent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
 
 
 DEFAULT_UTILITY = "information"

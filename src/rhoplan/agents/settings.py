@@ -160,3 +160,15 @@ def unused(planner: str, takes: tuple[str, ...], given: dict[str, Any]) -> list[
         for setting in _TABLE
         if setting.of == "planner" and given.get(setting.word) is not None and setting.name not in takes
     ]
+
+
+def unlike(has: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """Names of the settings in `given` (by Python names, None where nobody said) that are others than those in `has`.
+
+    Numbers out of range are refused, as wherever they are used.
+    """
+    said = [setting for setting in _TABLE if given.get(setting.word) is not None]
+    for setting in said:
+        if setting.kind in (int, float):
+            setting.check(given[setting.word])
+    return [one.name for one in said if one.word not in has or given[one.word] != has[one.word]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.belief.information import is_tiny, underflows, update, update_logs
-from rhoplan.errors import EvidenceError, ImpossibleEvidence
+from rhoplan.errors import EvidenceError, ImpossibleEvidence, in_a_row
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 
@@ -137,7 +137,7 @@ def _unread(situation: Situation, action: Action) -> Situation:
 def _some(names: Sequence[str]) -> str:
     """`names` in a row, and how many more there are where they are many."""
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return in_a_row(names[:MOST_NAMED]) + more
 
 
 def _why_not(problem: Problem, situation: Situation, name: str) -> str:

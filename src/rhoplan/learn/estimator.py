@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.agents.policy import Decision, decide
 from rhoplan.belief.situation import Situation, observe_all
-from rhoplan.errors import EvidenceError, MissingExtra
+from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learn.build import Learned, build
 from rhoplan.learn.cases import Cases, match
 from rhoplan.learn.choices import Choice, Grid
@@ -157,6 +157,6 @@ def _outcome(cuts: Mapping[str, Cut], name: str, value: object) -> str:
     found = int(cut(column, np.array([0]))[0])
     if found < 0:
         raise EvidenceError(
-            f"test '{name}' has no outcome '{value}'; it has {', '.join(cut.outcomes)}", field=("outcome",)
+            f"test '{name}' has no outcome '{value}'; it has {in_a_row(cut.outcomes)}", field=("outcome",)
         )
     return cut.outcomes[found]

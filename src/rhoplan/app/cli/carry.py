@@ -41,7 +41,7 @@ def carry_command(
     """
     from rhoplan.files import write_text
 
-    check_page(out, "--out")
+    check_page(out, "--out", problem.spec)
     agent, made = one_agent(agents), origin(problem, author)
     if card:
         from rhoplan.report.carry.card import card_page, make_card

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -177,11 +177,35 @@ def check_folder(out: Path) -> None:
         raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
 
 
-def check_page(out: Path, name: str) -> None:
+def is_read(out: Path, *read: Path | str) -> bool:
+    """Whether `out` is one of the files that are read: paths, or problems as they are named."""
+    from rhoplan.problems.registry import FILE_ENDINGS
+
+    for path in read:
+        if isinstance(path, Path) or path.lower().endswith(FILE_ENDINGS):
+            with suppress(OSError):
+                if os.path.samefile(out, path):
+                    return True
+    return False
+
+
+def check_not_read(out: Path, *read: Path | str) -> None:
+    """Refuse a file to write that is one of those that are read, before the work is done."""
+    if is_read(out, *read):
+        raise click.UsageError(f"what is written must not take the place of what is read; it is '{out}'")
+
+
+def check_output(out: Path, *read: Path | str) -> None:
+    """Refuse a file that cannot be written, or that is one of those that are read, before the work is done."""
+    check_not_read(out, *read)
+    check_folder(out)
+
+
+def check_page(out: Path, name: str, *read: Path | str) -> None:
     """Refuse a place where a page cannot go, before the work is done. name: of the option that gives it."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{name} must end in .html; it is '{out}'")
-    check_folder(out)
+    check_output(out, *read)
 
 
 def print_ceiling(problem: Problem) -> None:

@@ -9,6 +9,7 @@ import click
 
 from rhoplan.app.cli.common import (
     check_folder,
+    check_output,
     check_page,
     console,
     json_option,
@@ -84,13 +85,11 @@ def learn_command(
     if target is not None:
         raise click.UsageError("the target stands in the plan; --target goes with --draft")
     if out is not None:
-        check_folder(out)
+        check_output(out, table, plan)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
-        if out.resolve() == plan.resolve():
-            raise click.UsageError(f"'{out}' is the plan, which the model would take the place of; name another file")
     if report is not None:
-        check_page(report, "--report")
+        check_page(report, "--report", table, plan)
     from rich.console import Console
 
     from rhoplan.io.model_file import write_model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_NAMED = 10, 3
 """Rows of a table and names in a sentence that are shown; the others are counted."""
 
+BETWEEN_PAIRS = re.compile(r",(?=[^,=]*=)")
+"""The commas of evidence that part one pair from the next."""
+
 
 @click.command("decide")
 @problem_argument
@@ -69,9 +73,9 @@ def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...]
 
 
 def parse_evidence(text: str) -> list[tuple[str, str]]:
-    """Pairs of test and outcome from `test=outcome,test=outcome`."""
+    """Pairs of test and outcome from `test=outcome,test=outcome`; a comma that no `test=` follows is the outcome's."""
     pairs = []
-    for item in filter(None, (part.strip() for part in text.split(","))):
+    for item in filter(None, (part.strip(", \t\n") for part in BETWEEN_PAIRS.split(text))):
         test, equals, outcome = (part.strip() for part in item.partition("="))
         if not equals or not test or not outcome:
             raise click.UsageError(f"evidence must read test=outcome; it reads '{item}'")
@@ -274,7 +278,7 @@ def report_command(
 
     if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")
-    check_page(out, "--out")
+    check_page(out, "--out", problem.spec)
     with progress() as tell:
         report = make_report(problem, one_agent(agents), budget=budget, smallest=smallest, progress=tell)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import (
-    check_folder,
+    check_output,
     console,
     json_option,
     load_problem,
@@ -42,7 +42,7 @@ ROUNDS = {
     "errands": ("plans", "by one hidden factor after the other"),
     "grids": ("levels", "on a grid of beliefs for each hidden factor"),
     "points": ("trials", "by bounds carried from belief to belief"),
-    "range": ("plans", "by the range of rewards: there was not enough time or memory for more"),
+    "range": ("plans", "by the range of rewards"),
 }
 """What rounds are called, and how each method works."""
 
@@ -136,22 +136,23 @@ def solve_command(
             horizon=asked["horizon"], gap=gap, seconds=max(time_limit - reading, 0.0), memory=memory * 1e9,
             progress=tell, method=method, check=check,
         )  # fmt: skip
-    if solution.policy is None and solution.method == "range" and (save or plot):
-        raise click.UsageError(
-            "--save and --plot need a policy; there was not enough time or memory for one: allow more"
-        )
-    if save:
+    lacking = _lacking(solution) if save or plot else None
+    if save and not lacking:
         _write(save, lambda: _save(solution.policy, save))
-    if plot:
+    if plot and not lacking:
         _write(plot, lambda: _draw(solution.policy, plot))
     told_already = solution.method in SCORED
     earned = _score(solution.policy) if score and not told_already and solution.policy is not None else None
     if as_json:
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
+    else:
+        _print_solution(loaded, solution, **asked)
+        if reading > time_limit:
+            out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
+    if lacking:
+        raise click.UsageError(lacking)
+    if as_json:
         return
-    _print_solution(loaded, solution, **asked)
-    if reading > time_limit:
-        out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
     if earned is not None:
         _print_score(earned, asked["discount"])
     elif not told_already and solution.policy is not None:
@@ -200,7 +201,9 @@ def _check_wishes(
     """Refuse what could not be written, before the work is done."""
     for path in (save, plot):
         if path:
-            check_folder(path)
+            check_output(path, problem.spec)
+    if save:
+        _check_ending(save)
     if save and save.suffix.lower() == EXPORTED:
         from rhoplan.io.policy_writer import check_export
 
@@ -209,6 +212,25 @@ def _check_wishes(
         from rhoplan.report.policy_plot import check_plot
 
         check_plot(problem, plot)
+
+
+def _check_ending(save: Path) -> None:
+    """Refuse a policy that would be taken for a problem by its name."""
+    from rhoplan.problems.registry import FILE_ENDINGS
+
+    if save.suffix.lower() in FILE_ENDINGS:
+        raise click.UsageError(f"--save must not end as problem files do ({', '.join(FILE_ENDINGS)}); it is '{save}'")
+
+
+def _lacking(solution: Solution) -> str | None:
+    """Why there is no policy to save or to draw; None where there is one."""
+    if solution.policy is not None:
+        return None
+    stopped = solution.stopped_by == "interrupted"
+    why = (
+        "it was stopped before there was one" if stopped else "there was not enough time or memory for one: allow more"
+    )
+    return f"--save and --plot need a policy; {why}"
 
 
 def _write(path: Path, write: Callable[[], None]) -> None:
@@ -294,6 +316,8 @@ def _print_solution(
         names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
         rounds = " and ".join(dict.fromkeys(names))
         work = f"{solution.rounds:,} {rounds}, {solution.seconds:.1f} s, {', and '.join(hows)}"
+        if solution.method == "range" and solution.stopped_by != "interrupted":
+            work += ": there was not enough time or memory for more"
     if solution.compiling >= LONG:
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
     out.print(f"  {solution.nodes:,} nodes, {work}")

@@ -11,7 +11,9 @@ import click
 
 from rhoplan.app.cli.common import (
     DECIDING,
+    check_not_read,
     console,
+    is_read,
     load_problem,
     one_agent,
     option,
@@ -88,6 +90,8 @@ def advise_command(
     from rhoplan.advice.journal import Case, load_case
     from rhoplan.app.cli.plan import parse_evidence
 
+    for path in filter(None, (case_file, log)):
+        check_not_read(path, problem.spec)
     adviser, start = one_agent(agents), [pair for text in known for pair in parse_evidence(text)]
     if case_file and case_file.exists():
         if prior or start:
@@ -230,6 +234,8 @@ def respond(case: Case, line: str) -> str:
             return "save needs the name of a file"
         if Path(rest).is_dir():
             return f"'{rest}' is a folder; save needs the name of a file"
+        if is_read(Path(rest), case.problem.spec):
+            return f"'{rest}' is the file of the problem; save needs the name of another"
         case.save(Path(rest))
         return f"kept in {rest}"
     if first == "why":

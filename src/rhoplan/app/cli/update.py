@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rhoplan.app.cli.common import check_folder, console, json_option, load_problem, number, percent, print_json
+from rhoplan.app.cli.common import check_output, console, json_option, load_problem, number, percent, print_json
 
 if TYPE_CHECKING:
     from rhoplan.learn.update import Updated
@@ -33,7 +33,7 @@ def update_command(model: str, table: Path, out: Path | None, again: bool, as_js
     from rhoplan.learn.update import update
 
     if out is not None:
-        check_folder(out)
+        check_output(out, model, table)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
     need_sklearn()
