@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.errand_policy import ErrandPolicy
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.planning.many import ManyPolicy
 
-    Policy = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
+    Policy: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
 
 METHODS = REVEAL, EVIDENCE, ERRANDS, GRIDS, POINTS = "reveal", "many", "errands", "grids", "points"
 

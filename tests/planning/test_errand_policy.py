@@ -1,0 +1,80 @@
+"""What solving has proven of a problem of errands is shown again by its policy, in memory and from a file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import rhoplan
+from rhoplan.belief.situation import Situation, branch, initial, observe_all
+from rhoplan.model.problem import END
+from rhoplan.planning.asked import BoundedPolicy
+from rhoplan.planning.certified.errand_policy import ErrandPolicy
+from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solved import load_policy
+
+pytest.importorskip("numba", reason="the best tour needs numba")
+
+ROVER = "rocksample:n=4,k=2"
+
+
+def both(found: Solution, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
+    """The policy of `found`, and what is read of it from a file."""
+    assert isinstance(found.policy, BoundedPolicy)
+    found.policy.save(path)
+    return [found.policy, load_policy(path, problem)]
+
+
+def on_the_way(problem: rhoplan.Problem, policy: BoundedPolicy) -> list[Situation]:
+    """Situations that following `policy` comes to, the likeliest outcome each time."""
+    found = [initial(problem)]
+    while found[-1].visible is not END:
+        action = next(a for a in problem.menu(found[-1].visible) if a.name == policy.action(found[-1]))
+        found.append(max(branch(problem, found[-1], action), key=lambda each: each.probability).situation)
+    return found[:-1]
+
+
+def test_a_policy_has_the_upper_bounds_of_grids(tmp_path: Path) -> None:
+    problem = rhoplan.make(ROVER)
+    found = rhoplan.solve(problem)
+    assert found.method == "errands and grids"
+
+    for policy in both(found, problem, tmp_path / "rover"):
+        assert isinstance(policy, ErrandPolicy)
+        low, high = policy.value(initial(problem))
+        assert found.lower <= low <= high <= found.upper
+        assert policy.proven(initial(problem)) == found.first
+        seen = observe_all(problem, [("check-0", "good")])
+        assert policy.value(seen)[1] == policy.above[0].value(seen)[1] < math.inf
+
+
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_where_only_the_walk_connects_the_policy_knows_the_optimum_everywhere(weight: float, tmp_path: Path) -> None:
+    problem = rhoplan.make("inspection:n=2")
+    found = rhoplan.solve(problem, weight=weight)
+    assert found.method == "errands"
+    other = rhoplan.solve(problem, weight=weight, method="points", seconds=20.0, gap=0.01).policy
+    assert isinstance(other, BoundedPolicy)
+
+    for policy in both(found, problem, tmp_path / "tour"):
+        low, high = policy.value(initial(problem))
+        assert found.lower <= low <= high <= found.upper
+        for situation in on_the_way(problem, policy):
+            low, high = policy.value(situation)
+            least, most = other.value(situation)
+            assert high - low < 1e-3
+            assert least - 1e-6 <= high
+            assert low <= most + 1e-6
+            bounds = other.actions(situation)
+            assert all(bounds[one][0] - 1e-6 <= high for one, (_, high) in policy.actions(situation).items())
+
+
+def test_what_the_start_is_worth_at_most_is_kept_where_nothing_else_is_known(tmp_path: Path) -> None:
+    problem = rhoplan.make(ROVER)
+    found = rhoplan.solve(problem, method="errands", discount=0.95)
+
+    for policy in both(found, problem, tmp_path / "rover"):
+        assert policy.value(initial(problem))[1] <= found.upper < math.inf
+        assert policy.value(observe_all(problem, [("check-0", "good")]))[1] == math.inf
