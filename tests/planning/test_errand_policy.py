@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
 import rhoplan
+from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import Situation, branch, initial, observe_all
 from rhoplan.model.problem import END
 from rhoplan.planning.asked import BoundedPolicy
@@ -78,3 +80,23 @@ def test_what_the_start_is_worth_at_most_is_kept_where_nothing_else_is_known(tmp
     for policy in both(found, problem, tmp_path / "rover"):
         assert policy.value(initial(problem))[1] <= found.upper < math.inf
         assert policy.value(observe_all(problem, [("check-0", "good")]))[1] == math.inf
+
+
+def test_where_no_upper_bound_is_known_words_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rover"
+
+    def told(*arguments: str) -> str:
+        assert _guarded(list(arguments)) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    told("solve", ROVER, "--method", "errands", "--save", str(path))
+    decide = "decide", ROVER, "--agent", f"solved:{path}", "--given", "check-0=good"
+    shown, record = told(*decide), json.loads(told(*decide, "--json"))
+
+    assert "inf" not in shown.replace("information", "")
+    assert "(not proven best: not every action has an upper bound)" in shown
+    assert "no upper bound is known for" in shown
+    assert "not known" in shown
+    assert "certified lower bounds, and upper ones where they are known, on what each is worth" in shown
+    assert record["bounds"]["check-0"][1] is None
+    assert not record["about_as_good"]
