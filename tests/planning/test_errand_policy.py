@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,16 @@ def both(found: Solution, problem: rhoplan.Problem, path: Path) -> list[BoundedP
     assert isinstance(found.policy, BoundedPolicy)
     found.policy.save(path)
     return [found.policy, load_policy(path, problem)]
+
+
+def teller(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command prints, as one line."""
+
+    def told(*arguments: str) -> str:
+        assert _guarded(list(arguments)) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    return told
 
 
 def on_the_way(problem: rhoplan.Problem, policy: BoundedPolicy) -> list[Situation]:
@@ -85,10 +97,7 @@ def test_what_the_start_is_worth_at_most_is_kept_where_nothing_else_is_known(tmp
 def test_where_no_upper_bound_is_known_words_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "rover"
 
-    def told(*arguments: str) -> str:
-        assert _guarded(list(arguments)) == 0
-        return " ".join(capsys.readouterr().out.split())
-
+    told = teller(capsys)
     told("solve", ROVER, "--method", "errands", "--save", str(path))
     decide = "decide", ROVER, "--agent", f"solved:{path}", "--given", "check-0=good"
     shown, record = told(*decide), json.loads(told(*decide, "--json"))
@@ -100,3 +109,37 @@ def test_where_no_upper_bound_is_known_words_say_so(tmp_path: Path, capsys: pyte
     assert "certified lower bounds, and upper ones where they are known, on what each is worth" in shown
     assert record["bounds"]["check-0"][1] is None
     assert not record["about_as_good"]
+
+
+def test_a_check_says_which_bounds_it_does_not_look_at(capsys: pytest.CaptureFixture[str]) -> None:
+    told = teller(capsys)
+    alone, together = told("solve", "inspection:n=2", "--check"), told("solve", ROVER, "--check")
+    left_out = "not checked: no other code looks at the bounds of the plan of errands; --score follows the plan"
+
+    assert left_out in alone
+    assert "checked by other code" not in alone
+    assert "checked by other code: the bounds of grids hold" in together
+    assert left_out in together
+    assert "not checked" not in told("solve", "inspection:n=2")
+    with pytest.raises(rhoplan.AgentError, match="check is for methods many, grids and points; method is errands"):
+        rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands", check=True)
+
+
+def test_the_work_is_counted_method_by_method(capsys: pytest.CaptureFixture[str]) -> None:
+    told = teller(capsys)
+    together, found = told("solve", ROVER), rhoplan.solve(rhoplan.make(ROVER))
+
+    assert len(found.shares) == 2
+    assert sum(found.shares) == found.rounds
+    assert re.search(r" nodes, 1 plan, \d+ levels, [\d.]+ s, by one hidden factor after the other, and on a", together)
+    assert " nodes, 1 plan, " in told("solve", "inspection:n=2")
+    assert "1 symmetry, 3 rounds, " in told("solve", "screening-cascade")
+    assert "shares" not in told("solve", ROVER, "--json")
+
+
+def test_errands_alone_do_not_blame_the_time(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = teller(capsys)("solve", ROVER, "--method", "errands")
+
+    assert "value at least 15.000000; no upper bound is known" in shown
+    assert "the bounds did not meet within 0.001: method errands goes no further" in shown
+    assert "time" not in shown

@@ -79,6 +79,8 @@ class General:
                 if not all(map(math.isfinite, _closest(found))):
                     raise limit
             stopped_by = "memory"
+        if chosen == ERRANDS and stopped_by == "time" and clock.now() < self.deadline:
+            stopped_by = "method"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
         return self._together(found, stopped_by)
@@ -211,6 +213,7 @@ class General:
             self._solution(lower, upper, found[-1].stopped_by if found[-1].method != RANGE else stopped_by, best.first),
             nodes=sum(solution.nodes for solution in found),
             rounds=sum(solution.rounds for solution in found),
+            shares=tuple(solution.rounds for solution in found),
             method=" and ".join(solution.method for solution in found),
             policy=self._policy(best, found),
             certificate=seen[0].and_also(seen[1]) if len(seen) > 1 else seen[0] if seen else None,
