@@ -196,6 +196,10 @@ BOUNDED = [
     ({"a": (-10.0, -9.0), "b": (-8.0, -7.0)}, 0.0, False, "by these bounds b is worth at least 1 EUR more"),
     ({"a": (-10.0, -9.0), "b": (-9.5, -8.0), "c": (-30.0, -9.0)}, 0.0, True, "; 1 more action as close"),
     ({"a": (-10.0, -9.0)}, math.inf, False, "there is nothing else to do"),
+    ({"a": (-10.0, math.inf), "b": (-20.0, -12.0)}, 2.0, False, "b, at least 2 EUR behind (20.0% of the value)"),
+    ({"a": (-10.0, math.inf), "b": (-20.0, -8.0)}, 0.0, False, "no upper bound is known for a: b may be better"),
+    ({"a": (-9.0, math.inf), "c": (-30.0, math.inf), "b": (-11.0, math.inf)}, 0.0, False, "known for a and b: b may"),
+    ({"a": (-9.0, -8.5), "b": (-8.0, math.inf)}, 0.0, False, "by these bounds b is worth at least 0.50 EUR more"),
 ]
 
 

@@ -82,14 +82,15 @@ def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str
     """What stands beside `choice` where only bounds on what actions are worth are known, lower and upper.
 
     The margin is the least that they prove, 0 where another may be better. It is measured by the size of the value. A
-    plan solved with a wide gap may do what its bounds prove to be worse; then the words say so.
+    plan solved with a wide gap may do what its bounds prove to be worse; then the words say so. So they do where some
+    have no upper bound (infinite).
     """
     others = [name for name in bounds if name != choice]
     if not others:
         return ALONE
-    second, unit = max(others, key=lambda name: bounds[name][1]), problem.unit
+    second, unit = max(others, key=lambda name: (bounds[name][1], bounds[name][0])), problem.unit
     (low, high), (least, most) = bounds[choice], bounds[second]
-    size, margin = max(abs(low), abs(high)), low - most
+    size, margin = max(abs(low), abs(high) if math.isfinite(high) else 0.0), low - most
     within = max(agent.near * size, float(tolerance(size)))
     if margin > within:
         share = _share(margin, size, "the value")
@@ -98,6 +99,9 @@ def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str
     if bounds[better][0] - high > within:
         worth = money(bounds[better][0] - high, unit)
         return Lead(better, 0.0, False, f"by these bounds {better} is worth at least {worth} more")
+    endless = " and ".join(name for name in (choice, second) if math.isinf(bounds[name][1]))
+    if endless:
+        return Lead(second, 0.0, False, f"no upper bound is known for {endless}: {second} may be better")
     told = f"no more than {money(margin, unit)} between them is proven"
     if margin < 0:
         told = f"the bounds leave open which is better, by at most {money(max(high - least, most - low), unit)}"

@@ -86,7 +86,7 @@ def solution_record(
 
     asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "horizon": horizon}
     found = {"kind": "bounded", **asdict(replace(solution, policy=None)), "converged": solution.converged}
-    del found["policy"]
+    del found["policy"], found["shares"]
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
 
 

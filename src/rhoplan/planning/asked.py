@@ -66,6 +66,10 @@ class BoundedPolicy:
         """The name of what to do in `situation`."""
         raise NotImplementedError
 
+    def value(self, situation: Situation) -> tuple[float, float]:
+        """Lower and upper bound on the best value from `situation` on."""
+        raise NotImplementedError
+
     def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
         raise NotImplementedError

@@ -48,6 +48,9 @@ MOST_ROWS, MOST_NAMED = 10, 3
 BETWEEN_PAIRS = re.compile(r",(?=[^,=]*=)")
 """The commas of evidence that part one pair from the next."""
 
+LEFT_OPEN = "the bounds leave others open"
+"""Why bounds do not prove an action best."""
+
 
 @click.command("decide")
 @problem_argument
@@ -88,18 +91,25 @@ def print_certified(
 ) -> None:
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
-    print_choice(decision, found["proven"])
+    unknown = [name for name, (_, high) in bounds.items() if math.isinf(high)]
+    print_choice(decision, found["proven"], "not every action has an upper bound" if unknown else LEFT_OPEN)
     console().print(f"{found['beside']}\n")
-    order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1]))
-    rows = [[name, *map(signed, bounds[name])] for name in order]
+    order = sorted(bounds, key=lambda name: (name != decision.choice, -bounds[name][1], -bounds[name][0]))
+    rows = [[name, *map(known, bounds[name])] for name in order]
     show_rows(["action", "at least", "at most"], rows, numbers=1, most=MOST_ROWS, bold=0)
     goal = f" + {agent.weight:g} per nat of information" if agent.weight else ""
-    console().print(f"certified bounds on what each is worth, the best plan afterwards: {problem.unit}{goal}")
+    what = "lower bounds, and upper ones where they are known," if unknown else "bounds"
+    console().print(f"certified {what} on what each is worth, the best plan afterwards: {problem.unit}{goal}")
 
 
-def print_choice(decision: Decision, proven: str | None) -> None:
-    """What to do next, and whether bounds prove that nothing is better."""
-    sure = "proven best" if proven == decision.choice else "not proven best: the bounds leave others open"
+def known(bound: float) -> str:
+    """A bound, or that there is none."""
+    return signed(bound) if math.isfinite(bound) else "not known"
+
+
+def print_choice(decision: Decision, proven: str | None, why: str) -> None:
+    """What to do next, and whether bounds prove that nothing is better, or why they do not."""
+    sure = "proven best" if proven == decision.choice else f"not proven best: {why}"
     console().print(f"Do next: {decision.choice} ({sure})")
 
 
@@ -111,7 +121,7 @@ def print_decision(
     if bounds is None:
         out.print(f"Do next: {decision.choice}")
     else:
-        print_choice(decision, decision.proven)
+        print_choice(decision, decision.proven, LEFT_OPEN)
     out.print(f"{beside}\n")
     headings = ["action", "kind", "reward", "information", "x weight", "continuation", "value"]
     by_chance = not math.isinf(agent.precision)

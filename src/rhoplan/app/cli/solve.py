@@ -39,12 +39,18 @@ BETWEEN_LINES = 0.5
 """Seconds between lines that show how far the bounds have come."""
 
 ROUNDS = {
-    "errands": ("plans", "by one hidden factor after the other"),
-    "grids": ("levels", "on a grid of beliefs for each hidden factor"),
-    "points": ("trials", "by bounds carried from belief to belief"),
-    "range": ("plans", "by the range of rewards"),
+    "errands": ("plan", "by one hidden factor after the other"),
+    "grids": ("level", "on a grid of beliefs for each hidden factor"),
+    "points": ("trial", "by bounds carried from belief to belief"),
+    "range": ("plan", "by the range of rewards"),
 }
-"""What rounds are called, and how each method works."""
+"""What a round is called, and how each method works."""
+
+WHY = {"interrupted": "stopped from the keyboard", "method": "method errands goes no further"}
+"""Why bounds did not meet where nothing ran out."""
+
+UNCHECKED = {"errands": "the plan of errands", "range": "the range of rewards"}
+"""Where bounds come from that no other code checks."""
 
 REVEAL, EVIDENCE = SCORED = "reveal", "many"
 """The methods for observe-then-commit problems, which score their plan."""
@@ -147,21 +153,24 @@ def solve_command(
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
     else:
         _print_solution(loaded, solution, **asked)
+        if check:
+            _print_check(solution)
         if reading > time_limit:
             out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
     if lacking:
         raise click.UsageError(lacking)
-    if as_json:
-        return
-    if earned is not None:
-        _print_score(earned, asked["discount"])
-    elif not told_already and solution.policy is not None:
-        out.print("  what following it earns: --score")
-    if save:
-        use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
-        out.print(f"  policy written: {save} ({use})", soft_wrap=True)
-    if plot:
-        out.print(f"  drawn: {plot}", soft_wrap=True)
+    if not as_json:
+        if earned is not None:
+            _print_score(earned, asked["discount"])
+        elif not told_already and solution.policy is not None:
+            out.print("  what following it earns: --score")
+        if save:
+            use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
+            out.print(f"  policy written: {save} ({use})", soft_wrap=True)
+        if plot:
+            out.print(f"  drawn: {plot}", soft_wrap=True)
+    if solution.certificate is not None and not solution.certificate.holds:
+        raise click.exceptions.Exit(1)
 
 
 def _with_policy(
@@ -295,11 +304,13 @@ def _print_solution(
     goal += f", discount {discount}" if discount != 1 else ""
     limit = "with no horizon limit" if horizon is None else f"of at most {horizon} action{'s' * (horizon > 1)}"
     out.print(f"{problem.spec}: best plan {limit} for {goal}", style="bold")
-    gap_found = f"(gap {solution.upper - solution.lower:.1e})"
-    out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
+    if math.isfinite(solution.upper):
+        gap_found = f"(gap {solution.upper - solution.lower:.1e})"
+        out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
+    else:
+        out.print(f"  value    at least {solution.lower:.6f}; no upper bound is known")
     if not solution.converged:
-        stopped = solution.stopped_by == "interrupted"
-        why = "stopped from the keyboard" if stopped else f"{solution.stopped_by} ran out"
+        why = WHY.get(solution.stopped_by, f"{solution.stopped_by} ran out")
         out.print(f"  the bounds did not meet within {solution.gap:g}: {why}", style="bold")
     if solution.method in SCORED:
         undiscounted = " (not discounted)" if discount != 1 else ""
@@ -308,21 +319,40 @@ def _print_solution(
             f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
         )
         print_cut_off(problem, {"  that plan": solution.truncated}, None)
-        rounds = f"{solution.symmetries} symmetries, {solution.rounds} rounds, {solution.seconds:.1f} s"
-        trials = f"{solution.rounds:,} trials, {solution.seconds:.1f} s, by branch and bound over evidence"
-        work = rounds if solution.method == REVEAL else trials
+        rounds = f"{several(solution.symmetries, 'symmetry')}, {several(solution.rounds, 'round')}"
+        trials = several(solution.rounds, "trial")
+        how = "" if solution.method == REVEAL else ", by branch and bound over evidence"
+        work = f"{rounds if solution.method == REVEAL else trials}, {solution.seconds:.1f} s{how}"
     else:
         out.print(f"  the plan behind the lower bound begins with {solution.first}")
         names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
-        rounds = " and ".join(dict.fromkeys(names))
-        work = f"{solution.rounds:,} {rounds}, {solution.seconds:.1f} s, {', and '.join(hows)}"
-        if solution.method == "range" and solution.stopped_by != "interrupted":
-            work += ": there was not enough time or memory for more"
+        shares = zip(solution.shares or (solution.rounds,), names, strict=True)
+        rounds = "".join(f"{several(share, name)}, " for share, name in shares if share)
+        short = "range" in solution.method and solution.stopped_by in ("time", "memory")
+        more = ": there was not enough time or memory for more" if short else ""
+        work = f"{rounds}{solution.seconds:.1f} s, {', and '.join(hows)}{more}"
     if solution.compiling >= LONG:
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
-    out.print(f"  {solution.nodes:,} nodes, {work}")
-    if solution.certificate is not None:
-        lows = "situations of the plan" if solution.method == EVIDENCE else "vectors"
-        seen = f"{solution.certificate.vectors:,} {lows} and {solution.certificate.points:,} points"
-        verdict = "hold" if solution.certificate.holds else "DO NOT HOLD: please report this"
-        out.print(f"  checked by other code: the bounds {verdict} ({seen} backed up once more)")
+    out.print(f"  {several(solution.nodes, 'node')}, {work}")
+
+
+def several(number: int, what: str) -> str:
+    """`1 node`, `2,000 nodes`, `2 symmetries`."""
+    return f"{number:,} {what if number == 1 else what.removesuffix('y') + 'ies' if what.endswith('y') else what + 's'}"
+
+
+def _print_check(solution: Solution) -> None:
+    """What other code found about the bounds, and which of them it does not look at."""
+    out, found = console(), solution.certificate
+    methods = solution.method.split(" and ")
+    left_out = " and ".join(UNCHECKED[method] for method in methods if method in UNCHECKED)
+    if found is not None:
+        lows = several(found.vectors, "situation" if solution.method == EVIDENCE else "vector")
+        lows += " of the plan" if solution.method == EVIDENCE else ""
+        verdict = "hold" if found.holds else "DO NOT HOLD: please report this"
+        whose = f" of {' and '.join(method for method in methods if method not in UNCHECKED)}" if left_out else ""
+        seen = f"{lows} and {several(found.points, 'point')} backed up once more"
+        out.print(f"  checked by other code: the bounds{whose} {verdict} ({seen})")
+    if left_out:
+        follow = "; --score follows the plan" if solution.policy is not None else ""
+        out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")

@@ -45,6 +45,7 @@ class ErrandPlan:
         self.problem, self.weight, self.discount = problem, weight, discount
         self.outlook = Outlook(problem, weight=weight, discount=discount)
         self.survey: Survey = self.outlook.survey(problem.start)
+        self._apart: bool | None = None  # not looked at yet
 
     def order(self, situation: Situation) -> tuple[Survey, list[int]]:
         """The surroundings of `situation`, and the errands there in the order in which they are done."""
@@ -215,7 +216,9 @@ class ErrandPlan:
         found = self.outlook.survey(situation.visible)
         if found.optional or found.remote or self.discount < 1:
             return math.inf
-        if not comes_apart(self.problem, self.survey, deadline=deadline):
+        if self._apart is None:
+            self._apart = comes_apart(self.problem, self.survey, deadline=deadline)
+        if not self._apart:
             return math.inf
         worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
         place = found.place[situation.visible]

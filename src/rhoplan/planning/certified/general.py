@@ -11,7 +11,6 @@ of the problem do not fit into the memory allowed, `crude` does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.crude import crude_bounds
+from rhoplan.planning.certified.reveal import errand_bounds
 from rhoplan.planning.certified.solution import ERRANDS, GRIDS, POINTS, RANGE, Progress, Solution
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ GRACE = 0.5
 CHECKING = 10.0
 """Seconds for a check after the time is over, or a tenth of the time there was, if that is less; one at least."""
 
-Flat = Callable[[Problem, Array, float, float, float], tuple[float, float]]
-"""Bounds on a flat problem, given belief, weight, gap and seconds."""
-
 
 @dataclass(frozen=True)
 class General:
@@ -56,7 +53,6 @@ class General:
     memory: float
     progress: Progress | None
     check: bool
-    flat: Flat
     begin: float = field(default_factory=clock.now)
     compiled: float = field(default_factory=lambda: clock.COMPILING.seconds)
 
@@ -83,6 +79,8 @@ class General:
                 if not all(map(math.isfinite, _closest(found))):
                     raise limit
             stopped_by = "memory"
+        if chosen == ERRANDS and stopped_by == "time" and clock.now() < self.deadline:
+            stopped_by = "method"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
         return self._together(found, stopped_by)
@@ -104,7 +102,8 @@ class General:
         start = initial(self.problem)
 
         def best(errand: Problem, belief: Array) -> tuple[float, float]:
-            return self.flat(errand, belief, self.weight, 0.1 * self.gap, max(self.deadline - clock.now(), 0.0))
+            left = max(self.deadline - clock.now(), 0.0)
+            return errand_bounds(errand, belief, weight=self.weight, gap=0.1 * self.gap, seconds=left)
 
         lower = upper = -math.inf
         try:
@@ -113,7 +112,7 @@ class General:
         except TimeoutError:
             upper = math.inf
         if math.isfinite(lower):
-            policy = ErrandPolicy(self.problem, Asked(self.weight, self.discount), plan)
+            policy = ErrandPolicy(self.problem, Asked(self.weight, self.discount), plan, most=upper)
             done = self._solution(lower, upper, "time", plan.action(start))
             found.append(replace(done, method=ERRANDS, rounds=1, nodes=len(plan.survey.place), policy=policy))
             self._tell(found)
@@ -215,6 +214,7 @@ class General:
             self._solution(lower, upper, found[-1].stopped_by if found[-1].method != RANGE else stopped_by, best.first),
             nodes=sum(solution.nodes for solution in found),
             rounds=sum(solution.rounds for solution in found),
+            shares=tuple(solution.rounds for solution in found),
             method=" and ".join(solution.method for solution in found),
             policy=self._policy(best, found),
             certificate=seen[0].and_also(seen[1]) if len(seen) > 1 else seen[0] if seen else None,
@@ -222,13 +222,15 @@ class General:
 
     @staticmethod
     def _policy(best: Solution, found: list[Solution]) -> Policy | None:
-        """The policy of `best`; that of errands, which has no upper bounds, with those of another."""
+        """The policy of `best`; that of errands with the upper bounds of all others."""
         with clock.loading():
             from rhoplan.planning.certified.errand_policy import ErrandPolicy
 
-        others = [s.policy for s in found if isinstance(s.policy, BoundedPolicy) and s.policy is not best.policy]
         policy: Policy | None = best.policy
-        return replace(policy, above=others[-1]) if isinstance(policy, ErrandPolicy) and others else policy
+        if not isinstance(policy, ErrandPolicy):
+            return policy
+        others = [s.policy for s in found if isinstance(s.policy, BoundedPolicy) and s.policy is not policy]
+        return replace(policy, above=tuple(others), most=_closest(found)[1])
 
     def _solution(self, lower: float, upper: float, stopped_by: str, first: str) -> Solution:
         return Solution(

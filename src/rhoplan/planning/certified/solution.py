@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.errand_policy import ErrandPolicy
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.planning.many import ManyPolicy
 
-    Policy = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
+    Policy: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
 
 METHODS = REVEAL, EVIDENCE, ERRANDS, GRIDS, POINTS = "reveal", "many", "errands", "grids", "points"
 
@@ -28,10 +28,11 @@ class Solution:
     """Certified bounds on the optimal value, and the plan that reaches the lower one.
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
-    the gap asked for, else what ran out, or `interrupted`. first: the first action of the plan behind `lower`; reward,
-    tests, success, truncated: its exact score where the method gives it, else NaN. method: one of METHODS, or
-    several joined by `and` where the bounds come from them all; RANGE where the time ended before any of them had one.
-    policy: what to do in any situation, where the method gives it.
+    the gap asked for, else what ran out, `interrupted`, or `method` where errands alone go no further. first: the first
+    action of the plan behind `lower`; reward, tests, success, truncated: its exact score where the method gives it,
+    else NaN. method: one of METHODS, or several joined by `and` where the bounds come from them all; RANGE where the
+    time ended before any of them had one.
+    policy: what to do in any situation, where the method gives it. shares: the rounds of each, where there are several.
     compiling: seconds in which machine code was made or loaded; they are not among `seconds`.
     """
 
@@ -52,6 +53,7 @@ class Solution:
     policy: Policy | None = field(default=None, repr=False, compare=False)
     certificate: Certificate | None = None
     compiling: float = 0.0
+    shares: tuple[int, ...] = ()
 
     @property
     def converged(self) -> bool:

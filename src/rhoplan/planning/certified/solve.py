@@ -1,31 +1,29 @@
 """The optimal plan, with no horizon limit or within one, between a lower and an upper bound, both certified.
 
-There are five ways. Where tests leave the hidden state alone and a commit ends it all, `bounds` holds both bounds on a
-growing graph: the cut-off moves out round by round until they meet, or until time or memory runs out; where there are
-many of these tests, `planning.many` searches over evidence. All others are solved in `general`. The bounds
-reached are the answer.
+There are five ways. Where tests leave the hidden state alone and a commit ends it all, `reveal` moves the cut-off of a
+growing graph out; where there are many of these tests, `planning.many` searches over evidence. All others are solved in
+`general`. The bounds reached are the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 
 from rhoplan.belief.situation import initial
-from rhoplan.errors import AgentError, LimitError
+from rhoplan.errors import AgentError
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.problem import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
-from rhoplan.planning.certified.follow import score_plan
 from rhoplan.planning.certified.general import General, checking
-from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
+from rhoplan.planning.certified.reveal import solve_by_revealing
+from rhoplan.planning.certified.solution import ERRANDS, EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
 from rhoplan.planning.first_look import without_delay
 
 __all__ = ["Bounds", "Solution", "solve", "usual_method"]
@@ -35,20 +33,6 @@ Pair = tuple[float, float]
 MANY = 10
 """Tests from which on evidence is searched: with fewer, the graph of beliefs is small. Those that can be repeated count
 only where states are few: with more, beliefs meet often and symmetries help."""
-
-FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
-"""Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
-most probable likelihood row leaves this much doubt."""
-
-FIRST_PLAN_REACH, WIDE_ROUND, WIDE_GROWTH = 0.1, 4, 1.5
-"""Where bounds carry over from belief to belief, most rounds follow the optimistic plan alone, as far as it goes with
-this probability; every fourth moves the cut-off out along all tests, while the graph grows by half at most."""
-
-SMALLEST_DOUBT = 1e-12
-"""A cut-off finer than this tells rounding errors apart, not beliefs."""
-
-DOUBT_STEP, REACH_STEP = 2.0, 3.0
-"""By how much the cut-off moves out each round. On Tileworld one more item of net evidence divides doubt by four."""
 
 
 def solve(
@@ -78,7 +62,7 @@ def solve(
     count. Where the time ends before there is any other bound, the range of the rewards gives one (method RANGE), and
     there is no policy.
     check: whether other code looks at both bounds afterwards (`many`, `grids` and `points`); what it finds is
-    `certificate`.
+    `certificate`, None where all bounds are those of errands, which have no such check.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
@@ -92,6 +76,8 @@ def solve(
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
     check_asked(weight, discount, gap)
+    if check and chosen in (REVEAL, ERRANDS):
+        raise AgentError(f"check is for methods many, grids and points; method is {chosen}", field=("check",))
     if chosen not in (REVEAL, EVIDENCE):
         check_about_states(problem, weight, f"method {chosen}")
         if problem.looks_first and chosen != POINTS:
@@ -102,55 +88,16 @@ def solve(
         told = _without_delay(problem, weight, discount)
         inner = gap * discount if problem.looks_first else gap
         tell = progress and (lambda low, high, nodes: progress(*told((low, high)), nodes))
-        found = General(
-            problem, weight, discount, inner, clock.now() + seconds, memory, tell, check, flat=_errand_bounds
-        ).run(chosen, alone=method is not None)
+        asked = General(problem, weight, discount, inner, clock.now() + seconds, memory, tell, check)
+        found = asked.run(chosen, alone=method is not None)
         lower, upper = told((found.lower, found.upper))
         return replace(found, lower=lower, upper=upper, gap=gap)
-    if check and chosen == REVEAL:
-        raise AgentError(f"check is for methods many, grids and points; method is {chosen}", field=("check",))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if chosen == EVIDENCE:
         return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress, check)
-    begin = clock.now()
-    deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
-    bounds = Bounds(problem, weight=weight, discount=discount, memory=memory)
-    doubt, reach, plan_reach, rounds = FIRST_DOUBT, FIRST_REACH, FIRST_PLAN_REACH, 0
-    try:
-        while not bounds.within(gap):
-            rounds += 1
-            if bounds.follows_plan and rounds % WIDE_ROUND:
-                if not bounds.grow_along(plan_reach, negligible=negligible, deadline=deadline):
-                    plan_reach /= REACH_STEP
-            else:
-                most = WIDE_GROWTH * bounds.size + 2000 if bounds.follows_plan else np.inf
-                if bounds.grow(doubt, reach, negligible=negligible, deadline=deadline, most=most):
-                    doubt, reach = doubt / DOUBT_STEP, reach / REACH_STEP
-            bounds.settle(gap, deadline=deadline)
-            if bounds.carries_over:
-                bounds.carry_over(gap)
-                bounds.settle(gap, deadline=deadline)
-            if progress:
-                progress(*bounds.at_root, bounds.size)
-            if doubt < SMALLEST_DOUBT:
-                stopped_by = "precision"
-                break
-    except (LimitError, MemoryError):
-        stopped_by = "memory"
-        with suppress(TimeoutError):
-            bounds.settle(gap, deadline=deadline)
-    except TimeoutError:
-        stopped_by = "time"
-    except KeyboardInterrupt:
-        stopped_by = "interrupted"
-    lower, upper = bounds.at_root
-    scored = score_plan(bounds, problem.cap)
-    reward, truncated = scored[0], scored[3]
-    if weight == 0 and discount == 1 and truncated == 0 and stopped_by != "gap":
-        lower = max(lower, min(reward, upper))  # the plan's own value, where sweeps were cut short of backing it up
-    ended = "gap" if bounds.within(gap) else stopped_by
-    work = bounds.size, len(bounds.symmetries), rounds, clock.now() - begin
-    return Solution(lower, upper, gap, ended, *scored, *work)
+    return solve_by_revealing(
+        problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
+    )
 
 
 def _without_delay(problem: Problem, weight: float, discount: float) -> Callable[[Pair], Pair]:
@@ -159,13 +106,6 @@ def _without_delay(problem: Problem, weight: float, discount: float) -> Callable
         return lambda bounds: bounds
     start = initial(problem)
     return lambda bounds: without_delay(problem, start, bounds, weight=weight, discount=discount)
-
-
-def _errand_bounds(errand: Problem, belief: Array, weight: float, gap: float, seconds: float) -> tuple[float, float]:
-    """Bounds on what a flat problem is worth with another belief."""
-    known = replace(errand, factors=(replace(errand.factors[0], prior=belief),))
-    found = solve(known, weight=weight, discount=1.0, gap=gap, seconds=seconds, method=REVEAL)
-    return found.lower, found.upper
 
 
 def usual_method(problem: Problem) -> str:

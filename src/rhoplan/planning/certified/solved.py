@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -244,15 +245,21 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
-    if told["format"] in OTHERS:
-        found = OTHERS[told["format"]](problem, told, arrays)
-        if found is None:
-            raise _other_problem(path, told, problem)
-        return found
+    found = MADE[told["format"]](problem, told, arrays)
+    if found is None:
+        raise ProblemError(
+            f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
+            "other numbers: solve it again",
+            field=("agent",),
+        )
+    return found
+
+
+def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
     compiled = compile_problem(problem)
     compiled = with_stops(compiled) if told["discount"] == 1 else compiled
     if digest(compiled) != told["digest"]:
-        raise _other_problem(path, told, problem)
+        return None
     homes = _numbers_after(arrays, "alpha-")
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
     points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
@@ -267,22 +274,26 @@ def _many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any])
     return many_policy(problem, told, arrays)
 
 
-Made: TypeAlias = "Callable[[Problem, dict[str, Any], dict[str, Any]], GridPolicy | ErrandPolicy | ManyPolicy | None]"
+def _errand_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ErrandPolicy | None:
+    """The plan of errands, with the policies that were saved for their upper bounds."""
+    found = errand_policy(problem, told)
+    others = [_contents(BytesIO(arrays[f"above-{place}"].tobytes())) for place in _numbers_after(arrays, "above-")]
+    above = [MADE[other["format"]](problem, other, held) for other, held in others] if found else []
+    known = tuple(policy for policy in above if policy is not None)
+    return replace(found, above=known) if found and len(known) == len(above) else None
 
-OTHERS: dict[str, Made] = {
+
+Made: TypeAlias = (
+    "Callable[[Problem, dict[str, Any], dict[str, Any]], SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy | None]"
+)
+
+MADE: dict[str, Made] = {
+    FORMAT: _solved_policy,
     GRID_FORMAT: grid_policy,
-    ERRAND_FORMAT: lambda problem, told, _: errand_policy(problem, told),
+    ERRAND_FORMAT: _errand_policy,
     MANY_FORMAT: _many_policy,
 }
-"""How policies of other methods are made of what their files say; None where that was for another problem."""
-
-
-def _other_problem(path: Path | str, told: dict[str, Any], problem: Problem) -> ProblemError:
-    return ProblemError(
-        f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
-        "other numbers: solve it again",
-        field=("agent",),
-    )
+"""How policies are made of what their files say; None where that was for another problem."""
 
 
 def saved_horizon(path: Path | str) -> int | None:
@@ -294,10 +305,8 @@ def saved_horizon(path: Path | str) -> int | None:
 def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a saved policy tells of itself, and its arrays."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            told = json.loads(str(found["told"]))
-            arrays = {name: found[name] for name in found.files if name != "told"}
-        if told["format"] not in (FORMAT, *OTHERS):
+        told, arrays = _contents(path)
+        if told["format"] not in MADE:
             raise KeyError
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
@@ -306,6 +315,11 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
             f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
         ) from None
     return {"horizon": None, **told}, arrays
+
+
+def _contents(file: Path | str | BytesIO) -> tuple[dict[str, Any], dict[str, Any]]:
+    with np.load(file, allow_pickle=False) as found:
+        return json.loads(str(found["told"])), {name: found[name] for name in found.files if name != "told"}
 
 
 def digest(compiled: Compiled) -> str:
