@@ -27,6 +27,20 @@ def search(problem, *, weight=0.0, gap=1e-3, levels=40, discount=None):
     return found
 
 
+def test_a_bound_known_from_elsewhere_ends_the_search_and_leaves_the_time_to_the_other_side():
+    problem = rhoplan.make("rocksample:n=4,k=2")
+    best = search(problem).bounds[1]
+    told, plain = (
+        LatticeSearch(problem, weight=0.0, discount=1.0, gap=0.01, deadline=np.inf, memory=4e8, known=known)
+        for known in (best - 0.005, -np.inf)
+    )
+
+    assert told.run() == plain.run() == "gap"
+    assert told.bounds[0] < best - 0.02, "its own lower bound has not come so far"
+    assert best <= told.bounds[1] <= best + 0.01
+    assert told.levels < plain.levels
+
+
 class Walks:
     """A menu of random tests, repairs and ends in two rooms of a random house."""
 

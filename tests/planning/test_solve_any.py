@@ -325,3 +325,16 @@ def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
     agent = rhoplan.Agent("solved", planner=FollowRule(rule=found.policy))
     estimate = rhoplan.simulate(problem, agent, episodes=60)
     assert estimate.discounted > found.lower - 4 * estimate.discounted_se
+
+
+def test_bounds_that_do_not_hold_end_the_command_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rhoplan.planning.certified.pointbased.check import Certificate
+
+    path = tmp_path / "tiger.pomdp"
+    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    monkeypatch.setattr(Certificate, "holds", False)
+
+    assert _guarded(["solve", str(path), "--check", "--gap", "0.1"]) == 1
+    assert "the bounds DO NOT HOLD" in capsys.readouterr().out

@@ -40,13 +40,13 @@ def comes_apart(problem: Problem, found: Survey, *, deadline: float = math.inf) 
             return False
         twin, done = label[visible]
         menu = [action for action in problem.menu(visible) if not _is_idle(action, done, visible)]
-        model = [action for action in problem.menu(twin) if is_walk(action) or action.factor not in done]
+        model = [action for action in problem.menu(twin) if action.factor not in done or _is_open(action)]
         if len(menu) != len(model):
             return False
         for action, like in zip(menu, model, strict=True):
             if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin):
                 return False
-            deals = len(like.outcomes) == 1 and not is_walk(like)
+            deals = len(like.outcomes) == 1 and not _is_open(like)
             stays = like.factor in spent and set(action.leads_to) == {visible}
             left = done | {like.factor} if deals and not stays else done
             label_there = like.leads_to[0] if is_walk(like) else twin, left
@@ -68,6 +68,11 @@ def numbers_of(action: Action) -> tuple[object, ...]:
     return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
 
 
+def _is_open(action: Action) -> bool:
+    """Whether an action is about no factor: a walk, or an end that pays the same whatever is hidden."""
+    return is_walk(action) or (action.ends_episode and not depends(action))
+
+
 def _is_idle(action: Action, done: frozenset[int], visible: Visible) -> bool:
     """Whether an action does no more than test, for a price, a factor that has been dealt with."""
     test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {visible}
@@ -77,10 +82,10 @@ def _is_idle(action: Action, done: frozenset[int], visible: Visible) -> bool:
 def _is_plain(action: Action, found: Survey, place: Visible) -> bool:
     """Whether an action at a place of the survey is a walk, an end, a test for a price, or deals with the factor whose
     errand waits there."""
-    if is_walk(action):
+    if _is_open(action):
         return True
     if not depends(action):
-        return action.ends_episode or (len(action.outcomes) > 1 and float(action.reward[0]) <= 0)
+        return len(action.outcomes) > 1 and float(action.reward[0]) <= 0
     there = found.factors.index(action.factor) if action.factor in found.factors else -1
     return there >= 0 and int(found.site[there]) == found.place[place]
 

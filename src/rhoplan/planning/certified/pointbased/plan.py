@@ -88,7 +88,9 @@ class Plan:
 
     def rows(self, home: int, vectors: Ids) -> Array:
         """The same (n, S) for each of these `vectors` of class `home`."""
-        return self.graph.alpha[self.graph.vector[vectors, VECTOR_AT][:, None] + np.arange(self.problem.sizes[home])]
+        places = self.graph.vector[vectors, VECTOR_AT][:, None] + np.arange(self.problem.sizes[home])
+        result: Array = self.graph.alpha[places]
+        return result
 
     def follower(self, vector: int, branch: int) -> int:
         """The vector that `vector` goes on with after `branch` (as the model counts); -1 where the episode is over."""
