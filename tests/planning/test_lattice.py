@@ -27,18 +27,34 @@ def search(problem, *, weight=0.0, gap=1e-3, levels=40, discount=None):
     return found
 
 
-def test_a_bound_known_from_elsewhere_ends_the_search_and_leaves_the_time_to_the_other_side():
+def told(known: float, gap: float = 0.01) -> LatticeSearch:
+    """A search that is told what the rover's problem is worth at least; no clock decides."""
     problem = rhoplan.make("rocksample:n=4,k=2")
-    best = search(problem).bounds[1]
-    told, plain = (
-        LatticeSearch(problem, weight=0.0, discount=1.0, gap=0.01, deadline=np.inf, memory=4e8, known=known)
-        for known in (best - 0.005, -np.inf)
-    )
+    return LatticeSearch(problem, weight=0.0, discount=1.0, gap=gap, deadline=np.inf, memory=4e8, known=known)
 
-    assert told.run() == plain.run() == "gap"
-    assert told.bounds[0] < best - 0.02, "its own lower bound has not come so far"
-    assert best <= told.bounds[1] <= best + 0.01
-    assert told.levels < plain.levels
+
+def test_a_bound_known_from_elsewhere_ends_the_search():
+    best = search(rhoplan.make("rocksample:n=4,k=2")).bounds[1]
+    found = told(best - 0.5, gap=5.0)
+    found.first_level()
+    while found.bounds[1] - (best - 0.5) > 5.0:
+        assert found.refine()
+
+    assert found.bounds[1] - found.bounds[0] > 5.0, "its own lower bound has not come so far"
+    assert found.run() == "gap"
+
+
+@pytest.mark.parametrize(("known", "refined_side"), [(-np.inf, "lower"), (100.0, "upper")])
+def test_lower_grids_wait_while_they_lie_below_what_is_known(known, refined_side):
+    found = told(known)
+    found.first_level()
+    upper, lower = found.sides
+    upper.spent, lower.spent = 1.0 / len(upper.values), 0.5 / len(lower.values)
+    before = len(upper.values), len(lower.values)
+
+    assert found.refine()
+    assert (len(upper.values) > before[0]) == (refined_side == "upper")
+    assert (len(lower.values) > before[1]) == (refined_side == "lower")
 
 
 class Walks:

@@ -109,7 +109,7 @@ Scored = shape(
 Solved = shape(
     "Solved",
     Solution,
-    without=("policy", "certificate"),
+    without=("policy", "certificate", "shares"),
     says="Certified bounds on the best plan.",
     problem=str,
     weight=Number,
