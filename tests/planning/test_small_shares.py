@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import rhoplan
 from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.planning.certified.mixing import NEGLIGIBLE
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
+
+from rhoplan.planning.certified.pointbased.check import _point_excess
+from rhoplan.planning.certified.pointbased.graph import ENTRY
+from rhoplan.planning.certified.pointbased.records import compile_problem
+from rhoplan.planning.certified.pointbased.solve import solve_general
 
 ENDS = """
 discount: 1.0
@@ -58,11 +65,14 @@ def test_an_end_that_shows_what_sums_to_all_but_one_is_worth_nothing(row: str) -
 
 
 def test_a_check_is_not_misled_by_shares_of_states_that_have_been_ruled_out() -> None:
-    found = rhoplan.solve(parse_model(PUMP), gap=1e-3, check=True)
+    plan = solve_general(compile_problem(parse_model(PUMP)), discount=0.9, gap=1e-3).plan
+    beliefs, _ = plan.points(0)
+    left = np.flatnonzero(((beliefs > 0) & (beliefs < NEGLIGIBLE)).any(axis=1))
+    own = plan.graph.node[plan._opened[0][left], ENTRY] >= 0
+    places = left[~own][::2].tolist()
 
-    assert found.certificate is not None
-    assert found.certificate.points > 100
-    assert found.certificate.holds
+    assert len(places) > 20
+    assert max(_point_excess(plan, 0, place) for place in places) <= 1e-9
 
 
 def test_a_weight_beyond_all_rewards_is_refused() -> None:
