@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from pump import PUMP
 from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
@@ -30,21 +31,6 @@ T: go : over 0 1
 O: go : live {live}
 O: go : over {over}
 R: go : live : * : * -1
-"""
-
-PUMP = """
-unit: EUR
-factors: {a: {states: [g, b], prior: [0.7, 0.3]}, c: {states: [x, y]}}
-actions:
-  go:
-    reward: {a: {g: {ok: {g: 5, b: -2}, odd: 1}, b: {ok: 0, odd: -4}}}
-    parts:
-      a: {outcomes: [ok, odd], likelihood: {g: [0.8, 0.2], b: [0.4, 0.6]}, change: {g: {g: 0.75, b: 0.25}}}
-      c: {outcomes: [hi, lo], likelihood: {x: [0.9, 0.1], y: [0.3, 0.7]}}
-  fix: {cost: 3, parts: {a: {change: {b: g}}}}
-  out: {ends: true, reward: {a: {g: 2, b: -2}, c: {x: 1, y: -1}}}
-passive: {c: {x: {x: 0.8, y: 0.2}}}
-discount: 0.9
 """
 
 
