@@ -10,7 +10,7 @@ from pump import PUMP
 from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.planning.certified.mixing import NEGLIGIBLE
+from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -48,6 +48,18 @@ def test_an_end_that_shows_what_sums_to_all_but_one_is_worth_nothing(row: str) -
     assert one.converged
     assert other.converged
     assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+
+
+def test_a_mixture_makes_use_of_small_shares_and_does_without() -> None:
+    """A point with a share of 1e-8 of a state that the belief has 1e-13 of can still be 1e-5 of it."""
+    corner, point = np.array([10.0, 20.0, 30.0]), np.array([1e-8, 0.5, 0.5 - 1e-8])
+    belief = np.array([1e-13, 0.5, 0.5 - 1e-13])
+    assert mixture(point[None], np.array([15.0]), corner, belief) == pytest.approx(25 - 1e-5 * 10, abs=1e-9)
+
+    without = np.array([0.0, 0.5, 0.5])
+    assert mixture(without[None], np.array([15.0]), corner, belief) == pytest.approx(15.0, abs=1e-9)
+    shared = np.array([3e-13, 0.5, 0.5 - 3e-13])
+    assert mixture(shared[None], np.array([15.0]), corner, belief) == pytest.approx(15.0, abs=1e-9)
 
 
 def test_a_check_is_not_misled_by_shares_of_states_that_have_been_ruled_out() -> None:

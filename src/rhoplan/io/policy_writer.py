@@ -9,7 +9,6 @@ where its class is not the one that is seen another vector is higher.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
@@ -83,18 +82,21 @@ def _states_and_actions(problem: Problem) -> tuple[list[tuple[object, int]], lis
 
 def _rows(policy: SolvedPolicy, states: list[tuple[object, int]]) -> Iterator[tuple[str, Array]]:
     """Every vector over all `states`, with its action; first, where episodes end, 0 for that."""
-    compiled, joint = policy.problem, prod(len(factor.states) for factor in policy.origin.factors)
+    compiled, kinds = policy.problem, policy.problem.kinds
+    count = int(kinds.max()) + 1
     useful = {home: undominated(alpha) for home, (alpha, _, _) in policy.vectors.items()}
     check_size("a policy file", sum(map(len, useful.values())) * len(states), file=policy.origin.name)
     floor = _least(policy)
     columns: dict[int, list[int]] = {}
     ending: list[int] = []
     for column, (visible, hidden) in enumerate(states):
-        place = ending if visible is END else columns.setdefault(policy.visibles[visible] * joint + hidden, [])
-        place.append(column)
+        if visible is END:
+            ending.append(column)
+        else:
+            columns.setdefault(policy.visibles[visible] * count + int(kinds[hidden]), []).append(column)
     members = np.split(compiled.state, compiled.model.class_state[1:-1])
     # A file of others has no END: what ends here is a state there that pays nothing and is never left.
-    ended = [state % joint for home in np.flatnonzero(compiled.ended) for state in members[home].tolist()]
+    ended = [state % count for home in np.flatnonzero(compiled.ended) for state in members[home].tolist()]
     if ended:
         row = np.full(len(states), floor)
         row[ending or [column for state in ended for column in columns[state]]] = 0.0

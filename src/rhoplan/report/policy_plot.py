@@ -55,14 +55,14 @@ def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture
     return None
 
 
-def check_plot(problem: Problem, path: Path) -> None:
+def check_plot(problem: Problem, path: Path, weight: float) -> None:
     """Refuse what cannot be drawn, before it is solved."""
     from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior
 
     need_matplotlib()
     _check_ending(path)
     possible = int(np.count_nonzero(joint_prior(problem)))
-    _check_states(problem, possible if possible > 3 else len(compile_problem(problem).start))
+    _check_states(problem, possible if possible > 3 else len(compile_problem(problem, weight=weight).start))
 
 
 def _check_ending(path: Path) -> None:

@@ -220,7 +220,7 @@ def _check_wishes(
     if plot:
         from rhoplan.report.policy_plot import check_plot
 
-        check_plot(problem, plot)
+        check_plot(problem, plot, weight)
 
 
 def _check_ending(save: Path) -> None:

@@ -176,7 +176,7 @@ class General:
             from rhoplan.planning.certified.pointbased.solve import solve_general
             from rhoplan.planning.certified.solved import policy_of
 
-        compiled = compile_problem(self.problem, memory=self.memory, deadline=self.deadline)
+        compiled = compile_problem(self.problem, weight=self.weight, memory=self.memory, deadline=self.deadline)
         compiled = with_stops(compiled) if self.discount == 1 else compiled
         found = solve_general(
             compiled,

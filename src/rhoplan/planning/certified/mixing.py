@@ -9,8 +9,8 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 
 NEGLIGIBLE = 1e-12
-"""Probabilities up to this are paid for as rounding where a mixture is looked for, not made up: they are left of states
-that have been ruled out, more in some beliefs than in others."""
+"""Probabilities up to this may be paid for as rounding where a mixture is looked for, not made up: they are left of
+states that have been ruled out, more in some beliefs than in others."""
 
 ROUNDS = 20
 """So many exchanges for each belief of the mixture, at most."""
@@ -21,7 +21,15 @@ SMALLEST_PIVOT = 1e-9
 
 def mixture(beliefs: Array, values: Array, corner: Array, belief: Array) -> float:
     """The least bound at `belief` from any mixture of points and corners that makes it up (a linear program)."""
-    held = belief > NEGLIGIBLE
+    bound = _mixed(beliefs, values, corner, belief, 0.0)
+    if ((belief > 0) & (belief <= NEGLIGIBLE)).any():
+        return min(bound, _mixed(beliefs, values, corner, belief, NEGLIGIBLE))
+    return bound
+
+
+def _mixed(beliefs: Array, values: Array, corner: Array, belief: Array, least: float) -> float:
+    """The same, with probabilities up to `least` paid for as rounding."""
+    held = belief > least
     inside = ~(beliefs[:, ~held] > NEGLIGIBLE).any(axis=1)
     whole = np.vstack([np.eye(len(belief))[held], beliefs[inside]])
     columns = whole[:, held]

@@ -35,7 +35,7 @@ from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan
-from rhoplan.planning.certified.pointbased.records import compile_problem, reachable
+from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior, reachable
 from rhoplan.planning.first_look import looks, without_delay
 
 if TYPE_CHECKING:
@@ -84,13 +84,18 @@ class SolvedPolicy(BoundedPolicy):
 
     @property
     def start_states(self) -> tuple[str, ...]:
-        """The hidden states between which one cannot tell at the start, by name; of several factors, all that vary."""
+        """The hidden states between which one cannot tell at the start, by name; of several factors, all that vary.
+
+        States that nothing will ever tell apart count as one.
+        """
         names = [""]
         for factor in self.origin.factors:
             if len(factor.states) > 1:
                 names = [f"{name}, {state}" if name else state for name in names for state in factor.states]
-        first = self.problem.model.class_state[self.problem.start_class]
-        return tuple(names[state % len(names)] for state in self.problem.state[first : first + len(self.problem.start)])
+        kinds, possible = self.problem.kinds, joint_prior(self.origin) > 0
+        first, count = self.problem.model.class_state[self.problem.start_class], len(self.problem.start)
+        alike = [np.flatnonzero(possible & (kinds == state)) for state in self.problem.state[first : first + count]]
+        return tuple(" or ".join(names[state] for state in states.tolist()) for states in alike)
 
     def plans_from(self, beliefs: Array) -> tuple[Array, list[str]]:
         """What each vector (n, V) is worth at beliefs (n, S) about `start_states`, and the action each takes first.
@@ -185,6 +190,7 @@ class SolvedPolicy(BoundedPolicy):
         joint: Array = np.ones(1)
         for belief in situation.beliefs:
             joint = np.multiply.outer(joint, belief).ravel()
+        joint = np.bincount(self.problem.kinds, joint).astype(float)
         if situation.visible not in self.visibles:
             horizon = horizon_of(self.origin)
             hint = f": situations must be those of with_horizon(problem, {horizon})" if horizon else ""
@@ -256,7 +262,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
 
 
 def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
-    compiled = compile_problem(problem)
+    compiled = compile_problem(problem, weight=float(told["weight"]))
     compiled = with_stops(compiled) if told["discount"] == 1 else compiled
     if digest(compiled) != told["digest"]:
         return None

@@ -13,7 +13,7 @@ without pairs is the end of the episode.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -73,7 +73,8 @@ class Compiled:
 
     state (N,): the original state of each slot. pair_action, branch_outcome: numbers into `actions`, and of outcomes as
     they came. start_class, start: the class of the first belief, and the belief over its states. symbols: how many
-    different symbols there are. told: how an original state is called.
+    different symbols there are. told: how an original state is called. kinds: of problems of records, the kind of each
+    joint hidden state, which is what a state of theirs here has of it.
     """
 
     model: Model
@@ -85,6 +86,7 @@ class Compiled:
     start: Array
     symbols: int
     told: Callable[[int], str] = str
+    kinds: Ids = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def classes(self) -> int:

@@ -121,7 +121,7 @@ def make_settings(
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
     worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
-    added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 4
+    added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 5
     rounding, logs = OPERATIONS * added * UNIT, 6 * weight * math.log(largest * added / MIX)
     span, far = spans_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
     small = largest <= hull_states(problem)

@@ -25,6 +25,7 @@ from rhoplan.planning.certified.pointbased.compiled import (
     check_memory,
     joined,
 )
+from rhoplan.planning.certified.pointbased.kinds import Together, put_together
 
 SECONDS_PER_ENTRY = 1.5e-6
 """Time that one probability P(s', o | s) takes until there are first bounds: 0.8 to put the arrays together and 0.4 for
@@ -34,10 +35,13 @@ MOST_VISIBLE = 1_000_000
 """Visible states after which the search for more is given up."""
 
 
-def compile_problem(problem: Problem, *, memory: float = 4e9, deadline: float = inf) -> Compiled:
-    """`problem` ready for `solve_general`. State v * J + j is visible state v with joint hidden state j of J.
+def compile_problem(
+    problem: Problem, *, weight: float | None = None, memory: float = 4e9, deadline: float = inf
+) -> Compiled:
+    """`problem` ready for `solve_general`. State v * K + k is visible state v with joint hidden states of kind k of K.
 
-    TimeoutError where it will not be ready, with first bounds, before `deadline`.
+    weight: the price on information; where it is given, states that nothing tells apart are of one kind, else every
+    state is of a kind of its own. TimeoutError where it will not be ready, with first bounds, before `deadline`.
     """
     sizes = [len(factor.states) for factor in problem.factors]
     joint = prod(sizes)
@@ -46,9 +50,9 @@ def compile_problem(problem: Problem, *, memory: float = 4e9, deadline: float = 
     number = {visible: place for place, visible in enumerate(visibles)}
     number[END] = len(visibles)
     menus = [problem.menu(visible) for visible in visibles]
-    entries = sum(joint // len(a.reward) * entry_count(a) for menu in menus for a in menu)
-    check_memory(float(entries) * BYTES_PER_ENTRY, memory)
-    clock.check(deadline - entries * SECONDS_PER_ENTRY)
+    numbers = sum(joint // len(a.reward) * entry_count(a) for menu in menus for a in menu)
+    check_memory(float(numbers) * BYTES_PER_ENTRY, memory)
+    clock.check(deadline - numbers * SECONDS_PER_ENTRY)
 
     names: dict[str, int] = {}
     strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
@@ -77,31 +81,37 @@ def compile_problem(problem: Problem, *, memory: float = 4e9, deadline: float = 
                 outcomes, chances = outcomes[place], chances[place]
             target = target + targets[outcomes] * joint
             parts.append(Entries(here * joint + source, np.full(len(source), label), outcomes, target, chances))
-    every = (len(visibles) + 1) * joint
-    start = np.zeros(every)
+    pay = (
+        np.concatenate([states for states, _, _ in paid]),
+        np.concatenate([labels for _, labels, _ in paid]),
+        np.concatenate([rewards for _, _, rewards in paid]),
+    )
+    start = np.zeros((len(visibles) + 1) * joint)
     start[:joint] = joint_prior(problem)
+    if weight is None:
+        *entries, kinds, pay, start = Together(joined(parts), np.arange(joint), pay, start)
+    else:
+        *entries, kinds, pay, start = put_together(joined(parts), pay, start, joint, informs=weight > 0)
+    every, hidden = len(start), int(kinds.max()) + 1
     over = np.zeros(every, dtype=bool)
-    over[len(visibles) * joint :] = True
+    over[len(visibles) * hidden :] = True
     ready = assemble(
-        joined(parts),
-        pay=(
-            np.concatenate([states for states, _, _ in paid]),
-            np.concatenate([labels for _, labels, _ in paid]),
-            np.concatenate([rewards for _, _, rewards in paid]),
-        ),
+        entries.pop(),  # there may be no room to have them twice
+        pay=pay,
         start=start,
         names=tuple(names),
         still=np.zeros(every, dtype=np.int64),
         over=over,
-        symbols=np.arange(every) % joint,
+        symbols=np.arange(every) % hidden,
     )
 
     def told(state: int) -> str:
-        hidden = (factor.states[digit[state % joint]] for factor, digit in zip(problem.factors, digits, strict=True))
-        place = f" at {visibles[state // joint]}" if len(visibles) > 1 else ""
-        return f"'{', '.join(hidden)}'{place}"
+        first = int(np.argmax(kinds == state % hidden))
+        names = (factor.states[digit[first]] for factor, digit in zip(problem.factors, digits, strict=True))
+        place = f" at {visibles[state // hidden]}" if len(visibles) > 1 else ""
+        return f"'{', '.join(names)}'{place}"
 
-    return replace(ready, told=told)
+    return replace(ready, told=told, kinds=kinds)
 
 
 def joint_prior(problem: Problem) -> Array:
