@@ -8,6 +8,7 @@ Shapes: A actions, S states, O observations, E ways in which an action can go.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -198,9 +199,16 @@ class Rewards:
             wanted = np.zeros(len(ways.chance), dtype=np.int64)
             for axis in given:
                 wanted = wanted * self._sizes[axis] + own[axis]
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            later = (keys[place] == wanted) & (order[place] > latest)
-            pays[later], latest[later] = numbers[place[later]], order[place[later]]
+            size = math.prod(self._sizes[axis] for axis in given)
+            if size <= len(wanted):
+                when, number = np.full(size, -1), np.zeros(size)
+                when[keys], number[keys] = order, numbers
+                when, number = when[wanted], number[wanted]
+            else:
+                place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+                when, number = np.where(keys[place] == wanted, order[place], -1), numbers[place]
+            later = when > latest
+            pays, latest = np.where(later, number, pays), np.where(later, when, latest)
         return replace(ways, pays=sign * pays + 0.0)
 
     @cached_property

@@ -77,16 +77,25 @@ class Ways:
         before, outcome, after, chance = self.before, self.outcome, self.after, self.chance
         if np.array_equal(before, after):
             return None
-        likelihood, square = self.likelihood, (self.states, self.states)
-        whatever = Sparse.of(square, before, after, chance)
-        alike = chance - likelihood[before, outcome] * whatever.at(before, after)
-        # As many ways as every outcome with every change would be: then none rules another out.
-        every = int((np.count_nonzero(likelihood, axis=1) * np.diff(whatever.starts)).sum())
-        if len(chance) == every and np.all(np.abs(alike) <= SAME * chance):
+        one = before == before[0]  # a look at one state is often enough
+        whatever = self._whatever(before[one], outcome[one], after[one], chance[one])
+        if whatever is not None and (whatever := self._whatever(before, outcome, after, chance)) is not None:
             return _kept(whatever.with_values(whatever.values / whatever.row_sums[whatever.rows]))
         rows = outcome * self.states + before
-        change = Sparse.of((self.outcomes, *square), rows, after, chance)
+        change = Sparse.of((self.outcomes, self.states, self.states), rows, after, chance)
         return _kept(change.with_values(change.values / change.row_sums.ravel()[change.rows]))
+
+    def _whatever(self, before: Ids, outcome: Ids, after: Ids, chance: Array) -> Sparse | None:
+        """How states change on these ways where the outcome says nothing about it; else None."""
+        likelihood = np.zeros_like(self.likelihood)
+        likelihood[before] = self.likelihood[before]
+        whatever = Sparse.of((self.states, self.states), before, after, chance)
+        # As many ways as every outcome with every change would be: then none rules another out.
+        every = int((np.count_nonzero(likelihood, axis=1) * np.diff(whatever.starts)).sum())
+        if len(chance) != every:
+            return None
+        off = chance - likelihood[before, outcome] * whatever.at(before, after)
+        return whatever if np.all(np.abs(off) <= SAME * chance) else None
 
     def action(self, name: str, outcomes: tuple[str, ...], leads_to: tuple[Visible, ...]) -> Action:
         """The action that goes these ways."""

@@ -22,6 +22,9 @@ Ids: TypeAlias = NDArray[np.int64]
 MOST_DENSE = 30_000
 """Numbers up to which a change of state is kept dense: there whole-array products beat the bookkeeping of entries."""
 
+FULL = 8
+"""Places for each entry up to which going through all places is faster than sorting the entries."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
@@ -39,14 +42,20 @@ class Sparse:
     def of(shape: tuple[int, ...], rows: Ids, columns: Ids, values: Array) -> Sparse:
         """From entries in any order; rows: outcome * S + state where the shape has three axes. Equal places add up."""
         count = int(np.prod(shape[:-1]))
-        there = values != 0
-        places, summed = (rows * shape[-1] + columns)[there], values[there].astype(float)
+        places, summed = rows * shape[-1] + columns, values.astype(float)
+        if not (there := summed != 0).all():
+            places, summed = places[there], summed[there]
         if not (places[1:] > places[:-1]).all():  # most come in order, each place once
-            places, place = np.unique(places, return_inverse=True)
-            summed = np.bincount(place.ravel(), weights=summed, minlength=len(places)).astype(float)
+            if count * shape[-1] <= FULL * len(places):
+                every = np.bincount(places, weights=summed).astype(float)
+                places = np.flatnonzero(every)
+                summed = every[places]
+            else:
+                places, place = np.unique(places, return_inverse=True)
+                summed = np.bincount(place.ravel(), weights=summed, minlength=len(places)).astype(float)
         row, column = np.divmod(places, shape[-1])
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))])
-        return Sparse(shape, starts.astype(np.int64), column.astype(np.int64), summed)
+        return Sparse(shape, starts.astype(np.int64), column.astype(np.int64, copy=False), summed)
 
     @property
     def ndim(self) -> int:
