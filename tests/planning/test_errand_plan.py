@@ -12,7 +12,7 @@ import pytest
 
 import rhoplan
 from rhoplan.belief.situation import initial
-from rhoplan.errors import ProblemError
+from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import END, Action, CachedMenu, Problem
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.errands.apart import comes_apart
@@ -125,3 +125,12 @@ def test_what_ends_too_early_leaves_no_upper_bound() -> None:
     problem = changed(short)
 
     assert not comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey)
+
+
+def test_rating_errands_ends_when_the_time_is_up() -> None:
+    problem = rhoplan.make("rocksample:n=7,k=4")
+    plan = ErrandPlan(problem, weight=0.0, discount=1.0)
+    with pytest.raises(LimitError):
+        plan.order(initial(problem), deadline=-math.inf)
+    assert plan.lower(initial(problem), deadline=-math.inf) == -math.inf
+    assert plan.lower(initial(problem)) > 0

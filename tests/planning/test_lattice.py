@@ -235,6 +235,8 @@ def test_a_row_of_the_upper_bound_counts_the_entropy_it_makes():
     told = float(information(factor.prior[None], test)[0])
     reveals = 0.8  # as good as a test that tells all four times in five, and else nothing
     assert row.paid == pytest.approx(-1 + 2 * told + 2 * (np.log(2) - told - (1 - reveals) * np.log(2)))
+    with pytest.raises(TimeoutError):
+        rows_of(test, points, weight=2.0, discount=1.0, upper=True, deadline=-np.inf)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -47,10 +48,17 @@ class ErrandPlan:
         self.survey: Survey = self.outlook.survey(problem.start)
         self._apart: bool | None = None  # not looked at yet
 
-    def order(self, situation: Situation) -> tuple[Survey, list[int]]:
-        """The surroundings of `situation`, and the errands there in the order in which they are done."""
+    def order(self, situation: Situation, *, deadline: float = math.inf) -> tuple[Survey, list[int]]:
+        """The surroundings of `situation`, and the errands there in the order in which they are done.
+
+        LimitError where `deadline` comes first.
+        """
         found = self.outlook.survey(situation.visible)
-        worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
+        with ExitStack() as limits:
+            for errand in dict.fromkeys(found.errands):
+                graph = self.outlook.errand(errand).graph
+                limits.enter_context(graph.limited(math.inf, max(deadline - clock.now(), 0.0)))
+            worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
         return found, self.outlook.order(found, found.place[situation.visible], worth[0], after[0])
 
     def action(self, situation: Situation) -> str:
@@ -79,7 +87,7 @@ class ErrandPlan:
             return -math.inf
 
     def _followed(self, situation: Situation, deadline: float) -> float:
-        found, order = self.order(situation)
+        found, order = self.order(situation, deadline=deadline)
         shadow, front, total, size = situation.visible, {situation.visible: 1.0}, 0.0, 0.0
         for column in order:
             names = self.path(found, shadow, column)

@@ -47,7 +47,14 @@ class Numbers:
             ]
         key = kind, grid.points.tobytes()
         if key not in self._kept:
-            found = rows_of(action, grid.points, weight=self.weight, discount=self.discount, upper=self.upper)
+            found = rows_of(
+                action,
+                grid.points,
+                weight=self.weight,
+                discount=self.discount,
+                upper=self.upper,
+                deadline=self.deadline,
+            )
             self._kept[key] = [NONE if row is None else row._replace(paid=row.paid + self.hair) for row in found]
         return self._kept[key]
 

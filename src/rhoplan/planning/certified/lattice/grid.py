@@ -13,6 +13,7 @@ holds w times what entropy is lost or made up by moving to grid points.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Array, Factor, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.mixing import mixture_weights
 
 NEAR = 1e-11
@@ -93,8 +95,13 @@ def find_point(points: Array, belief: Array) -> int:
     return nearest if apart[nearest] <= NEAR else -1
 
 
-def rows_of(action: Action, points: Array, *, weight: float, discount: float, upper: bool) -> list[Row | None]:
-    """What taking `action` at each grid point of its factor comes to; None where no lower bound can be told."""
+def rows_of(
+    action: Action, points: Array, *, weight: float, discount: float, upper: bool, deadline: float = math.inf
+) -> list[Row | None]:
+    """What taking `action` at each grid point of its factor comes to; None where no lower bound can be told.
+
+    TimeoutError where `deadline` comes first.
+    """
     chances, after = update(points, action)
     paid = points @ action.reward
     if weight > 0:
@@ -106,6 +113,7 @@ def rows_of(action: Action, points: Array, *, weight: float, discount: float, up
     held = entropy(points)
     rows: list[Row | None] = []
     for number in range(len(points)):
+        clock.check(deadline)
         total, entries = float(paid[number]), list[Entry]()
         for outcomes in groups.values():
             seen = [outcome for outcome in outcomes if chances[number, outcome] > 0]
