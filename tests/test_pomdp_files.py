@@ -313,8 +313,21 @@ FAULTS = {
         6,
         "transitions of action 'go' and state 'b' must be probabilities that sum to 1; they sum to 0.9",
     ),
-    "transitions below 0": (f"{HEAD}T: * identity\nT: go : b -1 1 1\nO: * uniform", 6, "must be probabilities"),
-    "transitions that nobody gives": (f"{HEAD}T: go identity\nO: * uniform", None, "action 'stay' and state 'a'"),
+    "transitions below 0": (
+        f"{HEAD}T: * identity\nT: go : b -1 1 1\nO: * uniform",
+        6,
+        "transitions of action 'go' and state 'b' must be probabilities that sum to 1; one is -1",
+    ),
+    "transitions that no line is about": (
+        f"{HEAD}T: stay identity\nT: go : a 1 0 0\nT: go : c 1 0 0\nO: * uniform",
+        None,
+        "transitions of action 'go' and state 'b' must be probabilities that sum to 1; no line is about them",
+    ),
+    "observations that no line is about": (
+        f"{HEAD}T: * identity\nO: stay uniform\nO: go : a uniform",
+        None,
+        "observations of action 'go' and state 'b' must be probabilities that sum to 1; no line is about them",
+    ),
     "observations that do not sum to 1": (
         f"{HEAD}T: * identity\nO: * uniform\nO: stay : c : x 0.6",
         7,

@@ -65,6 +65,9 @@ from rhoplan.errors import (
 from rhoplan.errors import (
     TableError as TableError,
 )
+from rhoplan.errors import (
+    WrongKind as WrongKind,
+)
 from rhoplan.io.arrays import from_arrays as from_arrays
 from rhoplan.io.arrays import from_pymdp as from_pymdp
 from rhoplan.io.drn import read_drn as read_drn
@@ -93,6 +96,7 @@ from rhoplan.model.problem import Problem as Problem
 from rhoplan.model.sparse import Sparse as Sparse
 from rhoplan.planning.certified.solve import Solution as Solution
 from rhoplan.planning.certified.solve import solve as solve
+from rhoplan.planning.certified.solved import load_policy as load_policy
 from rhoplan.planning.utility import (
     Information as Information,
 )

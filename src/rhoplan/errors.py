@@ -18,6 +18,7 @@ it ("outcome",) and, in a list, the position from 0 on ("given", 2, "outcome").
 from __future__ import annotations
 
 from collections.abc import Iterable
+from reprlib import repr as shortened
 from typing import TypeAlias, TypeVar
 
 Field: TypeAlias = tuple[str | int, ...]
@@ -79,6 +80,18 @@ class TableError(ProblemError):
     def __str__(self) -> str:
         column, row = f", column '{self.column}'" * bool(self.column), "" if self.row is None else f", row {self.row}"
         return f"{self.message} ({self.file}{column}{row})"
+
+
+class WrongKind(RhoplanError, TypeError):
+    """Something else than a function takes."""
+
+
+def expect(given: object, kind: type, made: str) -> None:
+    """Refuse what is not of this kind. made: what makes one."""
+    if not isinstance(given, kind):
+        name = kind.__name__.lower()
+        article = "an" if name[0] in "aeiou" else "a"
+        raise WrongKind(f"expected {article} {name}, as rhoplan.{made} gives it; found {shortened(given)}")
 
 
 class AgentError(RhoplanError):

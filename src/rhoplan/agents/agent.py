@@ -18,7 +18,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, expect
 from rhoplan.model.problem import Problem
 from rhoplan.planning.utility import Utility
 
@@ -161,6 +161,7 @@ def make_agent(
     A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`), or that the planner does
     not take, is not used, and a note on the agent says so. Weight 0 takes the information out of any agent.
     """
+    expect(problem, Problem, "make")
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
         SETTINGS["weight"].check(weight)

@@ -15,7 +15,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.turnover import turnover
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import Situation, initial, named_beliefs
-from rhoplan.errors import EvidenceError
+from rhoplan.errors import EvidenceError, expect
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import ranked
@@ -169,6 +169,8 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
 
     With a finite precision the choice is the most probable action. `seed` is for planners that sample.
     """
+    expect(problem, Problem, "make")
+    expect(agent, Agent, "make_agent")
     graph = shared_graph(problem)
     situation = situation or initial(problem)
     if situation.visible is END:

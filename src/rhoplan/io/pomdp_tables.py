@@ -52,13 +52,16 @@ class _Written:
     def wrote(self, action: int | None, state: int | None, place: int) -> None:
         self._written[action, state] = place
 
-    def refuse(self, what: str, action: int, state: int, total: float) -> NoReturn:
+    def refuse(self, what: str, action: int, state: int, total: float, least: float) -> NoReturn:
+        """least: the least of the numbers, or any above it where none is below 0."""
         keys = ((action, state), (None, state), (action, None), (None, None))
         places = [self._written[key] for key in keys if key in self._written]
         act, held = self._names[0].names[action], self._names[1].names[state]
+        found = f"they sum to {total:.10g}" if least >= 0 else f"one is {least:.10g}"
+        if not places:
+            found = "no line is about them"
         self._raise(
-            f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; they sum to "
-            f"{total:.10g}",
+            f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; {found}",
             max(places) if places else None,
         )
 
@@ -123,7 +126,7 @@ class Transitions:
         # Two columns stand for a row: what it sums to, and the least number in it.
         scaled, wrong = rounding.normalised(np.stack([sums, np.zeros(self.states)], axis=1))
         for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
-            self._where.refuse("transitions", action, state, float(sums[state]))
+            self._where.refuse("transitions", action, state, float(sums[state]), float(least[state]))
         chance = chance * (scaled[:, 0] / sums)[before]
         self._budget.spend(int(np.count_nonzero(shows, axis=1)[after].sum()))
         return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
@@ -173,7 +176,8 @@ class Observations:
         """Probability (S, O) of what is seen in each state after `action`."""
         rows, wrong = rounding.normalised(self._numbers[action])
         for state in np.flatnonzero(wrong)[:1].tolist():
-            self._where.refuse("observations", action, state, float(self._numbers[action, state].sum()))
+            own = self._numbers[action, state]
+            self._where.refuse("observations", action, state, float(own.sum()), float(own.min()))
         return rows
 
 

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from reprlib import repr as shortened
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Problem
@@ -61,11 +62,14 @@ def parameters(name: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(p.name, _plain(hints[p.name]), p.default) for p in found)
 
 
-def make(spec: str, **settings: object) -> Problem:
+def make(spec: str | Path, **settings: object) -> Problem:
     """The problem that `spec` names: a registered name with parameters, a worked model, or the path of a file.
 
     Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
     """
+    if not isinstance(spec, str | Path):
+        raise ProblemError(f"a problem must be named, or be the path of a file; it is {shortened(spec)}")
+    spec = str(spec)
     for parameter, value in settings.items():
         spec = with_parameter(spec, parameter, str(value))
     if spec.lower().endswith(FILE_ENDINGS):

@@ -10,7 +10,7 @@ import numpy as np
 from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.information import entropy
-from rhoplan.errors import AgentError, LimitError
+from rhoplan.errors import AgentError, LimitError, expect
 from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
 from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import World
@@ -59,6 +59,8 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
 
     Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
+    expect(problem, Problem, "make")
+    expect(agent, Agent, "make_agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.agents.agent import Agent
-from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError
+from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
 from rhoplan.following.worlds import check_world
 from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
@@ -149,6 +149,8 @@ def simulate_episodes(
     progress: Callable[[int], None] | None = None,
 ) -> Episodes:
     """The episodes themselves. The result does not depend on `jobs`; `progress` is told how many are done since."""
+    expect(problem, Problem, "make")
+    expect(agent, Agent, "make_agent")
     if episodes < 1 or not seeds:
         raise AgentError(
             f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",

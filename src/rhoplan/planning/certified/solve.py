@@ -14,7 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from rhoplan.belief.situation import initial
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, expect
 from rhoplan.model.limited import with_horizon
 from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.problem import Problem
@@ -67,6 +67,7 @@ def solve(
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
     """
+    expect(problem, Problem, "make")
     discount = problem.discount if discount is None else discount
     if horizon is not None:
         if method not in (None, GRIDS, POINTS):
