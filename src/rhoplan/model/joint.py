@@ -23,6 +23,9 @@ from rhoplan.model.sparse import MOST_DENSE, Change, Sparse
 SAME = 1e-12
 """How far numbers that are one and the same may be apart, relative to their size: a thousand times their rounding."""
 
+MANY = 10_000
+"""Ways of an action from which on some of them are looked at before all are."""
+
 
 def seen_after(transition: Change, observation: Array) -> tuple[Array, Change | None]:
     """Likelihood (S, O) and transition of an action that moves states by `transition` (S, S) and whose outcome is then
@@ -77,9 +80,11 @@ class Ways:
         before, outcome, after, chance = self.before, self.outcome, self.after, self.chance
         if np.array_equal(before, after):
             return None
-        one = before == before[0]  # a look at one state is often enough
+        one = slice(None) if len(before) < MANY else before == before[0]  # a look at one state is often enough
         whatever = self._whatever(before[one], outcome[one], after[one], chance[one])
-        if whatever is not None and (whatever := self._whatever(before, outcome, after, chance)) is not None:
+        if whatever is not None and len(before) >= MANY:
+            whatever = self._whatever(before, outcome, after, chance)
+        if whatever is not None:
             return _kept(whatever.with_values(whatever.values / whatever.row_sums[whatever.rows]))
         rows = outcome * self.states + before
         change = Sparse.of((self.outcomes, self.states, self.states), rows, after, chance)

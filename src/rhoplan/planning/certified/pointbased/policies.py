@@ -17,6 +17,9 @@ from rhoplan.planning.certified.pointbased.compiled import Compiled
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
 
+FEW_SLOTS = 200
+"""The same for visits, of which a few dozen sweeps find most."""
+
 MOST_DENSE_GOAL = 2000
 """The same without a discount, where a plan may take thousands of steps, and sweeps as many."""
 
@@ -120,15 +123,19 @@ def _visits(problem: Compiled, policy: Ids, discount: float, late: float) -> Arr
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
-    mass: Array = np.zeros(problem.slots)
-    visits: Array = np.full(problem.slots, 1e-6 / problem.slots)
+    count = problem.slots
+    mass: Array = np.zeros(count)
+    visits: Array = np.full(count, 1e-6 / count)
     first = problem.model.class_state[problem.start_class]
     mass[first : first + len(problem.start)] = problem.start
+    if count <= FEW_SLOTS:
+        matrix = np.bincount(target * count + source, flow, count**2).reshape(count, count)
+        return visits + np.linalg.solve(np.eye(count) - discount * matrix, mass)
     for _ in range(MOST_VISITS):
         visits += mass
         if clock.now() > late:
             break
-        mass = discount * np.bincount(target, flow * mass[source], problem.slots).astype(float)
+        mass = discount * np.bincount(target, flow * mass[source], count).astype(float)
     return visits
 
 
