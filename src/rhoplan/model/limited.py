@@ -23,7 +23,7 @@ class Left(NamedTuple):
 
 
 def with_horizon(problem: Problem, actions: int) -> Problem:
-    """`problem` with so many actions, then an ending one where there is one. A first look is not counted.
+    """`problem` with so many actions, and after them one that ends, where there is one. A first look is not counted.
 
     Rules and leaf, which know nothing of that, are left out.
     """

@@ -65,7 +65,7 @@ EXPORTED = ".policyx"
 @click.option(
     "--horizon",
     type=int,
-    help="Actions at most; then an ending one must be taken, where there is one, and nothing more is paid.  "
+    help="Actions at most, and after them one that ends, where there is one; then nothing more is paid.  "
     "[default: no limit]",
 )
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")

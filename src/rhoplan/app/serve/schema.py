@@ -180,7 +180,7 @@ class Solve(Request):
         None,
         ge=1,
         le=10_000,
-        description="Actions at most, then an ending one where there is one; no limit if left out.",
+        description="Actions at most, and after them one that ends, where there is one; no limit if left out.",
     )
     gap: float = Field(1e-3, gt=0)
     time_limit: float = Field(600.0, gt=0, description="Seconds; the server's own limit is kept in any case.")
