@@ -16,10 +16,10 @@ from rhoplan.model.problem import Ids, Problem
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.compiled import Compiled, Entries
+from rhoplan.planning.certified.pointbased.kinds import WORK, _Split, put_together
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import solve_general
-from rhoplan.planning.certified.solved import load_policy
 from small import Small, draw, recursion
 
 ENDS = """
@@ -212,7 +212,7 @@ def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
     assert policy.value(there) == policy.value(place)
     assert policy.action(there) == policy.action(place)
     policy.save(tmp_path / "plan")
-    assert load_policy(tmp_path / "plan", problem).value(there) == policy.value(there)
+    assert rhoplan.load_policy(tmp_path / "plan", problem).value(there) == policy.value(there)
     rows = [np.array(line.split(">")[1].split("<")[0].split(), float) for line in write_policy(policy).splitlines()
             if line.startswith("<Vector")]  # fmt: skip
     assert max(row @ problem.prior for row in rows) == pytest.approx(policy.value(place)[0], abs=1e-9)
@@ -221,3 +221,67 @@ def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
             assert len(set(row[origin == state].tolist())) == 1
     names = " or ".join(problem.states[state] for state in (one, other))
     assert names in policy.start_states
+
+
+def corridor(states: int) -> Compiled:
+    """The last state pays; each is told from the next only by how far it is from there."""
+    text = f"discount: 0.99\nvalues: reward\nstates: {states}\nactions: 1\nobservations: 1\nstart: 0\n"
+    text += "".join(f"T: 0 : {state} : {min(state + 1, states - 1)} 1\n" for state in range(states))
+    return compile_problem(parse_pomdp(f"{text}O: * : * : * 1\nR: 0 : {states - 1} : * : * 1\n"), weight=0.0)
+
+
+def test_where_it_takes_long_states_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[int]()
+    usual = _Split._by_sums
+    monkeypatch.setattr(_Split, "_by_sums", lambda self, kinds: asked.append(1) or usual(self, kinds))
+    assert corridor(200).slots == 200
+    assert len(asked) < 250
+    assert corridor(6000).slots == 6000
+    assert len(asked) < 250 + WORK / 6000
+
+
+def test_when_the_time_is_up_states_stay_apart() -> None:
+    entries = Entries(*(np.array(column) for column in ([0, 1], [0, 0], [0, 0], [0, 1])), np.ones(2))
+    pay, start = (np.array([0, 1]), np.array([0, 0]), np.zeros(2)), np.array([0.5, 0.5])
+    assert put_together(entries, pay, start, 2, informs=False).kinds.tolist() == [0, 0]
+    assert put_together(entries, pay, start, 2, informs=False, deadline=-np.inf).kinds.tolist() == [0, 1]
+
+
+def test_a_rare_outcome_tells_states_apart_though_it_hardly_ever_comes() -> None:
+    """Both probabilities are small; their ratio is not."""
+    likelihood = np.array([[[1 - 9e-13, 9e-13], [1 - 1e-300, 1e-300]]])
+    problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), likelihood, np.zeros((1, 2, 2)), discount=0.999999)
+    assert compile_problem(problem, weight=1.0).slots == 2
+
+    told = np.array([[9e-13, 1e-300]]) / 2
+    mean = told.sum()
+    gained = float((told * np.log(told / mean * 2)).sum())  # but for what the usual outcome tells, which is less
+    found = rhoplan.solve(problem, weight=1e6, gap=1e-9)
+    assert found.lower <= 1e6 * gained / 1e-6 <= found.upper
+
+
+def test_a_saved_policy_says_which_states_are_alike(tmp_path: Path) -> None:
+    problem = made(doubled(draw(2, 3), 2)[0])
+    policy = rhoplan.solve(problem, gap=1e-3).policy
+    assert policy is not None
+    policy.save(tmp_path / "plan")
+    with np.load(tmp_path / "plan") as file:
+        arrays = dict(file)
+    assert len(set(arrays["kinds"].tolist())) == 3
+
+    for kinds in (np.arange(5), arrays["kinds"][:4], arrays["kinds"] + 1, arrays["kinds"] - 1, np.zeros(5, int)):
+        np.savez(tmp_path / "other.npz", **{**arrays, "kinds": kinds})
+        with pytest.raises(rhoplan.ProblemError, match="other numbers: solve it again"):
+            rhoplan.load_policy(tmp_path / "other.npz", problem)
+
+
+def test_policies_of_versions_that_put_nothing_together_are_read(tmp_path: Path) -> None:
+    problem = rhoplan.make("tiger")
+    policy = rhoplan.solve(problem, discount=0.95, method="points").policy
+    assert policy is not None
+    policy.save(tmp_path / "plan")
+    with np.load(tmp_path / "plan") as file:
+        arrays = dict(file)
+    del arrays["kinds"]
+    np.savez(tmp_path / "old.npz", **arrays)
+    assert rhoplan.load_policy(tmp_path / "old.npz", problem).value(initial(problem)) == policy.value(initial(problem))

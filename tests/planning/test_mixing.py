@@ -26,7 +26,7 @@ def test_a_mixture_is_the_cheapest_there_is_and_never_below_it(seed: int) -> Non
     columns, cost = np.vstack([np.eye(states), beliefs]), np.concatenate([corner, values])
     for belief in np.random.default_rng(seed + 100).dirichlet(np.full(states, 0.5), 5):
         least = linprog(cost, A_eq=columns.T, b_eq=belief, method="highs").fun
-        found = mixture(beliefs, values, corner, belief)
+        found = mixture(beliefs, values, corner, belief, np.full(states, 2000.0))
         assert least - 1e-3 <= found <= least + 1e-3
         assert found <= sawtooth(beliefs, values, corner, belief) + 1e-6
 

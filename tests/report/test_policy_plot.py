@@ -130,7 +130,7 @@ def test_cells_of_the_triangle_cover_it_once() -> None:
     [
         (
             ("diagnosis:n=4", "--plot", "x.png"),
-            "a plan is drawn over two or three hidden states; 'diagnosis' starts with 4",
+            "a plan is drawn over two or three hidden states that are not alike; 'diagnosis' starts with 4",
         ),
         (("tiger", "--plot", "x.gif"), "a drawing must end in .png, .svg, .pdf; it is 'x.gif'"),
         (

@@ -39,6 +39,9 @@ LABELLED, APART = 0.25, 0.06
 TINT = 0.3
 """How strong the colours of actions are: lines must stay readable on them."""
 
+MOST_LOOKED_AT = 100
+"""Hidden states at the start up to which some are looked for that are alike."""
+
 
 def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture | None:
     """Draw `policy` into the file at `path`, whose ending says how; without one, as a picture for a notebook.
@@ -62,7 +65,8 @@ def check_plot(problem: Problem, path: Path, weight: float) -> None:
     need_matplotlib()
     _check_ending(path)
     possible = int(np.count_nonzero(joint_prior(problem)))
-    _check_states(problem, possible if possible > 3 else len(compile_problem(problem, weight=weight).start))
+    few = possible <= MOST_LOOKED_AT
+    _check_states(problem, len(compile_problem(problem, weight=weight).start) if few else possible)
 
 
 def _check_ending(path: Path) -> None:
@@ -79,8 +83,8 @@ def _check_states(problem: Problem, states: int) -> None:
         )
     if states not in (2, 3):
         raise ProblemError(
-            f"a plan is drawn over two or three hidden states; '{problem.name}' starts with {states}: save it, and ask "
-            "decide --agent solved:FILE",
+            f"a plan is drawn over two or three hidden states that are not alike; '{problem.name}' starts with "
+            f"{states}: save it, and ask decide --agent solved:FILE",
             field=("plot",),
         )
 

@@ -304,11 +304,7 @@ def _print_solution(
     goal += f", discount {discount}" if discount != 1 else ""
     limit = "with no horizon limit" if horizon is None else f"of at most {horizon} action{'s' * (horizon > 1)}"
     out.print(f"{problem.spec}: best plan {limit} for {goal}", style="bold")
-    if math.isfinite(solution.upper):
-        gap_found = f"(gap {solution.upper - solution.lower:.1e})"
-        out.print(f"  value    between {solution.lower:.6f} and {solution.upper:.6f} {gap_found}")
-    else:
-        out.print(f"  value    at least {solution.lower:.6f}; no upper bound is known")
+    out.print(f"  value    {_value(solution)}")
     if not solution.converged:
         why = WHY.get(solution.stopped_by, f"{solution.stopped_by} ran out")
         out.print(f"  the bounds did not meet within {solution.gap:g}: {why}", style="bold")
@@ -324,7 +320,8 @@ def _print_solution(
         how = "" if solution.method == REVEAL else ", by branch and bound over evidence"
         work = f"{rounds if solution.method == REVEAL else trials}, {solution.seconds:.1f} s{how}"
     else:
-        out.print(f"  the plan behind the lower bound begins with {solution.first}")
+        if math.isfinite(solution.lower):
+            out.print(f"  the plan behind the lower bound begins with {solution.first}")
         names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
         shares = zip(solution.shares or (solution.rounds,), names, strict=True)
         rounds = "".join(f"{several(share, name)}, " for share, name in shares if share)
@@ -334,6 +331,16 @@ def _print_solution(
     if solution.compiling >= LONG:
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
     out.print(f"  {several(solution.nodes, 'node')}, {work}")
+
+
+def _value(solution: Solution) -> str:
+    """The bounds in words."""
+    lower, upper = solution.lower, solution.upper
+    if math.isfinite(lower) and math.isfinite(upper):
+        return f"between {lower:.6f} and {upper:.6f} (gap {upper - lower:.1e})"
+    if math.isfinite(lower):
+        return f"at least {lower:.6f}; no upper bound is known"
+    return f"at most {upper:.6f}; no lower bound is known" if math.isfinite(upper) else "not known yet"
 
 
 def several(number: int, what: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,10 +30,10 @@ from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.lattice.solve import grid_policy
-from rhoplan.planning.certified.mixing import mixture, sawtooth
+from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.growing import hull_states
+from rhoplan.planning.certified.pointbased.growing import hull_states, penalty_of, spans_of
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior, reachable
@@ -137,7 +138,9 @@ class SolvedPolicy(BoundedPolicy):
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load` reads it for the same problem."""
         told = self.heading(FORMAT, digest(self.problem)) | {"potential": self.potential}
-        arrays: dict[str, Array | Ids] = {"corner": self.corner, "informed": self.informed}
+        arrays: dict[str, Array | Ids] = {
+            "corner": self.corner, "informed": self.informed, "kinds": self.problem.kinds
+        }  # fmt: skip
         for home, (alpha, share, pair) in self.vectors.items():
             arrays |= {f"alpha-{home}": alpha, f"share-{home}": share, f"pair-{home}": pair}
         for home, (beliefs, bound) in self.points.items():
@@ -161,9 +164,21 @@ class SolvedPolicy(BoundedPolicy):
         pays = slice(model.pair_reward[model.class_pair[home]], model.pair_reward[model.class_pair[home + 1]])
         informed = float((self.informed[pays].reshape(-1, len(belief)) @ belief).max())
         corner = self.corner[model.class_state[home] : model.class_state[home + 1]]
-        beliefs, bound = self.points.get(home, (np.empty((0, len(belief))), np.empty(0)))
-        mix = mixture if len(belief) <= hull_states(self.problem) else sawtooth
-        return min(mix(beliefs, bound, corner, belief), informed) + potential
+        points = self.points.get(home, (np.empty((0, len(belief))), np.empty(0)))
+        if len(belief) <= hull_states(self.problem):
+            bound = mixture(*points, corner, belief, prices_of(belief, *self._left))
+        else:
+            bound = sawtooth(*points, corner, belief)
+        return min(bound, informed) + potential
+
+    @cached_property
+    def _left(self) -> tuple[float, float]:
+        """What a part of a belief costs that a mixture does not make up: at most, and as a share of the probability."""
+        weight, discount = self.settings.weight, self.settings.discount
+        alphas = [alpha for alpha, _, _ in self.vectors.values()]
+        size = max(float(np.abs(self.corner).max()), *(float(np.abs(alpha).max()) for alpha in alphas))
+        span, far = spans_of(self.corner, min(float(alpha.min(axis=1).max()) for alpha in alphas), weight)
+        return penalty_of(self.problem, size, weight, discount), span + far
 
     def _ahead(self, pair: int, belief: Array) -> tuple[float, float]:
         """Bounds on taking `pair` at `belief`, by both bounds on what comes after."""
@@ -262,7 +277,9 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
 
 
 def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
-    compiled = compile_problem(problem, weight=float(told["weight"]))
+    compiled = _compiled(problem, arrays.get("kinds"))  # files of versions before there were kinds have none
+    if compiled is None:
+        return None
     compiled = with_stops(compiled) if told["discount"] == 1 else compiled
     if digest(compiled) != told["digest"]:
         return None
@@ -272,6 +289,16 @@ def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any
     settings = Asked(float(told["weight"]), float(told["discount"]))
     potential = float(told.get("potential", settings.weight))  # files of versions before there was a choice
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"], potential)
+
+
+def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:
+    """`problem` with these kinds; None where they are those of another one."""
+    joint = prod(len(factor.states) for factor in problem.factors)
+    if kinds is not None:
+        found = np.unique(kinds)
+        if len(kinds) != joint or not np.array_equal(found, np.arange(len(found))):
+            return None
+    return compile_problem(problem, kinds=kinds)
 
 
 def _many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:

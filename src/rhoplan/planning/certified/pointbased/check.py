@@ -37,7 +37,7 @@ APART = 1e-4
 @dataclass(frozen=True)
 class Certificate:
     """What a check found. lower_excess, upper_excess: by how much a claim went beyond its backup, at worst (negative:
-    never). vectors, points: how many were looked at. scale: the largest value claimed."""
+    never). vectors, points: how many were looked at. scale: the largest value claimed, or the price of a nat."""
 
     lower_excess: float
     upper_excess: float
@@ -74,7 +74,8 @@ def check_plan(
     ]
     upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
     informed = _informed_excess(plan, rng, most, part)
-    scale = max(float(np.abs(plan.graph.corner).max(initial=0.0)), float(np.abs(plan.graph.alpha).max(initial=0.0)))
+    sizes = (float(np.abs(values).max(initial=0.0)) for values in (plan.graph.corner, plan.graph.alpha))
+    scale = max(*sizes, plan.settings.weight)  # information is rounded too where nothing is worth anything
     return Certificate(max(lower, default=-np.inf), max([*upper, informed]), len(lower), len(upper), scale)
 
 

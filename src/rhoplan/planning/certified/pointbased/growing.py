@@ -120,7 +120,6 @@ def make_settings(
     )
     most, largest = int(np.max(branches)) + 1, int(problem.sizes.max())
     size = max(float(np.abs(values).max(initial=0.0)) for values in (first.corner, *first.vectors))
-    worst = max(size, float(np.abs(model.reward).max(initial=0.0)) / (1 - discount)) if discount < 1 else size
     added = largest + int(np.diff(model.pair_branch).max(initial=1)) + 5
     rounding, logs = OPERATIONS * added * UNIT, 6 * weight * math.log(largest * added / MIX)
     span, far = spans_of(first.corner, max(float(values.min()) for values in first.vectors), weight)
@@ -134,7 +133,7 @@ def make_settings(
         outward=rounding * (far + logs) + SAME * span,
         rounding=rounding,
         logs=logs,
-        penalty=2 * worst + STEEPEST * weight,
+        penalty=penalty_of(problem, size, weight, discount),
         span=span,
         lost=span + far,
         coarse=(SMALL_COARSE if small else COARSE) * step,
@@ -146,6 +145,12 @@ def make_settings(
         most_numbers=largest * (most + 1),
         symbols=problem.symbols,
     )
+
+
+def penalty_of(problem: Compiled, size: float, weight: float, discount: float) -> float:
+    """What a part of a belief that is left costs, whatever its state. size: of the largest value known."""
+    most = float(np.abs(problem.model.reward).max(initial=0.0))
+    return 2 * (max(size, most / (1 - discount)) if discount < 1 else size) + STEEPEST * weight
 
 
 def spans_of(corner: Array, least: float, weight: float) -> tuple[float, float]:

@@ -12,11 +12,13 @@ with random weights find nearly all differences at once; what is left is compare
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.classes import Flags, find_classes
 from rhoplan.planning.certified.pointbased.compiled import Entries, sorted_by
 
@@ -28,8 +30,17 @@ CLOSE = 8 * 2.0**-53
 Outward rounding pays for it (theory page, What floats lose)."""
 
 EVEN = 1e-12
-"""How far the probabilities of an outcome may differ that is not to tell states apart: what such a difference tells is
-of the order of its square."""
+"""By what share the probabilities of an outcome may differ that is not to tell states apart: what it tells is at most
+the square of that, far less than information is rounded by."""
+
+WORK = 10_000_000
+"""Numbers looked at, and so many times all there are, after which states are left apart: in a corridor of thousands
+each round tells the next one from the others."""
+
+TURNS = 20
+
+SECONDS_PER_NUMBER = 1e-6
+"""Time that comparing one by one and putting together take, at most."""
 
 HALF = 0.5
 """Share of numbers still of use below which the others are dropped."""
@@ -76,15 +87,21 @@ class Together(NamedTuple):
         )
 
 
-def put_together(entries: Entries, pay: Pay, start: Array, joint: int, *, informs: bool) -> Together:
-    """The problem with as few kinds as there can be; state v * J + j is visible state v with hidden state j of J.
+def put_together(
+    entries: Entries, pay: Pay, start: Array, joint: int, *, informs: bool, deadline: float = math.inf
+) -> Together:
+    """The problem with few kinds; state v * J + j is visible state v with hidden state j of J.
 
     informs: whether information has a price. States of different classes (see `compiled`) are put together only where
-    that makes no class larger: vectors would become longer.
+    that makes no class larger: vectors would become longer. Where it takes long, or until `deadline`, all stay apart.
     """
 
     def found(kinds: Ids) -> Together:
-        return Together.by(_Split(entries, pay, joint, informs=informs).kinds(kinds), entries, pay, start)
+        try:
+            kinds = _Split(entries, pay, joint, informs=informs, deadline=deadline).kinds(kinds)
+        except TimeoutError:
+            kinds = np.arange(joint)
+        return Together.by(kinds, entries, pay, start)
 
     result = found(np.zeros(joint, dtype=np.int64))
     if result.entries is entries:
@@ -98,8 +115,8 @@ def put_together(entries: Entries, pay: Pay, start: Array, joint: int, *, inform
 class _Split:
     """What kinds are split by."""
 
-    def __init__(self, entries: Entries, pay: Pay, joint: int, *, informs: bool) -> None:
-        self.entries, self.pay, self.joint, self.informs = entries, pay, joint, informs
+    def __init__(self, entries: Entries, pay: Pay, joint: int, *, informs: bool, deadline: float) -> None:
+        self.entries, self.pay, self.joint, self.informs, self.deadline = entries, pay, joint, informs, deadline
         self.outcomes = int(entries.outcome.max(initial=0)) + 1
         self.actions = int(pay[1].max(initial=0)) + 1
         self.draw = np.random.default_rng(0).random
@@ -111,11 +128,17 @@ class _Split:
         self.arcs = entries.source % joint, entries.target % joint, led
 
     def kinds(self, kinds: Ids) -> Ids:
-        """The coarsest split of `kinds` under which all states of a kind are alike."""
-        kinds = _numbers(np.round(self.worth, DIGITS), kinds)
+        """The coarsest split of `kinds` under which all states of a kind are alike; TimeoutError if it takes long."""
+        kinds, work = _numbers(_rounded(self.worth), kinds), WORK + TURNS * len(self.entries.source)
         while True:
             count = int(kinds.max()) + 1
+            work -= self.joint + len(self.arcs[0])
+            if work < 0:
+                raise TimeoutError
+            clock.check(self.deadline)
             kinds = self._by_sums(kinds)
+            if int(kinds.max()) + 1 == count < self.joint:
+                clock.check(self.deadline - SECONDS_PER_NUMBER * len(self.arcs[0]))
             if int(kinds.max()) + 1 == count and self.informs:
                 kinds = self._by_looks(kinds)
             if int(kinds.max()) + 1 == count:
@@ -127,7 +150,7 @@ class _Split:
         """`kinds` split by where their states lead to, all of it as one sum."""
         source, target, led = self.arcs
         sums = np.bincount(source, led * self.draw(int(kinds.max()) + 1)[kinds[target]], self.joint)
-        kinds = _numbers(np.round(sums, DIGITS), kinds)
+        kinds = _numbers(_rounded(sums), kinds)
         if np.count_nonzero(several := _several(kinds)[source]) < HALF * len(source):
             self.arcs = source[several], target[several], led[several]
         return kinds
@@ -150,7 +173,7 @@ class _Split:
         least, most = np.full(len(cells), np.inf), np.zeros(len(cells))
         np.minimum.at(least, cell, chance)
         np.maximum.at(most, cell, chance)
-        uneven = (most - least > EVEN) | (np.bincount(cell) < arcs[cells // self.outcomes])
+        uneven = (most - least > EVEN * most) | (np.bincount(cell) < arcs[cells // self.outcomes])
         if not uneven.any():
             return kinds
         # What an arc shows as one sum, above the least of its arrival: what a state shows that is never come to so.
@@ -161,7 +184,7 @@ class _Split:
         pair, place = np.unique(arrival * joint + target, return_inverse=True)
         above = np.zeros(len(pair))
         np.maximum.at(above, place, (shown - lowest[arrival]) * self.draw(len(arcs))[arrival])
-        split = _numbers(np.round(np.bincount(pair % joint, above, joint), DIGITS), kinds)
+        split = _numbers(_rounded(np.bincount(pair % joint, above, joint)), kinds)
         if int(split.max()) + 1 == count:  # one state shows this and that, or the sums are too close
             told = np.isin(kinds, kinds[one.target[uneven[cell]] % joint])
             split = _numbers(np.where(told, count + np.arange(joint), kinds))
@@ -209,6 +232,11 @@ class _Rows(NamedTuple):
         apart = (self.key[mine] != self.key[theirs]) | (np.abs(one - another) > CLOSE * np.abs(another))
         result[state[apart]] = False
         return result
+
+
+def _rounded(sums: Array | Ids) -> Array:
+    """`sums` to a few digits of the largest of them."""
+    return np.round(sums / max(float(np.abs(sums).max(initial=0.0)), 1.0), DIGITS)
 
 
 def _several(kinds: Ids) -> Flags:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.mixing import mixture, sawtooth
+from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import First
 from rhoplan.planning.certified.pointbased.graph import (
@@ -125,7 +125,8 @@ class Plan:
         first, last = self.problem.model.class_state[home : home + 2]
         corner = self.graph.corner[first:last]
         if len(belief) <= hull_states(self.problem):
-            return mixture(beliefs, values, corner, belief)
+            prices = prices_of(belief, self.settings.penalty, self.settings.lost)
+            return mixture(beliefs, values, corner, belief, prices)
         return sawtooth(beliefs, values, corner, belief)
 
     @cached_property

@@ -31,17 +31,26 @@ SECONDS_PER_ENTRY = 1.5e-6
 """Time that one probability P(s', o | s) takes until there are first bounds: 0.8 to put the arrays together and 0.4 for
 the bounds, measured with ten million of them on one core, and some more."""
 
+SHARE = 0.1
+"""Of the time left, at most, for finding states that nothing tells apart."""
+
 MOST_VISIBLE = 1_000_000
 """Visible states after which the search for more is given up."""
 
 
 def compile_problem(
-    problem: Problem, *, weight: float | None = None, memory: float = 4e9, deadline: float = inf
+    problem: Problem,
+    *,
+    weight: float | None = None,
+    kinds: Ids | None = None,
+    memory: float = 4e9,
+    deadline: float = inf,
 ) -> Compiled:
     """`problem` ready for `solve_general`. State v * K + k is visible state v with joint hidden states of kind k of K.
 
-    weight: the price on information; where it is given, states that nothing tells apart are of one kind, else every
-    state is of a kind of its own. TimeoutError where it will not be ready, with first bounds, before `deadline`.
+    weight: the price on information; where it is given, states that nothing tells apart are put together, as far as
+    there is time. kinds (J,): which were, by an earlier call. With neither every state is of a kind of its own.
+    TimeoutError where it will not be ready, with first bounds, before `deadline`.
     """
     sizes = [len(factor.states) for factor in problem.factors]
     joint = prod(sizes)
@@ -89,9 +98,11 @@ def compile_problem(
     start = np.zeros((len(visibles) + 1) * joint)
     start[:joint] = joint_prior(problem)
     if weight is None:
-        *entries, kinds, pay, start = Together(joined(parts), np.arange(joint), pay, start)
+        own = np.arange(joint) if kinds is None else kinds
+        *entries, kinds, pay, start = Together.by(own, joined(parts), pay, start)
     else:
-        *entries, kinds, pay, start = put_together(joined(parts), pay, start, joint, informs=weight > 0)
+        soon = clock.now() + SHARE * (deadline - clock.now())
+        *entries, kinds, pay, start = put_together(joined(parts), pay, start, joint, informs=weight > 0, deadline=soon)
     every, hidden = len(start), int(kinds.max()) + 1
     over = np.zeros(every, dtype=bool)
     over[len(visibles) * hidden :] = True
