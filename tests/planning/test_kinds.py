@@ -282,6 +282,10 @@ def test_policies_of_versions_that_put_nothing_together_are_read(tmp_path: Path)
     policy.save(tmp_path / "plan")
     with np.load(tmp_path / "plan") as file:
         arrays = dict(file)
+    assert arrays["kinds"].tolist() == [0, 1]
+    np.savez(tmp_path / "turned.npz", **{**arrays, "kinds": np.array([1, 0])})
+    with pytest.raises(rhoplan.ProblemError, match="other numbers: solve it again"):
+        rhoplan.load_policy(tmp_path / "turned.npz", problem)
     del arrays["kinds"]
     np.savez(tmp_path / "old.npz", **arrays)
     assert rhoplan.load_policy(tmp_path / "old.npz", problem).value(initial(problem)) == policy.value(initial(problem))

@@ -295,8 +295,8 @@ def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:
     """`problem` with these kinds; None where they are those of another one."""
     joint = prod(len(factor.states) for factor in problem.factors)
     if kinds is not None:
-        found = np.unique(kinds)
-        if len(kinds) != joint or not np.array_equal(found, np.arange(len(found))):
+        found, first = np.unique(kinds, return_index=True)  # numbered in the order in which they come
+        if len(kinds) != joint or not np.array_equal(found, np.arange(len(found))) or (np.diff(first) < 0).any():
             return None
     return compile_problem(problem, kinds=kinds)
 
