@@ -257,6 +257,7 @@ def test_a_rare_outcome_tells_states_apart_though_it_hardly_ever_comes() -> None
     mean = told.sum()
     gained = float((told * np.log(told / mean * 2)).sum())  # but for what the usual outcome tells, which is less
     found = rhoplan.solve(problem, weight=1e6, gap=1e-9)
+    assert found.stopped_by == "precision"  # a step's rounding, a million times
     assert found.lower <= 1e6 * gained / 1e-6 <= found.upper
 
 

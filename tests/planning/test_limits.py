@@ -24,6 +24,8 @@ pytest.importorskip("numba", reason="solving general problems needs numba")
 
 from rhoplan.planning.certified.pointbased.compiled import BYTES_PER_ENTRY
 from rhoplan.planning.certified.pointbased.first import first_bounds
+from rhoplan.planning.certified.pointbased.idle import with_stops
+from rhoplan.planning.certified.pointbased.lasting import lasting
 from rhoplan.planning.certified.pointbased.records import compile_problem
 
 VALUE = {0.0: 19.371368, 1.0: 22.484883}
@@ -293,6 +295,31 @@ def test_a_circle_of_two_for_nothing_still_has_bounds():
     assert found.upper <= 1.0 + 1e-6
     assert found.certificate is not None
     assert found.certificate.holds
+
+
+def test_thousands_of_states_without_a_discount_have_a_plan_that_ends():
+    """Chance alone finds the goal of this grid, after hundreds of steps: more than sweeps settle for one policy."""
+    problem = with_stops(compile_problem(rhoplan.make("navigation:n=8")))
+    steps = lasting(problem, 1.0, math.inf)
+    first = first_bounds(problem, weight=0.0, share=1.0, discount=1.0, steps=steps, deadline=math.inf)
+
+    (values,), going = first.vectors, ~np.repeat(problem.ended, problem.sizes)
+    later = problem.model.reward + problem.expected(values)
+    often = np.bincount(problem.row_slot, minlength=problem.slots)
+    followed = np.bincount(problem.row_slot, later, problem.slots)[going] / often[going]  # any action, equally likely
+    assert problem.slots > 4000
+    assert (values[going] <= followed).all()
+    np.testing.assert_allclose(values[going], followed, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", VALUE)
+def test_a_solve_ends_where_rounding_lets_bounds_come_no_nearer(weight):
+    found = rhoplan.solve(restarting_tiger(), weight=weight, gap=1e-300)
+
+    assert found.stopped_by == "precision"
+    assert found.lower <= VALUE[weight] + 1e-6
+    assert found.upper >= VALUE[weight] - 1e-6
+    assert 0 < found.upper - found.lower <= 1e-9
 
 
 def test_a_reward_for_ever_is_refused_in_one_line():

@@ -6,6 +6,7 @@ of file and weight is stopped once it has taken a given time, many times what it
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -65,6 +66,7 @@ def tiny_pairs(folder: Path, *, seconds: float) -> Iterator[Pair]:
         except RhoplanError:  # what cannot be read is told by --solvers
             continue
         if len(problem.factors) == 1 and len(problem.states) <= MOST_STATES:
+            gc.collect()  # what reading larger files has left behind
             for weight in WEIGHTS:
                 yield _pair(path.name, problem, weight, seconds)
 

@@ -46,7 +46,10 @@ ROUNDS = {
 }
 """What a round is called, and how each method works."""
 
-WHY = {"interrupted": "stopped from the keyboard", "method": "method errands goes no further"}
+WHY = {
+    "interrupted": "stopped from the keyboard", "method": "method errands goes no further",
+    "precision": "rounding lets them come no nearer",
+}  # fmt: skip
 """Why bounds did not meet where nothing ran out."""
 
 UNCHECKED = {"errands": "the plan of errands", "range": "the range of rewards"}

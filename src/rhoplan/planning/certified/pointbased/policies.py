@@ -13,6 +13,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.classes import Flags
 from rhoplan.planning.certified.pointbased.compiled import Compiled
+from rhoplan.planning.certified.pointbased.decisions import Rows, plan_values
 
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
@@ -21,7 +22,8 @@ FEW_SLOTS = 200
 """The same for visits, of which a few dozen sweeps find most."""
 
 MOST_DENSE_GOAL = 2000
-"""The same without a discount, where a plan may take thousands of steps, and sweeps as many."""
+"""The same without a discount, where a plan may take thousands of steps, and sweeps as many; larger ones by BiCGSTAB,
+and sweeps where it does not settle."""
 
 ROUNDING = 2e-13
 """Outward rounding of one step, as a share of the largest value, at least: above what sums of 450 floats can lose."""
@@ -154,25 +156,28 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         if not can_end(rest, source, target).all():
             return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
-    paid = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots)
+    paid: Array = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots).astype(float)
 
     def step(values: Array) -> Array:
         result: Array = paid + discount * np.bincount(source, flow * values[target], problem.slots)
         return result
 
     values: Array = np.zeros(problem.slots, dtype=np.float64)
+    flow_on = np.where(rest[target], 0.0, flow)
     if problem.slots <= (MOST_DENSE if discount < 1 else MOST_DENSE_GOAL):
-        flow_on = np.where(rest[target], 0.0, flow)
         matrix = np.bincount(source * problem.slots + target, flow_on, problem.slots**2).reshape(problem.slots, -1)
         values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
     else:
+        if discount == 1:
+            order = np.argsort(source, kind="stable")
+            begin = np.searchsorted(source[order], np.arange(problem.slots + 1))
+            free = np.full(problem.slots, np.inf)
+            rows = Rows(np.arange(problem.slots + 1), begin, target[order], flow_on[order], paid, free)
+            values = plan_values(values, rows, 0.1 * HAIR * scale)
+        near = 1e-4 * max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
-            if discount < 1 and clock.now() > late:
-                break
-            if np.abs(values - before).max() <= 1e-4 * scale * (
-                max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
-            ):
+            if np.abs(values - before).max() <= near * scale or (discount < 1 and clock.now() > late):
                 break
     fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:

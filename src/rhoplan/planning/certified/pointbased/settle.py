@@ -102,7 +102,7 @@ def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, membe
         place += 1
         home, first = graph.node[node, HOME], graph.node[node, SLOT]
         raise_lower(model, graph, node, settings.potential)
-        best, most, taken[node] = -1, graph.bound[node, LOWER] - settings.outward, -1
+        best, most, taken[node] = -1, graph.bound[node, LOWER] - 2 * settings.outward, -1
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = first + pair - model.class_pair[home]
             if graph.slot_child[slot] < 0 or graph.slot[slot, ABOVE] <= most:

@@ -82,6 +82,10 @@ MORE_VECTORS = 2
 """Where there are so many times the vectors of the last time, most are of no use: those are dropped before the plan is
 settled that they are."""
 
+ROUNDED, NEARER = 4, 0.99
+"""Bounds no farther apart than so many times what rounding makes of one backup in all the steps to come, and no nearer
+than such a share of the last time, are as near as floats let them be."""
+
 MOST_CHILDREN = 200
 """What follows from known states in one step is opened at once if it is no more than so many beliefs: all that one can
 come to later is a mixture of it, in dense problems far inside the corners."""
@@ -100,7 +104,8 @@ def solve_general(
     """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
 
     Stops early, with the bounds it has, after `seconds`, when its arrays would take more than `memory` bytes, or when
-    interrupted from the keyboard. `progress` is told lower, upper and number of nodes every few milliseconds.
+    interrupted from the keyboard, or where rounding lets them come no nearer (`precision`). `progress` is told
+    lower, upper and number of nodes every few milliseconds.
     Not covered: weights below 0, and with discount 1 problems where one can go on for ever without losing.
     """
     check_asked(weight, discount, gap)
@@ -126,6 +131,8 @@ class Search(Standing):
                     self.forget()
                     self.settle(pace)
                     self.pause, self.worked = clock.now() - before, 0
+                    if self.is_rounded_only():
+                        return "precision"
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
@@ -136,6 +143,12 @@ class Search(Standing):
                     return "memory"
         except KeyboardInterrupt:
             return "interrupted"
+
+    def is_rounded_only(self) -> bool:
+        """Whether nothing but rounding keeps the bounds apart, and they have not come nearer since the last call."""
+        before, self.left = self.left, self.bounds[1] - self.bounds[0]
+        rounding = self.settings.outward * self.lasting.max() + self.error
+        return self.settles and self.gap < self.left and NEARER * before <= self.left <= ROUNDED * rounding
 
     def forget(self) -> None:
         """Drop vectors and points that no longer help."""

@@ -97,7 +97,7 @@ class Standing:
         self.growth = SMALL_GROWTH if self.small else PRUNE_GROWTH
         self.next_prune: float = FIRST_PRUNE
         self.corners = self.spread = self.nodes = self.met = self.worked = 0
-        self.apart = np.inf
+        self.apart = self.left = np.inf
         belief: Array = np.zeros(int(problem.sizes.max()))
         belief[: len(problem.start)] = problem.start
         find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)

@@ -179,7 +179,7 @@ def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings
 @compiled
 def look_down(model: Model, graph: Graph, pair: int, slot: int, settings: Settings) -> float:
     """The lower bound of an expanded action, its children brought up to date."""
-    total = graph.slot[slot, PAID]
+    total = graph.slot[slot, PAID] - settings.outward
     first = graph.slot_child[slot]
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
