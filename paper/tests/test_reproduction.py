@@ -128,7 +128,7 @@ def test_a_full_disk_leaves_no_half_result(tmp_path: Path, monkeypatch: pytest.M
 
 def test_two_runs_cannot_share_a_folder(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    command = [sys.executable, "-m", "rhoplan", "reproduce", "testbed", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "rhoplan", "reproduce", "agents", "--out", str(tmp_path)]
     with store.locked():
         second = subprocess.run(command, capture_output=True, text=True, check=False)
         with pytest.raises(FolderInUse), Store(tmp_path).locked():
