@@ -50,6 +50,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(run, "OTHER", tmp_path / ".venv-rhoplan")
     monkeypatch.setattr(run.venv, "create", make)
     monkeypatch.setattr(run, "pip_install", pip_install)
+    monkeypatch.setattr(run, "compile_modules", lambda place: None)
     monkeypatch.delenv("RHOPLAN_PINS", raising=False)
     return targets
 
@@ -318,6 +319,22 @@ def test_tests_keep_compiled_modules_and_other_commands_do_as_the_caller_says(mo
     for command in ("test", "cli"):
         assert run.main([command]) == 0
     assert sorted(seen) == [("machine_code", False), ("machine_code", False), ("pytest", False), ("rhoplan", True)]
+
+
+def test_modules_are_kept_compiled_where_python_is_told_to_keep_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    monkeypatch.setattr(run, "STARTED", ())
+    for name in ("src/ours.py", "src/tests/left_out.py", "src/broken.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1 +" if "broken" in name else "x = 1\n")
+
+    run.compile_modules(Path(sys.prefix))
+
+    kept = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
+    assert kept == {"ours"}
 
 
 def test_setting_up_brings_what_every_other_command_needs(monkeypatch: pytest.MonkeyPatch) -> None:
