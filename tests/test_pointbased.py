@@ -120,6 +120,18 @@ def test_bounds_contain_the_recursion_and_its_tail(weight: float) -> None:
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
+def test_bounds_contain_what_even_odds_are_worth(weight: float) -> None:
+    """Each state is followed by both, as likely: sums over outcomes make either more than half, or less, by rounding."""
+    discount, told = 0.9, np.random.default_rng(7).dirichlet(np.ones(3), (60, 1, 2))
+    for likelihood in told:
+        joint = likelihood[0] / 2
+        each = weight * (joint * np.log(2 * joint / joint.sum(axis=0))).sum() + 1.0
+        problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), likelihood, np.ones((1, 2)), discount=discount)
+        found = rhoplan.solve(problem, weight=weight, gap=1e-6)
+        assert found.lower - 1e-9 <= each / (1 - discount) <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
 def test_value_without_potential_is_convex(weight: float) -> None:
     rng = np.random.default_rng(5)
     for seed in range(20):

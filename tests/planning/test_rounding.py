@@ -30,6 +30,7 @@ from rhoplan.planning.certified.pointbased.plan import Plan, plan_of
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import Search
 from rhoplan.planning.certified.pointbased.trials import run_trials
+from rhoplan.planning.machine import entropy, entropy_of_groups
 
 SLICES = 2
 """Calls of the kernel that runs trials, with a settling after each, which adds points of its own, round after round."""
@@ -160,6 +161,20 @@ def test_no_action_claims_less_than_its_exact_backup(seed: int, discount: float)
             assert Fraction(float(graph.slot[slot, ABOVE])) >= one_step(plan, pair, belief, above)
             looked += 1
     assert looked > 0
+
+
+@pytest.mark.parametrize("others", [(), (1e-17,), (1e-300, 1e-18)])
+def test_entropy_of_numbers_that_are_all_but_halves(others: tuple[float, ...]) -> None:
+    """Their sum is 1 but for rounding: both may be more than half, or neither, or one."""
+    near = 0.5 + np.arange(-4, 5) * 2.0**-53
+    for one in near:
+        for other in near:
+            numbers = np.array([one, *others, other])
+            expected = -float((numbers * np.log(numbers)).sum())
+            assert entropy(numbers, 0, len(numbers)) == pytest.approx(expected, abs=1e-14)
+            apart, together = np.arange(len(numbers)), np.zeros(len(numbers), dtype=np.int64)
+            assert entropy_of_groups(numbers, apart) == pytest.approx(expected, abs=1e-14)
+            assert entropy_of_groups(numbers, together) == pytest.approx(0.0, abs=1e-14)
 
 
 def test_the_unit_of_rounding_is_that_of_the_numbers() -> None:

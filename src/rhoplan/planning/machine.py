@@ -156,7 +156,7 @@ def entropy_of_groups(belief: Array, group: Ids) -> float:
         held += belief[s]
         if s + 1 < len(belief) and group[s + 1] == group[s]:
             continue
-        if held > 0.5:
+        if held > 0.5 and largest == 0.0:  # by rounding a second one may be more than half
             largest = held
         elif held > 0.0:
             total -= held * np.log(held)
@@ -170,7 +170,7 @@ def entropy(belief: Array, at: int, count: int) -> float:
     """Entropy in nats of the numbers from belief[at] on, which sum to 1."""
     total, rest, largest = 0.0, 0.0, 0.0
     for s in range(at, at + count):
-        if belief[s] > 0.5:
+        if belief[s] > 0.5 and largest == 0.0:  # by rounding a second one may be more than half
             largest = belief[s]
         elif belief[s] > 0.0:
             total -= belief[s] * np.log(belief[s])
