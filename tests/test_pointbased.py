@@ -121,7 +121,7 @@ def test_bounds_contain_the_recursion_and_its_tail(weight: float) -> None:
 
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_bounds_contain_what_even_odds_are_worth(weight: float) -> None:
-    """Each state is followed by both, as likely: sums over outcomes make either more than half, or less, by rounding."""
+    """Each state is followed by both, as likely: sums over outcomes make either more than half, or less."""
     discount, told = 0.9, np.random.default_rng(7).dirichlet(np.ones(3), (60, 1, 2))
     for likelihood in told:
         joint = likelihood[0] / 2

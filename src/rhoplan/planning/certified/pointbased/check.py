@@ -21,7 +21,7 @@ from numpy.random import Generator
 from rhoplan.model.problem import Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.graph import ENTRY, VECTOR_PAIR
+from rhoplan.planning.certified.pointbased.graph import COUNT, ENTRY, VECTOR_PAIR
 from rhoplan.planning.certified.pointbased.plan import Plan
 from rhoplan.planning.certified.pointbased.policies import ANY
 
@@ -187,23 +187,28 @@ def _claim(plan: Plan, vector: int, belief: Array) -> float:
 
 
 def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]]:
+    """Points as class and place there, up to `most`; half of them states that are known, on which all others lean."""
     every = [(home, place) for home, ids in plan._opened.items() for place in range(len(ids))]
     if len(every) <= most:
         return every
-    return [every[place] for place in rng.choice(len(every), most, replace=False)]
+    known = np.concatenate([plan.graph.node[ids, COUNT] == 1 for ids in plan._opened.values()])
+    corners, others = rng.permutation(np.flatnonzero(known)), rng.permutation(np.flatnonzero(~known))
+    chosen = [*corners[: max(most // 2, most - len(others))], *others][:most]
+    return [every[place] for place in chosen]
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
     """By how much one backup of the upper bound at a point gives more than the point claims; or, if that is less, by
     how much the mixture of the other points does: what they imply needs no backup of its own. Points next to this one
     do not count among them: two that claim too little would vouch for each other. But they do where they are points of
-    the bound and this one is not: it has its claim from them, and they have nothing from it."""
+    the bound and this one is not: it has its claim from them, and they have nothing from it. A state that is known is
+    no mixture of others."""
     beliefs, values = plan.points(home)
     belief, model = beliefs[place], plan.problem.model
     pairs = range(model.class_pair[home], model.class_pair[home + 1])
     best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
     excess = best - plan.settings.potential * entropy(belief) - float(values[place])
-    if excess <= 0:
+    if excess <= 0 or np.count_nonzero(belief) == 1:
         return excess
     firm = plan.graph.node[plan._opened[home], ENTRY] >= 0
     others = (np.abs(beliefs - belief).max(axis=1) > APART) | (firm & ~firm[place])
