@@ -11,7 +11,18 @@ import rhoplan
 from rhoplan.errors import AgentError, LimitError, ProblemError
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
-from rhoplan.planning.certified.pointbased.graph import AT, ENTRIES, INDEX, LOWER, TRIALS, UPPER, VECTOR_AT, WORK
+from rhoplan.planning.certified.pointbased.graph import (
+    AT,
+    COUNT,
+    ENTRIES,
+    INDEX,
+    LOWER,
+    NODES,
+    TRIALS,
+    UPPER,
+    VECTOR_AT,
+    WORK,
+)
 from rhoplan.planning.certified.pointbased.potential import MARGIN, least_share
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import GeneralSolution, Search, solve_general
@@ -203,6 +214,30 @@ def test_certificates_hold_and_notice_a_claim_too_high() -> None:
         plan.graph.alpha[at] -= 1e-3
         search.graph.bound[0, UPPER] -= 1e-2
         assert not check_plan(search.solution("gap").plan, np.random.default_rng(0)).holds
+
+
+@pytest.mark.parametrize("most", [300, 4])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_certificates_notice_a_known_state_that_claims_too_little(weight: float, most: int) -> None:
+    """It is no mixture of others, and many lean on it: its own word is not enough, nor is it left out by chance."""
+    search = Search(tiger(), weight=weight, discount=0.95, gap=1e-3, seconds=600, memory=1e9)
+    search.run()
+    known = np.flatnonzero(search.graph.node[: search.graph.used[NODES], COUNT] == 1)
+    assert len(known) == 2
+    assert check_plan(search.solution("gap").plan, np.random.default_rng(0), most=most).holds
+    search.graph.bound[known[0], UPPER] -= 1.0
+    search.graph.corner[0] -= 1.0
+    search.graph.corner[1] -= 1.0
+    assert not check_plan(search.solution("gap").plan, np.random.default_rng(0), most=most).holds
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_certificates_hold_whatever_rewards_are_counted_in(scale: float) -> None:
+    for seed in range(6):
+        problem = draw(seed, 3)
+        counted = replace(problem, reward=scale * problem.reward)
+        found = solved(counted, 0.0, 0.9, gap=1e-2 * scale)
+        assert check_plan(found.plan, np.random.default_rng(seed), most=40).holds
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])

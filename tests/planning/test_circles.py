@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rhoplan.planning.certified import components
 from rhoplan.planning.certified.components import circles_of
 
 
@@ -22,6 +23,20 @@ def plainly(source: np.ndarray, row: np.ndarray, target: np.ndarray, free: np.nd
         if not leaves:
             return staying
         staying[leaves] = False
+
+
+def test_a_walk_that_ends_at_both_sides_is_not_looked_at_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each place falls away once its neighbour has: the search for circles must not begin anew for each."""
+    places, calls = 400, []
+    row = np.repeat(np.arange(places), 2)
+    target = np.clip(np.stack([np.arange(places) - 1, np.arange(places) + 1], axis=1), 0, places - 1).ravel()
+    free = (np.arange(places) > 0) & (np.arange(places) < places - 1)
+    searched = components.rooms_of
+    monkeypatch.setattr(components, "rooms_of", lambda targets: calls.append(1) or searched(targets))
+    circle, staying = circles_of(row, row, target, free, places)
+    assert not staying.any()
+    assert (circle == -1).all()
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("repeated", [1, 40], ids=["few entries", "many for each pair"])

@@ -59,6 +59,16 @@ def test_steps_to_come_are_those_of_the_longest_plan_and_each_step_takes_one_off
     assert np.sort(steps[steps > 0]) == pytest.approx(np.sort(longest(problem)), rel=1e-4)
 
 
+@pytest.mark.parametrize("discount", [0.9995, 0.999999])
+def test_a_discount_near_one_does_not_make_short_episodes_long(discount: float) -> None:
+    problem = draw(3, 3, ends=True)
+    steps = lasting(problem.compiled, discount, np.inf)
+    assert spent(problem.compiled, steps, discount) >= 1
+    assert steps.max() <= longest(problem).max() * (1 + 1e-4)
+    endless = draw(3, 3)
+    assert lasting(endless.compiled, discount, np.inf) == pytest.approx(1 / (1 - discount))
+
+
 def test_with_a_discount_there_are_as_many_everywhere() -> None:
     problem = draw(1, 3).compiled
     assert lasting(problem, 0.75, np.inf).tolist() == [4.0] * problem.slots

@@ -312,6 +312,38 @@ def test_thousands_of_states_without_a_discount_have_a_plan_that_ends():
     np.testing.assert_allclose(values[going], followed, atol=1e-5)
 
 
+@pytest.mark.parametrize("stay", [0.0, 0.5])
+def test_a_long_way_to_the_end_is_no_reason_to_refuse(stay):
+    """A corridor, longer than systems that are solved at once; one goes on, or stays where one is, and sees nothing."""
+    states = 2500
+    here = np.arange(states)
+    transition = np.zeros((1, states, states))
+    transition[0, here, np.minimum(here + 1, states - 1)] = 1 - stay
+    transition[0, here, here] += stay
+    transition[0, -1] = np.eye(states)[-1]
+    likelihood = np.zeros((1, states, 2))
+    likelihood[0, :-1, 0] = likelihood[0, -1, 1] = 1.0
+    reward = np.full((1, states), -1.0)
+    reward[0, -1] = 0.0
+    start = np.eye(states)[0]
+    given = rhoplan.from_arrays(transition, likelihood, reward, start=start, discount=1.0)
+    problem = with_stops(compile_problem(given))
+    steps = lasting(problem, 1.0, math.inf)
+    first = first_bounds(problem, weight=0.0, share=1.0, discount=1.0, steps=steps, deadline=math.inf)
+    slot = int(problem.model.class_state[problem.start_class]) + int(np.argmax(problem.start))
+    exact = -(states - 1) / (1 - stay)
+    assert max(vector[slot] for vector in first.vectors) == pytest.approx(exact, rel=1e-6)
+    assert first.corner[slot] == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_state_that_floats_cannot_leave_is_refused_in_one_line():
+    transition = np.array([[[1.0, 1e-17], [0.0, 1.0]]])
+    likelihood = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    problem = rhoplan.from_arrays(transition, likelihood, np.array([[-1.0, 0.0]]), discount=1.0)
+    with pytest.raises(ProblemError, match="some plan must end for sure"):
+        rhoplan.solve(problem)
+
+
 @pytest.mark.parametrize("weight", VALUE)
 def test_a_solve_ends_where_rounding_lets_bounds_come_no_nearer(weight):
     found = rhoplan.solve(restarting_tiger(), weight=weight, gap=1e-300)

@@ -55,6 +55,23 @@ def _distinct(numbers: Ids, below: int) -> Ids:
     return np.flatnonzero(there)
 
 
+def _drop_dead_ends(source: Ids, row: Ids, target: Ids, staying: Flags, places: int) -> None:
+    """Take out of `staying`, again and again, the rows that may lead to a place from which no row stays."""
+    order = np.argsort(target, kind="stable")
+    into, begins = row[order], np.searchsorted(target[order], np.arange(places + 1))
+    home = np.full(len(staying), -1)
+    home[row] = source
+    left = np.bincount(home[staying & (home >= 0)], minlength=places)
+    dead = np.flatnonzero(left == 0)
+    while len(dead):
+        leading = np.concatenate([into[begins[place] : begins[place + 1]] for place in dead])
+        lost = np.unique(leading[staying[leading]])
+        staying[lost] = False
+        homes, count = np.unique(home[lost], return_counts=True)
+        left[homes] -= count
+        dead = homes[left[homes] == 0]
+
+
 def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> tuple[Ids, Flags]:
     """The largest sets of places in which one can stay for ever, and come from any to any other, by free rows alone.
 
@@ -64,6 +81,7 @@ def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> 
     """
     staying = free.copy()
     while True:
+        _drop_dead_ends(source, row, target, staying, places)
         held = staying[row]
         origin, reached = np.divmod(_distinct(source[held] * places + target[held], places**2), places)
         begins, targets = np.searchsorted(origin, np.arange(places + 1)), reached.tolist()

@@ -33,7 +33,8 @@ def mixture(beliefs: Array, values: Array, corner: Array, belief: Array, prices:
 def prices_of(belief: Array, penalty: float, lost: float) -> Array:
     """`penalty` for each state, or less where it is likely: a value is within `lost` of any other, so that its slope
     along a state is at most that in the share of the state."""
-    return np.minimum(penalty, lost / np.maximum(belief, 1e-300))
+    with np.errstate(over="ignore"):
+        return np.minimum(penalty, lost / np.maximum(belief, 1e-300))
 
 
 def _mixed(beliefs: Array, values: Array, corner: Array, belief: Array, prices: Array, least: float) -> float:
@@ -71,7 +72,7 @@ def mixture_weights(
                 best, least = (basis, kept), bound
             price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
             enters = int(np.argmin(price))
-            if price[enters] > -1e-12 * (1 + abs(float(cost[basis] @ amount))):
+            if price[enters] >= -1e-12 * np.abs(cost[basis]).max():
                 break
             change = np.linalg.solve(columns[basis].T, columns[enters])
             ratio = np.divide(kept, change, out=np.full(len(basis), np.inf), where=change > SMALLEST_PIVOT)

@@ -136,6 +136,25 @@ def choose(rows: Rows, values: Array, chosen: Ids) -> bool:
 
 
 @compiled
+def sweep_in_order(rows: Rows, order: Ids, values: Array) -> float:
+    """One sweep over the members, which have one row each, in this order, each worth what those before it are by now;
+    the largest change."""
+    change = 0.0
+    for place in range(len(order)):
+        i = order[place]
+        total, own = rows.known[i], 0.0
+        for entry in range(rows.begin[i], rows.begin[i + 1]):
+            if rows.member[entry] == i:
+                own += rows.share[entry]
+            else:
+                total += rows.share[entry] * values[rows.member[entry]]
+        total /= 1.0 - own
+        change = max(change, abs(total - values[i]))
+        values[i] = total
+    return change
+
+
+@compiled
 def apply(rows: Rows, chosen: Ids, diagonal: Array, values: Array, out: Array) -> None:
     """out = the scaled system's matrix times `values`."""
     for i in range(len(values)):

@@ -122,7 +122,7 @@ def first_bounds(
             circle, staying = circles_of(source, where.source, where.target, kind, problem.slots)
             paid = np.flatnonzero(staying & (reward > 0))
             if len(paid):
-                raise _gains_for_ever(problem, weight, int(paid[0]))
+                raise _gains_for_ever(problem, weight, int(paid[0]), sure=True)
         ending = can_end(rest | (circle >= 0), source, where.target)
         if not ending.all():
             raise endless(problem, int(np.argmin(ending)))
@@ -215,7 +215,7 @@ def _seen(
             return values
         pair = int(chosen[grows])
         row = int(model.pair_reward[pair]) + grows - int(model.class_state[model.pair_class[pair]])
-        raise _gains_for_ever(problem, weight, row)
+        raise _gains_for_ever(problem, weight, row, sure=False)
     if for_ever:
         return values
     before = values.copy()
@@ -225,14 +225,15 @@ def _seen(
     return np.where(ended, 0.0, before + rise * steps)
 
 
-def _gains_for_ever(problem: Compiled, weight: float, row: int) -> ProblemError:
+def _gains_for_ever(problem: Compiled, weight: float, row: int, *, sure: bool) -> ProblemError:
     """What to say where the pair and state of `row` (as `Model.reward`) are on a circle that pays, or that is free only
-    in the end."""
+    in the end; or, unless that is sure, on a way that is too long for values to settle."""
     what = "information can be made" if weight > 0 else "a reward can be collected"
+    else_what = ", or a circle is free" if sure else ", a circle is free, or an end is thousands of steps away"
     pair = int(np.searchsorted(problem.model.pair_reward, row, side="right")) - 1
     state = problem.told(int(problem.state[problem.row_slot[row]]))
     return ProblemError(
-        f"with discount 1 going on for ever must cost something; here {what} for ever, or a circle is free, by "
+        f"with discount 1 going on for ever must cost something; here {what} for ever{else_what}, by "
         f"'{problem.actions[int(problem.pair_action[pair])]}' in state {state}: take a discount below 1, or let each "
         "step cost something",
         field=("discount",),

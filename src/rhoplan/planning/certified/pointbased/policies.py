@@ -13,7 +13,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.classes import Flags
 from rhoplan.planning.certified.pointbased.compiled import Compiled
-from rhoplan.planning.certified.pointbased.decisions import Rows, plan_values
+from rhoplan.planning.certified.pointbased.decisions import Rows, plan_values, sweep_in_order
 
 MOST_DENSE = 700
 """Unknowns of a linear system that is solved at once; larger ones by sweeps."""
@@ -151,9 +151,12 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     flow = where.chance * weights[where.action]
     used = flow > 0
     source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    distance = np.zeros(problem.slots)
     if discount == 1:
         rest = rest | _idle(problem, weights, source, target)
-        if not can_end(rest, source, target).all():
+        distance = steps_to(rest, source, target)
+        stays = np.bincount(source, np.where(source == target, flow, 0.0), problem.slots) >= 1
+        if np.isinf(distance).any() or (stays & ~rest).any():  # to floats
             return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     paid: Array = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots).astype(float)
@@ -166,18 +169,24 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
     flow_on = np.where(rest[target], 0.0, flow)
     if problem.slots <= (MOST_DENSE if discount < 1 else MOST_DENSE_GOAL):
         matrix = np.bincount(source * problem.slots + target, flow_on, problem.slots**2).reshape(problem.slots, -1)
-        values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
+        try:
+            values = np.asarray(np.linalg.solve(np.eye(problem.slots) - discount * matrix, paid), dtype=float)
+        except np.linalg.LinAlgError:
+            return None
+    elif discount == 1:
+        order = np.argsort(source, kind="stable")
+        begin = np.searchsorted(source[order], np.arange(problem.slots + 1))
+        free = np.full(problem.slots, np.inf)
+        rows = Rows(np.arange(problem.slots + 1), begin, target[order], flow_on[order], paid, free)
+        values = plan_values(values, rows, 0.1 * HAIR * scale)
+        nearest = np.argsort(distance, kind="stable")  # who goes straight to the end is valued in one sweep
+        for _ in range(MOST_STEPS):
+            if sweep_in_order(rows, nearest, values) <= 0.01 * HAIR * scale:
+                break
     else:
-        if discount == 1:
-            order = np.argsort(source, kind="stable")
-            begin = np.searchsorted(source[order], np.arange(problem.slots + 1))
-            free = np.full(problem.slots, np.inf)
-            rows = Rows(np.arange(problem.slots + 1), begin, target[order], flow_on[order], paid, free)
-            values = plan_values(values, rows, 0.1 * HAIR * scale)
-        near = 1e-4 * max(1 - discount, 1e-3) if discount < 1 else 0.1 * HAIR
         for _ in range(MOST_STEPS):
             before, values = values, step(values)
-            if np.abs(values - before).max() <= near * scale or (discount < 1 and clock.now() > late):
+            if np.abs(values - before).max() <= 1e-4 * scale * max(1 - discount, 1e-3) or clock.now() > late:
                 break
     fall = max(float((values - step(values)).max()), 0.0)
     if discount < 1:
@@ -201,10 +210,17 @@ def _idle(problem: Compiled, weights: Array, source: Ids, target: Ids) -> Flags:
 
 def can_end(rest: Flags, source: Ids, target: Ids) -> Flags:
     """The states from which one at `rest` can be reached along the arcs; where all can, it is reached for sure."""
-    ending = rest.copy()
-    while True:
-        more = ending.copy()
-        more[source[ending[target]]] = True
-        if np.array_equal(more, ending):
-            return ending
-        ending = more
+    return np.isfinite(steps_to(rest, source, target))
+
+
+def steps_to(rest: Flags, source: Ids, target: Ids) -> Array:
+    """How many arcs (N,) it is to a state at `rest`, infinitely many where there is no way."""
+    order = np.argsort(target, kind="stable")
+    origin, begins = source[order], np.searchsorted(target[order], np.arange(len(rest) + 1))
+    steps, here, distance = np.where(rest, 0.0, np.inf), np.flatnonzero(rest), 0
+    while len(here):
+        distance += 1
+        reached = np.concatenate([origin[begins[state] : begins[state + 1]] for state in here])
+        here = np.unique(reached[np.isinf(steps[reached])])
+        steps[here] = distance
+    return steps

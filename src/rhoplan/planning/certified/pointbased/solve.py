@@ -272,10 +272,12 @@ class Search(Standing):
                 done = back_up_all(self.model, self.graph, self.settings, some, done)
 
     def settle_plan(self, change: float, pace: float) -> None:
-        """The lower bound's part of `settle`; left out where not even one sweep would be done in time."""
-        if np.count_nonzero(self.graph.vector[self.kept : self.graph.used[VECTORS], ALIVE]) > MORE_VECTORS * max(
-            self.vectors, LEAST_GROWN
-        ):
+        """The lower bound's part of `settle`; left out where not even one sweep would be done in time, or where most
+        vectors are of no use and dropping them might take longer than there is time."""
+        alive = np.count_nonzero(self.graph.vector[self.kept : self.graph.used[VECTORS], ALIVE])
+        if alive > MORE_VECTORS * max(self.vectors, LEAST_GROWN):
+            if clock.now() + self.pause > self.deadline:
+                return
             self.forget()
         vectors, nodes = int(self.graph.used[VECTORS]), int(self.graph.used[NODES])
         row = self.graph.vector[self.kept : vectors]
