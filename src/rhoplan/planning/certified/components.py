@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -55,16 +55,26 @@ def _distinct(numbers: Ids, below: int) -> Ids:
     return np.flatnonzero(there)
 
 
+def leading_to(items: Ids, target: Ids, places: int) -> Callable[[Ids], Ids]:
+    """Of items, each with the place that it leads to: what gives all that lead to any of some places."""
+    order = np.argsort(target, kind="stable")
+    into, begins = items[order], np.searchsorted(target[order], np.arange(places + 1))
+
+    def found(here: Ids) -> Ids:
+        return np.concatenate([into[begins[place] : begins[place + 1]] for place in here])
+
+    return found
+
+
 def _drop_dead_ends(source: Ids, row: Ids, target: Ids, staying: Flags, places: int) -> None:
     """Take out of `staying`, again and again, the rows that may lead to a place from which no row stays."""
-    order = np.argsort(target, kind="stable")
-    into, begins = row[order], np.searchsorted(target[order], np.arange(places + 1))
+    rows_to = leading_to(row, target, places)
     home = np.full(len(staying), -1)
     home[row] = source
     left = np.bincount(home[staying & (home >= 0)], minlength=places)
     dead = np.flatnonzero(left == 0)
     while len(dead):
-        leading = np.concatenate([into[begins[place] : begins[place + 1]] for place in dead])
+        leading = rows_to(dead)
         lost = np.unique(leading[staying[leading]])
         staying[lost] = False
         homes, count = np.unique(home[lost], return_counts=True)

@@ -26,7 +26,8 @@ MOST_ROUNDS, SHARE = 50, 0.05
 
 
 def lasting(problem: Compiled, discount: float, deadline: float) -> Array:
-    """Such a number for each state (N,); infinite where there is none, or where finding one would take long."""
+    """Such a number for each state (N,). Without a discount infinite where there is none, or where finding one would
+    take long."""
     begin, endless = clock.now(), np.full(problem.slots, 1 / (1 - discount) if discount < 1 else np.inf)
     if problem.slots > MOST_DENSE or discount < NEAR_ONE or not problem.ended.any():
         return endless

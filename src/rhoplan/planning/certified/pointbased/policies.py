@@ -11,6 +11,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
+from rhoplan.planning.certified.components import leading_to
 from rhoplan.planning.certified.pointbased.classes import Flags
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.decisions import Rows, plan_values, sweep_in_order
@@ -156,7 +157,7 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
         rest = rest | _idle(problem, weights, source, target)
         distance = steps_to(rest, source, target)
         stays = np.bincount(source, np.where(source == target, flow, 0.0), problem.slots) >= 1
-        if np.isinf(distance).any() or (stays & ~rest).any():  # to floats
+        if np.isinf(distance).any() or (stays & ~rest).any():  # which floats cannot leave
             return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     paid: Array = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots).astype(float)
@@ -215,12 +216,11 @@ def can_end(rest: Flags, source: Ids, target: Ids) -> Flags:
 
 def steps_to(rest: Flags, source: Ids, target: Ids) -> Array:
     """How many arcs (N,) it is to a state at `rest`, infinitely many where there is no way."""
-    order = np.argsort(target, kind="stable")
-    origin, begins = source[order], np.searchsorted(target[order], np.arange(len(rest) + 1))
+    origins_of = leading_to(source, target, len(rest))
     steps, here, distance = np.where(rest, 0.0, np.inf), np.flatnonzero(rest), 0
     while len(here):
         distance += 1
-        reached = np.concatenate([origin[begins[state] : begins[state + 1]] for state in here])
+        reached = origins_of(here)
         here = np.unique(reached[np.isinf(steps[reached])])
         steps[here] = distance
     return steps
