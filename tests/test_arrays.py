@@ -73,7 +73,15 @@ TWO = {"T": np.stack([np.eye(2)] * 3), "Z": np.full((2, 2), 0.5), "R": np.zeros(
         ({"R": np.zeros((3, 2, 3))}, "R must have the shape", ("R",)),
         ({"T": np.stack([np.eye(2)] * 2), "R": np.eye(2)}, "could be states x actions or actions x states", ("R",)),
         ({"start": [1.0]}, "start must have the shape (2,)", ("start",)),
-        ({"start": [0.5, 0.4]}, "prior of 'arrays' must sum to 1", ("factors", "state", "prior")),
+        ({"start": [0.5, 0.4]}, "start must hold probabilities that sum to 1; they sum to 0.9", ("start",)),
+        ({"start": [1.5, -0.5]}, "start must hold probabilities that sum to 1; one is -0.5", ("start",)),
+        ({"R": np.array([[0, -np.inf], [0, 0], [0, 0]])}, "rewards must be finite numbers; one is -inf", ("R",)),
+        ({"T": np.stack([np.eye(2)] * 3) + 1j}, "T must be an array of numbers", ("T",)),
+        ({"T": [[[1, 0], [0]]]}, "T must be an array of numbers", ("T",)),
+        ({"Z": np.ma.masked_less(np.eye(2), 0.5)}, "Z must be an array of numbers", ("Z",)),
+        ({"R": [["a", "b"]] * 3}, "R must be an array of numbers", ("R",)),
+        ({"T": np.zeros((0, 2, 2))}, "T must have an action and a state; it has 0 and 2", ("T",)),
+        ({"discount": "0.95"}, "discount must be above 0 and at most 1; it is '0.95'", ("discount",)),
         ({"states": ["a"]}, "states must have 2 names; there are 1", ("states",)),
         ({"actions": ["a", "b", "a"]}, "'a' stands there twice", ("actions",)),
         ({"discount": 0.0}, "discount must be above 0", ("discount",)),
@@ -85,6 +93,34 @@ def test_shapes_that_do_not_fit_are_refused(fields, words, field):
 
     assert words in caught.value.message
     assert caught.value.field == field
+
+
+def test_numbers_of_few_digits_are_divided_by_their_sums():
+    fields = {**TWO, "Z": np.array([[0.9, 0.1], [0.3, 0.7]], np.float32), "start": np.array([0.9, 0.1], np.float32)}
+    problem = rhoplan.from_arrays(**fields)
+    assert problem.menu("here")[0].likelihood.sum(axis=1).tolist() == [1, 1]
+    assert "divided by their sums" in problem.note
+    assert rhoplan.from_arrays(**TWO, states=[1, 2]).factors[0].states == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ({"B": []}, "B must be a list of arrays"),
+        ({"B": [np.eye(2)[:, :, None]] * 2}, "B must have as many arrays as D, 1; it has 2"),
+        ({"C": [np.zeros(2)] * 2}, "C must have as many arrays as A, 1; it has 2"),
+        ({"C": [np.zeros(3)]}, "C[0] must have the shape (2,); it has (3,)"),
+        ({"C": [np.array([-np.inf, 0])]}, "rewards must be finite numbers; one is -inf"),
+        ({"D": [1.0]}, "D[0] must have the shape (states,)"),
+        ({"D": [np.array([0.5, 0.4])]}, "D[0] must hold probabilities that sum to 1; they sum to 0.9"),
+        ({"B": [np.zeros((2, 2, 0))]}, "B[0] must have the shape (2, 2, controls)"),
+    ],
+)
+def test_lists_of_pymdp_that_are_no_problem_are_refused(lists, words):
+    fields = {"A": [np.eye(2)], "B": [np.eye(2)[:, :, None]], "C": [np.zeros(2)], "D": [np.array([0.5, 0.5])]}
+    with pytest.raises(rhoplan.ProblemError) as caught:
+        rhoplan.from_pymdp(**{**fields, **lists})
+    assert words in caught.value.message
 
 
 def test_lists_of_pymdp_are_one_block():

@@ -1,5 +1,7 @@
 """Storm's .drn files: observations are visible states, faults name their line."""
 
+import re
+
 import pytest
 
 import rhoplan
@@ -39,6 +41,18 @@ state 3 {1} [0, 0] goal
 """
 
 
+def test_labels_with_spaces_are_one_label_each():
+    maze = parse_drn(MAZE.replace("] dim", '] "my init place" dim').replace("] init", '] "init"'))
+    assert maze.start == "2"
+
+
+def test_rewards_that_no_model_names_count_and_are_not_said_to_be_missing():
+    bare = MAZE.replace("steps other", "").replace(", 0]", "]").replace(", 7]", "]")
+    assert "no rewards" not in parse_drn(bare).note
+    assert value(parse_drn(bare), 3) == value(parse_drn(MAZE), 3)
+    assert "no rewards" in parse_drn(re.sub(r"\[-\d\]", "[0]", bare)).note
+
+
 def test_observations_are_visible_states_and_the_goal_is_the_end():
     maze = parse_drn(MAZE, file="maze.drn")
 
@@ -74,6 +88,18 @@ def test_actions_of_one_name_are_told_apart():
 
 
 FAULTS = {
+    "too few actions": (
+        MAZE.replace("\n6\n", "\n7\n"),
+        None,
+        "@nr_choices must be the number of actions of all states, 6",
+    ),
+    "a reward too few": (MAZE.replace("[-2, 0]", "[-2]"), "state 2", "a reward for each of steps, other; found '-2'"),
+    "a probability below 0": (
+        MAZE.replace("1 : 0.75", "1 : 1.75").replace("2 : 0.25", "2 : -0.75"),
+        "action right",
+        "sum to 1; one is -0.75",
+    ),
+    "an underscore in a number": (MAZE.replace("1 : 0.5", "1 : 0.5_0"), "0.5_0", "expected a number; found '0.5_0'"),
     "an MDP": (MAZE.replace("@type: POMDP", "@type: MDP"), None, "@type must be POMDP; it is 'MDP'"),
     "parameters": (MAZE.replace("@parameters\n", "@parameters\np q"), None, "must have no parameters; it has p q"),
     "too many states": (MAZE.replace("\n4\n", "\n5\n"), None, "@nr_states must be the number of states, 4; it is '5'"),

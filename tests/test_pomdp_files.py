@@ -14,6 +14,7 @@ from rhoplan.app.cli import _guarded
 from rhoplan.errors import ModelFileError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import RESERVED, write_pomdp
 from rhoplan.model.sparse import as_dense
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
@@ -251,6 +252,15 @@ def test_states_that_are_never_left_but_look_different_go_on():
 
 
 FAULTS = {
+    "a number of states below 0": ("discount: 1\nstates: -3", 2, "a whole number; they are '-3'"),
+    "a number of actions with a point": ("discount: 1\nactions: 3.0", 2, "a whole number; they are '3.0'"),
+    "a start after a reset": (
+        f"{HEAD}T: * : * reset\nO: * uniform\nstart: 1",
+        7,
+        "'start:' must stand before 'reset', which stands for it",
+    ),
+    "an underscore in a number": (f"{HEAD}T: * : 0 : 0 1_0", 5, "expected a number for a probability; found '1_0'"),
+    "a digit of another script": (f"{HEAD}T: * : 0 \u0661 0", 5, "found '\u0661'"),
     "an unknown statement": ("nonsense: 3", 1, "expected discount:"),
     "a stray number": (f"{HEAD}T: * identity\n0.5", 6, "expected discount:"),
     "no states": ("discount: 1\nactions: 2\nobservations: 2\nT: * identity", 4, "'states:' must stand before T"),
@@ -341,6 +351,30 @@ FAULTS = {
     ),
     "an empty file": ("", None, "must say 'discount:'"),
 }
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\x0b", "\x0c", "\x1c", "\u2028"])
+def test_a_comment_goes_on_to_the_end_of_its_line(mark):
+    said = TIGER + f"# and so on{mark} R: * : * : * : * 7\n"
+    assert value(parse_pomdp(said), 2) == value(parse_pomdp(TIGER), 2)
+
+
+def test_what_others_take_for_words_of_the_grammar_is_no_name_in_what_is_written():
+    words = [*RESERVED]
+    moves, shows = np.stack([np.eye(len(words))] * len(words)), np.full((len(words), len(words)), 1 / len(words))
+    problem = rhoplan.from_arrays(
+        moves, shows, np.zeros((len(words), len(words), len(words))), discount=0.9, states=words, actions=words,
+        observations=words, name="two\nlines",
+    )  # fmt: skip
+    written = write_pomdp(problem)
+    lines = written.splitlines()
+    assert lines[0] == "# two lines, written by rhoplan"
+    assert [line for line in lines if line.startswith("R:")] == ["R: * : * : * : * 0"]  # some readers want one
+    for head in ("states", "actions", "observations"):
+        (named,) = [line for line in lines if line.startswith(f"{head}:")]
+        assert not {*named.split()[1:]} & RESERVED
+    again = parse_pomdp(written)
+    assert len(again.factors[0].states) == len(words)
 
 
 @pytest.mark.parametrize(("text", "line", "words"), FAULTS.values(), ids=FAULTS)

@@ -1,6 +1,7 @@
 """SARSOP's .pomdpx files: tables and diagrams, visible and hidden variables, faults with their line."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -127,9 +128,10 @@ def test_what_is_written_as_pomdp_is_worth_the_same():
 
 
 def test_rewards_of_several_functions_add_up_and_may_depend_on_what_follows():
-    more = PAY + table("pay", "act room_1 seen", ("* * *", "0"), ("look hall light", "5"), tag="Func")
+    more = PAY + table("extra", "act room_1 seen", ("* * *", "0"), ("look hall light", "5"), tag="Func")
+    both = VARIABLES.replace("</Variable>", '<RewardVar vname="extra"/></Variable>')
 
-    look = parse_pomdpx(whole(pay=more)).menu("hall")[0]
+    look = parse_pomdpx(whole(pay=more, variables=both)).menu("hall")[0]
 
     assert look.reward == pytest.approx([-1 + 0.2 * 5, -1 + 0.8 * 5])
     assert look.pays == pytest.approx(np.array([[-1, 4], [-1, 4]]))
@@ -207,7 +209,7 @@ FAULTS = {
     "no values": (whole().replace("<NumValues>2</NumValues>", ""), 'vnameCurr="lamp_1"', "must have a <ValueEnum>"),
     "values twice": (whole().replace("dark light", "dark dark"), "dark dark", "different names"),
     "no name": (whole().replace('vnamePrev="lamp_0" ', ""), 'vnameCurr="lamp_1"', "must have vnamePrev and vnameCurr"),
-    "no action": (whole().replace("ActionVar", "Action"), "<Variable>", "an <ActionVar>"),
+    "no action": (re.sub("<ActionVar.*</ActionVar>", "", whole()), "<Variable>", "an <ActionVar>"),
     "an unknown variable": (whole(lamp=LAMP.replace("lamp_1", "lump")), "lump", "'lump' is none"),
     "an unknown parent": (whole(lamp=LAMP.replace("act lamp_0", "act lump")), "lump", "'lump' is none"),
     "an unknown value": (whole(room=ROOM.replace("move hall", "move cellar")), "cellar", "expected a value of room_1"),
@@ -232,9 +234,100 @@ FAULTS = {
     "a table in the wrong place": (whole(start=START + LAMP), "<Var>lamp_1", "<Var> must be one of room_0, lamp_0"),
     "a kind of table that is not known": (whole(lamp=LAMP.replace("TBL", "ADD")), "ADD", "TBL or DD"),
     "an entry without an instance": (
+        whole(lamp=LAMP.replace("<Instance>* - -</Instance>", "")),
+        "<Entry><ProbTable>identity",
+        "must have an <Instance>",
+    ),
+    "an element that is not known": (
         whole(lamp=LAMP.replace("Instance", "Place")),
         "<Place>* - -",
-        "must have an <Instance>",
+        "<Entry> may have <Instance>, <ProbTable>",
+    ),
+    "an entry in small letters": (
+        whole(pay=PAY.replace("Entry", "entry")),
+        "<entry><Instance>* * *",
+        "<Parameter> may have <Entry>; it has <entry>",
+    ),
+    "two tables in an entry": (
+        whole(lamp=LAMP.replace("identity</ProbTable>", "identity</ProbTable><ProbTable>uniform</ProbTable>")),
+        "<ProbTable>uniform</ProbTable></Entry>\n<Entry><Instance>move",
+        "<Entry> must have one <ProbTable>; it has two",
+    ),
+    "two tables of a variable": (
+        whole(lamp=LAMP + LAMP.replace("<Var>", "<Var> ")),
+        "<Var> lamp_1",
+        "one <CondProb> of lamp_1; there are two",
+    ),
+    "two parameters": (
+        whole(lamp=LAMP.replace("</CondProb>", "<Parameter/></CondProb>")),
+        "<Parameter/>",
+        "must have one <Parameter>",
+    ),
+    "two sections": (
+        whole().replace("</pomdpx>", "<ObsFunction/></pomdpx>"),
+        "<ObsFunction/>",
+        "must have one <ObsFunction>",
+    ),
+    "a horizon, which is not in the format": (
+        whole().replace("</Discount>", "</Discount><Horizon>3</Horizon>"),
+        "<Horizon>",
+        "it has <Horizon>",
+    ),
+    "no reward function": (whole().replace("RewardFunction>", "RewardFn>"), "<RewardFn>", "it has <RewardFn>"),
+    "a reward function of nothing": (
+        whole(pay=""),
+        "<RewardFunction>",
+        "one <Func> for each <RewardVar> (pay); it has none",
+    ),
+    "a reward twice": (
+        whole(pay=PAY + PAY),
+        "<RewardFunction>",
+        "one <Func> for each <RewardVar> (pay); it has pay, pay",
+    ),
+    "a reward that is not declared": (
+        re.sub("<RewardVar.*/>", "", whole()),
+        "<RewardFunction>",
+        "(there is none); it has pay",
+    ),
+    "a name of two variables": (
+        whole(variables=VARIABLES.replace('"seen"', '"room_1"')),
+        "<Variable>",
+        "a name of its own",
+    ),
+    "a name of before and after": (
+        whole(variables=VARIABLES.replace("lamp_0", "lamp_1")),
+        "<Variable>",
+        "a name of its own",
+    ),
+    "observed or not": (
+        whole(variables=VARIABLES.replace('fullyObs="true"', 'fullyObs="yes"')),
+        '"yes"',
+        "must be true or false; it is 'yes'",
+    ),
+    "a parent twice": (
+        whole(lamp=LAMP.replace("act lamp_0", "lamp_0 lamp_0")),
+        "lamp_0 lamp_0",
+        "must name each variable once",
+    ),
+    "a probability below 0": (
+        whole(lamp=LAMP.replace("0.9 0.1", "1.5 -0.5")),
+        "<Var>lamp_1",
+        "must sum to 1; one is -0.5",
+    ),
+    "a digit of another script": (whole(lamp=LAMP.replace("0.9 0.1", "\u0661 0")), "\u0661", "must hold numbers"),
+    "an underscore in a number": (whole(pay=PAY.replace("-1", "-1_0")), "-1_0", "must hold numbers"),
+    "a reward that is uniform": (
+        whole(pay=PAY.replace(">-1<", ">uniform<")),
+        "uniform</ValueTable>",
+        "must hold numbers",
+    ),
+    "a diagram that decides twice": (
+        TIGER_DD.replace(
+            '<SubDAG type="persistent" var="s_1"/>',
+            '<Node var="s_1"><Edge val="tiger-left"><SubDAG type="persistent" var="s_1"/></Edge></Node>',
+        ),
+        '"persistent"',
+        "must not stand under an edge that decides it",
     ),
     "a circle": (
         whole(lamp=table("lamp_1", "act seen", ("* * -", "uniform"))),
@@ -278,8 +371,8 @@ def test_an_xml_file_may_hold_so_many_elements_so_deep(monkeypatch):
 
 
 def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers():
-    """As many places, rocks and actions as RockSample[7,8] has: 12,544 states and 13 actions, in few words."""
-    places, rocks, acts = 49, 8, ["on", "back", "left", "right", "take", *(f"check{k}" for k in range(8))]
+    """As many places, rocks and actions as RockSample[10,10] has: 102,400 states and 15 actions, in few words."""
+    places, rocks, acts = 100, 10, ["on", "back", "left", "right", "take", *(f"check{k}" for k in range(10))]
     variables = "".join(
         f'<StateVar vnamePrev="rock{k}_0" vnameCurr="rock{k}_1" fullyObs="false"><NumValues>2</NumValues></StateVar>\n'
         for k in range(rocks)
@@ -315,4 +408,10 @@ def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers()
     )
     problem = parse_pomdpx(text, file="rocks.pomdpx")
     assert len(text) < 50_000
-    assert sum(len(actions) for _, actions in problem.menus(100)) == places * len(acts)
+    assert sum(len(actions) for _, actions in problem.menus(200)) == places * len(acts)
+    check, take = problem.menu("s18")[acts.index("check3")], problem.menu("s18")[acts.index("take")]
+    good = np.arange(2**rocks) >> (rocks - 1 - 3) & 1
+    assert np.array_equal(check.likelihood[:, 0], np.where(good, 0.1, 0.9))
+    expected = np.arange(2**rocks) | 1 << (rocks - 1 - 3)  # what is taken is 1 afterwards, whatever it was
+    assert take.transition is not None
+    assert np.array_equal(np.ravel(take.transition.outcomes[0].columns), expected)

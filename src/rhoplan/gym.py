@@ -261,6 +261,8 @@ def _problem(problem: Problem | str, parameters: dict[str, object]) -> Problem:
             if value is not None:
                 problem = with_parameter(problem, name, str(value))
         return make(problem)
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be a Problem or the name of one; it is {problem!r}")
     if parameters:
         raise ValueError(f"'{problem.name}' is built already and takes no parameters ({', '.join(parameters)})")
     return problem

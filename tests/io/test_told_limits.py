@@ -18,7 +18,7 @@ from rhoplan.io import (
     general,
     general_writer,
     pomdp_writer,
-    pomdpx,
+    pomdpx_network,
     pomdpx_tables,
     reader,
     shorthands,
@@ -34,8 +34,8 @@ OURS = [
     general.MOST_OFFERED, blocks.MOST_STATES, reader.MOST_JOINT, shorthands.LARGEST_COUNT, limits.LARGEST_HORIZON,
     general.LARGEST_CAP, general_writer.MOST_PLACES, general_writer.MOST_NUMBERS, pomdp_writer.MOST_STATES,
     foreign.LARGEST_FILE, foreign.MOST_NUMBERS, foreign.UNWRITTEN, foreign.FACTORED, foreign.LONGEST_COUNT,
-    pomdpx.MOST_VARIABLES, pomdpx_tables.MOST_AXES - 1, pomdpx_tables.DEEPEST_DIAGRAM, xml.MOST_ELEMENTS, xml.DEEPEST,
-    drn.MOST_CHOICES,
+    pomdpx_network.MOST_VARIABLES, pomdpx_tables.MOST_AXES - 1, pomdpx_tables.DEEPEST_DIAGRAM, xml.MOST_ELEMENTS,
+    xml.DEEPEST, drn.MOST_CHOICES,
 ]  # fmt: skip
 """Limits in the order in which the page has them."""
 

@@ -46,7 +46,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     unfold,
     weigh,
 )
-from rhoplan.planning.certified.pointbased.growing import enlarged
+from rhoplan.planning.certified.pointbased.growing import ROOM, enlarged, size_in_bytes, with_room
 from rhoplan.planning.certified.pointbased.hull import fallen, lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import dot, sparse_dot
 from rhoplan.planning.certified.pointbased.points import weightiest
@@ -106,7 +106,9 @@ def test_a_block_that_is_full_moves_with_all_that_is_in_it() -> None:
     rng = np.random.default_rng(0)
     for number in range(70):
         home = number % 2 if number < 20 else 0
-        graph = enlarged(graph, search.settings)
+        bigger = enlarged(graph, search.settings, np.inf)
+        assert bigger is not None
+        graph = bigger
         place = next_place(graph, home, CLOUD_BLOCK, CLOUDS, graph.cloud, graph.cloud_node)
         assert place == len(expected[home])
         place += graph.chain[home, CLOUD_BLOCK + BEGIN]
@@ -274,3 +276,32 @@ def test_points_are_added_where_they_count_only_while_bounds_close(monkeypatch: 
         search.apart, search.nodes = apart, 0
         search.settle()
         assert len(asked) == times
+
+
+def test_arrays_grow_within_the_memory_allowed_and_keep_what_they_hold() -> None:
+    graph = Search(seen(0), weight=0.0, discount=0.9, gap=1e-6, seconds=np.inf, memory=1e9).graph
+    now, full = size_in_bytes(graph), dict.fromkeys(ROOM, 0)
+    room = {counted: len(getattr(graph, names[0])) for counted, names in ROOM.items()}
+    assert with_room(graph, full, now) is graph
+    for counted, names in ROOM.items():
+        need = room[counted] - int(graph.used[counted])
+        held = sum(getattr(graph, name).nbytes for name in names)
+        doubled, tight = (with_room(graph, {**full, counted: need}, now + more) for more in (2 * held + 8 * need, held))
+        assert doubled is not None
+        assert tight is not None
+        assert len(getattr(doubled, names[0])) > len(getattr(tight, names[0])) == 2 * room[counted] > room[counted]
+        assert size_in_bytes(tight) <= now + held
+        assert with_room(graph, {**full, counted: need}, now + 0.9 * held) is None  # old and new would be there at once
+        assert with_room(graph, {**full, counted: need + room[counted]}, now + held) is None
+        for name in names:
+            before = getattr(graph, name)
+            kept = getattr(tight, name)[tuple(slice(size) for size in before.shape)]
+            assert kept.tobytes() == before.tobytes()
+
+
+def test_a_search_never_takes_more_than_its_share_of_the_memory() -> None:
+    problem, memory = seen(1, states=6, places=3), 4e6
+    search = Search(problem, weight=0.5, discount=0.95, gap=1e-9, seconds=np.inf, memory=memory)
+    sizes = []
+    assert search.run(lambda lower, upper, nodes: sizes.append(size_in_bytes(search.graph))) == "memory"
+    assert 0.4 * memory < max(sizes) <= memory

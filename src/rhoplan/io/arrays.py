@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rhoplan.errors import Field, ProblemError
-from rhoplan.io.assemble import assembled
+from rhoplan.io.assemble import Rounding, assembled, summed
 from rhoplan.model.joint import Ways
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Ids, Problem
+from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.model.sparse import Sparse
 
 
@@ -38,26 +38,27 @@ def from_arrays(
     R: (S, A) or (A, S), r(s, a); (A, S, S'), r(s, a, s'); (A, S, S', O), r(s, a, s', o). Where A and S are equal, two
     axes could mean either: give three. start: (S,), uniform if left out.
     """
-    moves, shows, pays = (np.asarray(part, dtype=float) for part in (T, Z, R))
+    moves, shows, pays = (_numbers(what, part) for what, part in (("T", T), ("Z", Z), ("R", R)))
     if moves.ndim != 3 or moves.shape[1] != moves.shape[2]:
         raise _wrong_shape("T", "actions x states x states", moves)
     count, size = moves.shape[:2]
+    if not count or not size:
+        raise ProblemError(f"T must have an action and a state; it has {count} and {size}", field=("T",))
     if shows.ndim not in (2, 3) or shows.shape[-2] != size or (shows.ndim == 3 and len(shows) != count):
         raise _wrong_shape("Z", f"({count}, {size}, observations) or ({size}, observations)", shows)
     shows = np.broadcast_to(shows, (count, *shows.shape[-2:]))
     pays = _rewards(pays, count, size, shows.shape[-1])
     acts = _names("actions", actions, count, "action")
     held, seen = _names("states", states, size, "state"), _names("observations", observations, shows.shape[-1], "o")
-    prior = np.full(size, 1 / size) if start is None else np.asarray(start, dtype=float)
+    prior = np.full(size, 1 / size) if start is None else _numbers("start", start)
     if prior.shape != (size,):
         raise _wrong_shape("start", f"({size},)", prior)
-    ways = {}
+    ways, rounding = {}, Rounding()
     for number, act in enumerate(acts):
-        _check_rows(moves[number], ("T", number))
-        _check_rows(shows[number], ("Z", number))
-        one = Ways.of(moves[number], shows[number])
+        one = Ways.of(_rows(moves[number], ("T", number), rounding), _rows(shows[number], ("Z", number), rounding))
         ways[act] = replace(one, pays=pays[number][one.before, one.after, one.outcome])
-    return assembled(name, states=held, outcomes=seen, ways=ways, prior=prior, discount=discount)
+    prior, note = _belief(prior, "start", rounding), rounding.note
+    return assembled(name, states=held, outcomes=seen, ways=ways, prior=prior, discount=discount, note=note)
 
 
 def from_pymdp(
@@ -76,35 +77,44 @@ def from_pymdp(
     All factors together are one hidden state, all modalities one outcome, and each choice of controls one action. An
     outcome pays its preference C. pymdp looks once before it acts; here the first outcome follows the first action.
     """
-    seen, moves, liked, prior = ([np.asarray(one, dtype=float) for one in part] for part in (A, B, C, D))
+    given = {"A": A, "B": B, "C": C, "D": D}
+    seen, moves, liked, prior = (
+        [_numbers(f"{what}[{place}]", one) for place, one in enumerate(_listed(what, part))]
+        for what, part in given.items()
+    )
+    for what, some, other, others in (("B", moves, "D", prior), ("C", liked, "A", seen)):
+        if len(some) != len(others):
+            raise ProblemError(f"{what} must have as many arrays as {other}, {len(others)}; it has {len(some)}",
+                               field=(what,))  # fmt: skip
+    for factor, one in enumerate(prior):
+        if one.ndim != 1 or not len(one):
+            raise _wrong_shape(f"D[{factor}]", "(states,)", one)
     sizes = tuple(len(one) for one in prior)
     for factor, one in enumerate(moves):
-        if len(moves) != len(sizes) or one.ndim != 3 or one.shape[:2] != (sizes[factor],) * 2:
+        if one.ndim != 3 or one.shape[:2] != (sizes[factor],) * 2 or not one.shape[2]:
             raise _wrong_shape(f"B[{factor}]", f"({sizes[factor]}, {sizes[factor]}, controls)", one)
     for modality, one in enumerate(seen):
         if one.shape[1:] != sizes:
             raise _wrong_shape(f"A[{modality}]", f"(outcomes, {', '.join(map(str, sizes))})", one)
-        if len(liked) != len(seen) or liked[modality].shape != one.shape[:1]:
-            raise _wrong_shape(f"C[{modality}]", f"({len(one)},)", liked[min(modality, len(liked) - 1)])
+        if liked[modality].shape != one.shape[:1]:
+            raise _wrong_shape(f"C[{modality}]", f"({len(one)},)", liked[modality])
     size, counts = int(np.prod(sizes)), tuple(len(one) for one in seen)
-    shows, worth = np.ones((size, 1)), np.zeros(1)
+    shows, worth, rounding = np.ones((size, 1)), np.zeros(1), Rounding()
     for modality, one in enumerate(seen):
-        rows = one.reshape(len(one), size).T
-        _check_rows(rows, ("A", modality))
+        rows = _rows(one.reshape(len(one), size).T, ("A", modality), rounding)
         shows = (shows[:, :, None] * rows[:, None, :]).reshape(size, -1)
         worth = (worth[:, None] + liked[modality]).ravel()
     controls = list(product(*(range(one.shape[2]) for one in moves)))
     names = _names("actions", actions, len(controls), "action")
     ways: dict[str, Ways] = {}
     for act, chosen in zip(names, controls, strict=True):
-        parts = [one[:, :, control].T for one, control in zip(moves, chosen, strict=True)]
-        for factor, part in enumerate(parts):
-            _check_rows(part, ("B", factor))
+        pairs = enumerate(zip(moves, chosen, strict=True))
+        parts = [_rows(one[:, :, control].T, ("B", factor), rounding) for factor, (one, control) in pairs]
         found = Ways.of(_product(parts), shows)
         ways[act] = replace(found, pays=worth[found.outcome])
     belief = np.ones(1)
-    for part in prior:
-        belief = np.outer(belief, part).ravel()
+    for factor, part in enumerate(prior):
+        belief = np.outer(belief, _belief(part, f"D[{factor}]", rounding)).ravel()
     return assembled(
         name,
         states=tuple("/".join(map(str, place)) for place in np.ndindex(*sizes)),
@@ -112,6 +122,7 @@ def from_pymdp(
         ways=ways,
         prior=belief,
         discount=discount,
+        note=rounding.note,
     )
 
 
@@ -144,14 +155,43 @@ def _rewards(pays: Array, actions: int, states: int, outcomes: int) -> Array:
     return np.broadcast_to(pays.reshape(*pays.shape, *(1,) * (4 - pays.ndim)), whole)
 
 
-def _check_rows(rows: Array, field: Field) -> None:
-    wrong = ~(np.abs(rows.sum(axis=1) - 1) <= ROW_SUM_TOLERANCE) | (rows < 0).any(axis=1)
+def _numbers(what: str, given: ArrayLike) -> Array:
+    """`given` as an array of numbers; matrices that are not there in full (as scipy has them) are made so."""
+    sparse = [*given] if isinstance(given, (list, tuple)) else [given]
+    dense = [one.toarray() if hasattr(one, "toarray") else one for one in sparse]
+    try:
+        found = np.asarray(dense if isinstance(given, (list, tuple)) else dense[0])
+        if np.iscomplexobj(found) or np.ma.isMaskedArray(given) or found.dtype.kind in "USMm":
+            raise TypeError
+        return found.astype(float)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{what} must be an array of numbers; it is not", field=(what,)) from None
+
+
+def _listed(what: str, given: Sequence[ArrayLike]) -> list[ArrayLike]:
+    if not hasattr(given, "__len__") or not len(given):
+        raise ProblemError(f"{what} must be a list of arrays; it is {given!r}", field=(what,))
+    return list(given)
+
+
+def _rows(rows: Array, field: Field, rounding: Rounding) -> Array:
+    """`rows` as probabilities that sum to 1, those of arrays of few digits (float32) divided by their sums."""
+    scaled, wrong = rounding.normalised(rows)
     for state in np.flatnonzero(wrong)[:1]:
         raise ProblemError(
-            f"{field[0]}[{field[1]}] must hold probabilities that sum to 1 for each state; for state {state} they sum "
-            f"to {rows[state].sum():.10g}",
+            f"{field[0]}[{field[1]}] must hold probabilities that sum to 1 for each state; for state {state} "
+            f"{summed(rows[state])}",
             field=(*field, int(state)),
         )
+    return scaled
+
+
+def _belief(row: Array, what: str, rounding: Rounding) -> Array:
+    scaled, wrong = rounding.normalised(row[None, :])
+    if wrong[0]:
+        raise ProblemError(f"{what} must hold probabilities that sum to 1; {summed(row)}", field=(what,))
+    result: Array = scaled[0]
+    return result
 
 
 def _names(what: str, given: Sequence[str] | None, count: int, word: str) -> tuple[str, ...]:
@@ -159,6 +199,7 @@ def _names(what: str, given: Sequence[str] | None, count: int, word: str) -> tup
         return tuple(f"{word}-{number}" for number in range(count))
     if len(given) != count:
         raise ProblemError(f"{what} must have {count} names; there are {len(given)}", field=(what,))
+    given = [str(name) for name in given]
     if len(set(given)) < count:
         twice = next(name for place, name in enumerate(given) if name in given[:place])
         raise ProblemError(f"{what} must have different names; '{twice}' stands there twice", field=(what,))

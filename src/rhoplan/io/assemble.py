@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,11 @@ class Rounding:
         return f"{count} printed with few digits, off 1 by {self.most:.1g} at most, divided by their sums"
 
 
+def summed(row: Array) -> str:
+    """What is wrong with numbers that are not probabilities."""
+    return f"they sum to {row.sum():.10g}" if np.min(row, initial=0.0) >= 0 else f"one is {row.min():.10g}"
+
+
 def assembled(
     name: str,
     *,
@@ -94,8 +100,9 @@ def default_horizon(actions: tuple[Action, ...]) -> int:
 
 
 def check_discount(discount: float) -> None:
-    if not 0 < discount <= 1:
-        raise ProblemError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+    told = f"{discount:g}" if isinstance(discount, Real) else repr(discount)
+    if not isinstance(discount, Real) or not 0 < discount <= 1:
+        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}", field=("discount",))
 
 
 def _sinks(ways: list[Ways]) -> NDArray[np.bool_]:

@@ -29,9 +29,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
-from rhoplan.io.assemble import Rounding, default_horizon
+from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import check_size, read_text
+from rhoplan.io.foreign import check_size, lines_of, number_of, read_text
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
 from rhoplan.model.limits import MOST_MENUS
@@ -44,6 +44,7 @@ MOST_LOOKED = 300_000
 
 STATE = re.compile(r"state (\d{1,9}) ?(?:\{([^}]*)\})? ?(?:!\S+)? ?(?:\[([^\]]*)\])? ?(.*)", re.ASCII)
 ACTION = re.compile(r"action (\S+) ?(?:\[([^\]]*)\])? ?")
+LABEL = re.compile(r'"[^"]*"|\S+')
 BRANCH = re.compile(r"(\d{1,9}) ?: ?(\S+)", re.ASCII)
 """Of lines in which one space stands wherever there was any."""
 
@@ -57,7 +58,7 @@ def read_drn(path: Path | str) -> Problem:
 def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     """The problem that `text` describes in Storm's format; `file` is what errors call it."""
     reader = _Reader(file)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of(text), 1):
         reader.line = number
         reader.read(" ".join(line.partition("//")[0].split()))
     states = reader.finished()
@@ -68,7 +69,7 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     start = states[starts[0]].seen
     prior = np.eye(1, len(states), starts[0]).ravel()
     factor = Factor("state", tuple(str(number) for number in range(len(states))), prior)
-    name = Path(file).name.removesuffix(".drn")
+    name = Path(file).stem
     try:
         problem = Problem(
             name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=reader.note, spec=file
@@ -123,10 +124,15 @@ class _Reader:
         return {section: " ".join(lines).strip() for section, lines in self._lines.items()}
 
     @property
+    def _models(self) -> list[str]:
+        return " ".join(self._lines.get("reward_models", [])).split()
+
+    @property
     def note(self) -> str:
-        models = self._said.get("reward_models", "").split()
+        models = self._models
         told = [f"rewards are those of {models[0]}, of {len(models)} in the file"] if len(models) > 1 else []
-        told += [] if models else ["the file has no rewards: every plan is worth 0"]
+        pays = any(state.pays or any(choice.pays for choice in state.choices) for state in self._states)
+        told += [] if models or pays else ["the file has no rewards: every plan is worth 0"]
         return "; ".join([*told, *([self.rounding.note] if self.rounding.note else [])])
 
     def read(self, line: str) -> None:
@@ -157,6 +163,9 @@ class _Reader:
                 self._fault(f"state {number} must have an action; it has none", state.line)
             for choice in state.choices:
                 self._check(number, choice)
+        count, choices = self._said.get("nr_choices", ""), sum(len(state.choices) for state in self._states)
+        if count and count != str(choices):
+            self._fault(f"@nr_choices must be the number of actions of all states, {choices}; it is '{count}'", None)
         self._check_alike()
         check_size("the states of all observations", len(self._states) * len({s.seen for s in self._states}),
                    file=self.file)  # fmt: skip
@@ -168,7 +177,7 @@ class _Reader:
             self._fault(f"expected 'state {len(self._states)} {{observation}} [reward] labels'; found '{line}'")
         if found[2] is None:
             self._fault(f"state {found[1]} must have an observation in braces")
-        labels = tuple(found[4].split())
+        labels = tuple(label.strip('"') for label in LABEL.findall(found[4]))
         self._states.append(State(found[2].strip(), self._reward(found[3]), labels, self.line))
 
     def _action(self, line: str) -> None:
@@ -197,14 +206,18 @@ class _Reader:
         branches[target] = branches.get(target, 0.0) + self._number(found[2])
 
     def _reward(self, text: str | None) -> float:
-        return self._number(text.split(",")[0].strip()) if text and text.strip() else 0.0
+        if not text or not text.strip():
+            return 0.0
+        paid, models = [self._number(one.strip()) for one in text.split(",")], self._models
+        if models and len(paid) != len(models):
+            self._fault(f"expected a reward for each of {', '.join(models)}; found '{text}'")
+        return paid[0]
 
     def _number(self, text: str) -> float:
         top, slash, bottom = text.partition("/")
-        try:
-            found = float(top) / float(bottom) if slash else float(text)
-        except (ValueError, ZeroDivisionError):
-            found = np.nan
+        found = number_of(text)
+        if slash and (under := number_of(bottom)):
+            found = number_of(top) / under
         if not np.isfinite(found):
             self._fault(f"expected a number; found '{text}'")
         return found
@@ -215,8 +228,7 @@ class _Reader:
         rows, wrong = self.rounding.normalised(numbers)
         if not choice.branches or wrong[0]:
             self._fault(
-                f"action '{choice.name}' of state {number} must have probabilities that sum to 1; they sum to "
-                f"{numbers.sum():.10g}",
+                f"action '{choice.name}' of state {number} must have probabilities that sum to 1; {summed(numbers)}",
                 choice.line,
             )
         for target, chance in zip(list(choice.branches), rows[0].tolist(), strict=True):

@@ -27,7 +27,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, read_text
+from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, lines_of, number_of, numbers_of, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
 from rhoplan.model.problem import Array, Problem
@@ -57,7 +57,7 @@ class _Reader:
         self.budget = Budget(text, file)
         self.words: list[str] = []
         counts = []
-        for line in text.splitlines():
+        for line in lines_of(text):
             words = line.partition("#")[0].replace(":", " : ").split()
             self.words += words
             counts.append(len(words))
@@ -68,6 +68,7 @@ class _Reader:
         self.names: dict[str, Names] = {}
         self.prior: Array | None = None
         self.rounding = Rounding()
+        self._reset = False
         self._tables: tuple[Transitions, Observations, Rewards] | None = None
 
     def problem(self) -> Problem:
@@ -85,7 +86,7 @@ class _Reader:
             act: pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign)
             for number, act in enumerate(acts.names)
         }
-        name = Path(self.file).name.removesuffix(".pomdp")
+        name = Path(self.file).stem
         try:
             return assembled(
                 name,
@@ -166,6 +167,8 @@ class _Reader:
             found = [str(number) for number in range(count)]
         elif not found:
             self._fault(f"expected the names of the {head}, or how many there are", place - 2)
+        elif len(found) == 1 and not math.isnan(number_of(found[0])):
+            self._fault(f"{head} must be names, or how many there are, a whole number; they are '{found[0]}'", place)
         seen: set[str] = set()
         for offset, name in enumerate(found):
             if name in seen:
@@ -177,6 +180,8 @@ class _Reader:
 
     def _read_start(self) -> None:
         states = self.names.get("states")
+        if self._reset:
+            self._fault("'start:' must stand before 'reset', which stands for it; it does not", self.at)
         if states is None:
             self._fault("'states:' must stand before 'start:'; it does not", self.at)
         count, kind = len(states.names), self.words[self.at + 1]
@@ -253,11 +258,8 @@ class _Reader:
             at = self.at
             while at <= last and words[at] == head and words[at + 1] == words[at + 3] == words[at + 5] == ":":
                 action, state, other = acts.get(words[at + 2]), states.get(words[at + 4]), others.get(words[at + 6])
-                try:
-                    chance = float(words[at + 7])
-                except ValueError:
-                    break
-                if action is None or state is None or other is None or not math.isfinite(chance):
+                chance = number_of(words[at + 7])
+                if action is None or state is None or other is None or math.isnan(chance):
                     break
                 put(action, state, other, chance, at)
                 at += SINGLE
@@ -275,7 +277,7 @@ class _Reader:
         if self._keyword("uniform"):
             return np.full(count, 1 / count)
         if self._keyword("reset"):
-            start = self._start()
+            start, self._reset = self._start(), True
             if len(start) != count:
                 self._fault("reset must stand for the states of T; it stands for observations", place)
             return start
@@ -316,25 +318,18 @@ class _Reader:
 
     def _number(self, what: str) -> float:
         """The next number, without the cost of an array: most lines of large files have one."""
-        if self.at < len(self.words):
-            try:
-                found = float(self.words[self.at])
-            except ValueError:
-                found = math.nan
-            if math.isfinite(found):
-                self.at += 1
-                return found
-        return float(self._numbers(1, what)[0])
+        found = number_of(self.words[self.at]) if self.at < len(self.words) else math.nan
+        if math.isnan(found):
+            return float(self._numbers(1, what)[0])
+        self.at += 1
+        return found
 
     def _numbers(self, count: int, what: str) -> Array:
         """The next `count` numbers."""
         words = self.words[self.at : self.at + count]
-        try:
-            found = np.array(words, dtype=float)
-        except ValueError:
-            found = np.empty(0)
-        if len(found) < count or not np.isfinite(found).all():
-            good = next((place for place, word in enumerate(words) if not _is_number(word)), len(words))
+        found = numbers_of(words)
+        if found is None or len(found) < count:
+            good = next((place for place, word in enumerate(words) if math.isnan(number_of(word))), len(words))
             self.at += good
             wanted = "a number" if count == 1 else f"{count:,} numbers"
             after = "" if count == 1 else f" after {good:,}"
@@ -371,10 +366,3 @@ class _Reader:
         if at is None:
             raise ModelFileError(message, file=self.file)
         self._fault(message, at)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        return bool(np.isfinite(float(word)))
-    except ValueError:
-        return False

@@ -31,6 +31,12 @@ MOST_STATES = 200_000
 
 END_SHOWN = "end"
 
+RESERVED = frozenset((
+    "discount", "values", "states", "actions", "observations", "start", "include", "exclude", "T", "O", "R", "uniform",
+    "identity", "reset", "reward", "cost",
+))  # fmt: skip
+"""Words of the grammar, which others do not read as names."""
+
 SAME_DIGITS = 12
 """Decimals to which two ways of being shown must agree to count as one."""
 
@@ -130,7 +136,7 @@ class _Writer:
         acts = _legal(self.actions)
         shown_names = [outcome if at is None else f"{outcome}_{_word(at)}" for outcome, at in self.shown]
         seen = _legal([*shown_names, *([END_SHOWN] if self.ends else [])])
-        yield f"# {self.problem.name}, written by rhoplan"
+        yield f"# {' '.join(self.problem.name.split())}, written by rhoplan"
         yield "# An action that is not offered somewhere does there what the first one offered does."
         if self.problem.looks_first and self.problem.discount < 1:
             yield "# The first look takes no time, which a file like this cannot say: here it takes a step, so that all"
@@ -141,6 +147,8 @@ class _Writer:
         yield f"actions: {' '.join(acts)}"
         yield f"observations: {' '.join(seen)}"
         yield f"start: {' '.join(map(_number, self._start(first)))}"
+        if not payments and not any(pay for *_, pay in moves):
+            yield "R: * : * : * : * 0"  # some readers want a line
         for number, before, after, copy, chance, pay in moves:
             for state in range(first[before], first[before + 1]):
                 yield f"T: {acts[number]} : {states[state]} : {states[first[after] + copy]} {_number(chance)}"
@@ -278,7 +286,7 @@ def _legal(names: list[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         word = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
-        word = word if re.match(r"[A-Za-z]", word) else f"s{word}"
+        word = f"s{word}" if word in RESERVED or not re.match(r"[A-Za-z]", word) else word
         number, unique = 1, word
         while unique in found:
             number += 1

@@ -10,27 +10,29 @@ Shapes: E ways in which an action can go; H values of the hidden variables toget
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
-from rhoplan.io.assemble import Rounding, assembled, check_discount, default_horizon
+from rhoplan.io.assemble import assembled, default_horizon
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import FACTORED, PER_ACTION, Budget, check_size, counted, read_text
-from rhoplan.io.pomdpx_tables import Table, TableReader, Variable
-from rhoplan.io.xml import Element, parse_xml
+from rhoplan.io.foreign import FACTORED, PER_ACTION, Budget, check_size, read_text
+from rhoplan.io.pomdpx_network import Network, read_network
+from rhoplan.io.pomdpx_tables import Table, Variable
+from rhoplan.io.xml import parse_xml
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
 
-MOST_VARIABLES = 300
-"""Every table is joined with every variable that came before it."""
+PER_WAY = 3
+"""What it costs to tell several values of a variable apart, counted in numbers that have one each."""
 
 FIRST, LOOK = "first look", "look"
 """The visible state before the first values are seen that are drawn, and what one does there."""
@@ -47,7 +49,7 @@ def read_pomdpx(path: Path | str) -> Problem:
 @nothing_collected()
 def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
     """The problem that `text` describes in SARSOP's format; `file` is what errors call it."""
-    network = _network(parse_xml(text, file=file), file, Budget(text, file, FACTORED))
+    network = read_network(parse_xml(text, file=file), file, Budget(text, file, FACTORED))
     try:
         problem = _problem(network, file)
         network.budget.close()
@@ -56,30 +58,6 @@ def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
         raise
     except ProblemError as error:
         raise ModelFileError(error.message, file=file, field=error.field) from None
-
-
-@dataclass(frozen=True, eq=False)
-class Network:
-    """What a file says: variables by kind, and tables. Changes stand in an order in which parents come first."""
-
-    discount: float
-    states: tuple[Variable, ...]
-    seen: tuple[Variable, ...]
-    acts: tuple[Variable, ...]
-    start: tuple[Table, ...]
-    changes: tuple[Table, ...]
-    shows: tuple[Table, ...]
-    pays: tuple[Table, ...]
-    rounding: Rounding
-    budget: Budget
-
-    @property
-    def choices(self) -> list[tuple[int, ...]]:
-        """Every action: one value for each action variable."""
-        return list(product(*(range(len(act.values)) for act in self.acts)))
-
-    def act_name(self, choice: tuple[int, ...]) -> str:
-        return "/".join(act.values[value] for act, value in zip(self.acts, choice, strict=True))
 
 
 def _problem(network: Network, file: str) -> Problem:
@@ -98,7 +76,7 @@ def _problem(network: Network, file: str) -> Problem:
     )
     told = [f"the first value of {state.name} is drawn: a first look, which takes no time, shows it" for state in drawn]
     note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
-    name = Path(file).name.removesuffix(".pomdpx")
+    name = Path(file).stem
     if not visible:
         return _at_one_place(network, hidden, states, prior, name, note, file)
     menu = PomdpxMenu(network, visible, hidden)
@@ -158,17 +136,16 @@ class _Step:
         places = np.unravel_index(np.arange(size), sizes) if sizes else ()
         held: dict[str, Ids] = {state.before: place for state, place in zip(hidden, places, strict=True)}
         fixed = {**here, **{act.name: value for act, value in zip(network.acts, choice, strict=True)}}
-        held |= {name: np.full(size, value) for name, value in fixed.items()}
+        held |= {name: np.array(value) for name, value in fixed.items()}
         held["\0"] = np.arange(size)
         chance = np.ones(size)
         for table in (*network.changes, *network.shows):
-            held, chance = _expanded(held, chance, table)
-            network.budget.spend(len(chance))
+            held, chance = _expanded(held, chance, table, network.budget)
         self.size, self.chance, self.before = size, chance, held["\0"]
         self.after = _joined(held, tuple(state.name for state in hidden), sizes)
         self.pays = np.zeros(len(chance))
         for table in network.pays:
-            self.pays += table.numbers[tuple(held[parent] for parent in table.parents)]
+            self.pays += table.numbers.ravel()[table.place(held)]
         self.told = (*(state for state in hidden if state.is_seen), *network.seen)
         self.shown = _joined(held, tuple(one.name for one in self.told), tuple(len(one.values) for one in self.told))
         self.target = _joined(held, tuple(v.name for v in visible), tuple(len(v.values) for v in visible))
@@ -238,10 +215,10 @@ class PomdpxMenu(CachedMenu):
     def _sizes(self) -> tuple[int, ...]:
         return tuple(len(state.values) for state in self.visible)
 
-    def _steps(self, here: tuple[int, ...]) -> list[tuple[tuple[int, ...], _Step]]:
+    def _steps(self, here: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Step]]:
         held = {state.before: value for state, value in zip(self.visible, here, strict=True)}
-        choices = self.network.choices
-        return [(choice, _Step(self.network, self.visible, self.hidden, held, choice)) for choice in choices]
+        for choice in self.network.choices:
+            yield choice, _Step(self.network, self.visible, self.hidden, held, choice)
 
     def _action(self, choice: tuple[int, ...], step: _Step) -> Action:
         targets = np.unique(step.target)
@@ -266,9 +243,10 @@ class PomdpxMenu(CachedMenu):
     def _is_over(self, code: int, place: tuple[int, ...]) -> bool:
         """Whether nothing can happen any more in a visible state: it is never left, pays nothing and shows nothing."""
         if code not in self._over:
-            steps = [step for _, step in self._steps(place)]
-            still = all((step.target == code).all() and not step.pays.any() for step in steps)
-            self._over[code] = still and all(_shows_nothing(step) for step in steps)
+            self._over[code] = all(
+                (step.target == code).all() and not step.pays.any() and _shows_nothing(step)
+                for _, step in self._steps(place)
+            )
         return self._over[code]
 
 
@@ -283,18 +261,23 @@ def _start(network: Network) -> tuple[Array, dict[str, Ids]]:
     held: dict[str, Ids] = {"\0": np.zeros(1, dtype=np.int64)}
     chance = np.ones(1)
     for table in network.start:
-        held, chance = _expanded(held, chance, table)
-        network.budget.spend(len(chance))
-    return chance, held
+        held, chance = _expanded(held, chance, table, network.budget)
+    return chance, {name: np.broadcast_to(values, chance.shape) for name, values in held.items()}
 
 
-def _expanded(held: dict[str, Ids], chance: Array, table: Table) -> tuple[dict[str, Ids], Array]:
-    """Every way so far with every value that the variable of `table` can then have."""
-    rows = table.numbers[tuple(held[parent] for parent in table.parents)]
-    rows = np.broadcast_to(rows, (len(chance), rows.shape[-1]))
+def _expanded(held: dict[str, Ids], chance: Array, table: Table, budget: Budget) -> tuple[dict[str, Ids], Array]:
+    """Every way so far with every value that the variable of `table` can then have. held: the values (E,) of each
+    variable, or one number that all ways have."""
+    place = table.place(held)
+    only = table.only[place]
+    if (only >= 0).all():
+        budget.spend(len(chance))
+        return {**held, table.name: only}, chance * table.rows[place, only]
+    rows = np.broadcast_to(table.rows[place], (len(chance), table.rows.shape[-1]))
     way, value = np.nonzero(rows)
-    after = {name: values[way] for name, values in held.items()}
+    after = {name: values[way] if values.ndim else values for name, values in held.items()}
     after[table.name] = value
+    budget.spend(PER_WAY * len(way))
     return after, chance[way] * rows[way, value]
 
 
@@ -304,90 +287,3 @@ def _joined(held: dict[str, Ids], names: tuple[str, ...], sizes: tuple[int, ...]
     for name, size in zip(names, sizes, strict=True):
         result = result * size + held[name]
     return result
-
-
-# -- reading ------------------------------------------------------------------------------------------------------
-
-
-def _network(top: Element, file: str, budget: Budget) -> Network:
-    def fault(message: str, line: int) -> NoReturn:
-        raise ModelFileError(message, file=file, line=line)
-
-    if top.tag != "pomdpx":
-        fault(f"the outermost element must be <pomdpx>; it is <{top.tag}>", top.line)
-    section = {tag: top.first(tag) for tag in ("Discount", "Variable", "InitialStateBelief", "StateTransitionFunction")}
-    for tag, found in section.items():
-        if found is None:
-            fault(f"<pomdpx> must have a <{tag}>; it has none", top.line)
-    discount, variable = section["Discount"], section["Variable"]
-    assert discount is not None and variable is not None
-    try:
-        value = float(discount.text)
-        check_discount(value)
-    except (ValueError, ProblemError):
-        fault(f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'", discount.line)
-    states, seen, acts = (_variables(variable, tag, file, budget) for tag in ("StateVar", "ObsVar", "ActionVar"))
-    if len(states) + len(seen) + len(acts) > MOST_VARIABLES:
-        fault(f"<Variable> may have {MOST_VARIABLES} variables at most; it has more", variable.line)
-    budget.spend(PER_ACTION * prod(len(act.values) for act in acts))
-    if not states or not acts:
-        fault("<Variable> must have a <StateVar> and an <ActionVar>", variable.line)
-    names = {one.name: one for one in (*states, *seen, *acts)} | {state.before: state for state in states}
-    rounding = Rounding()
-    reader = TableReader(names, file, rounding, budget)
-    tables = {
-        tag: [reader.probabilities(one) for part in top.all(tag) for one in part.all("CondProb")]
-        for tag in ("InitialStateBelief", "StateTransitionFunction", "ObsFunction")
-    }
-    before, after = [state.before for state in states], [state.name for state in states]
-    known = [act.name for act in acts] + before
-    start = _ordered(tables["InitialStateBelief"], before, [], fault, top.line)
-    changes = _ordered(tables["StateTransitionFunction"], after, known, fault, top.line)
-    shows = _ordered(tables["ObsFunction"], [one.name for one in seen], known + after, fault, top.line)
-    pays = tuple(reader.values(one) for part in top.all("RewardFunction") for one in part.all("Func"))
-    return Network(value, states, seen, acts, start, changes, shows, pays, rounding, budget)
-
-
-def _variables(section: Element, tag: str, file: str, budget: Budget) -> tuple[Variable, ...]:
-    letter = {"StateVar": "s", "ObsVar": "o", "ActionVar": "a"}[tag]
-    found = []
-    for element in section.all(tag):
-        listed, count = element.first("ValueEnum"), element.first("NumValues")
-        values = tuple(listed.text.split()) if listed else ()
-        if count is not None and (number_of := counted(count.text.strip())):
-            budget.spend(number_of, count.line)
-            values = tuple(f"{letter}{number}" for number in range(number_of))
-        if not values or len(set(values)) < len(values):
-            raise ModelFileError(
-                f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>", file=file, line=element.line
-            )
-        name = element.attributes.get("vnameCurr" if tag == "StateVar" else "vname", "")
-        before = element.attributes.get("vnamePrev", "")
-        if not name or (tag == "StateVar" and not before):
-            wanted = "vnamePrev and vnameCurr" if tag == "StateVar" else "vname"
-            raise ModelFileError(f"<{tag}> must have {wanted}", file=file, line=element.line)
-        seen = element.attributes.get("fullyObs", "false").strip().lower() == "true"
-        found.append(Variable(name, values, before, seen))
-    return tuple(found)
-
-
-def _ordered(tables: list[Table], wanted: list[str], known: list[str], fault: Any, line: int) -> tuple[Table, ...]:
-    """`tables`, one for each of the variables `wanted`, parents first."""
-    found: list[Table] = []
-    there = {*known}
-    left = {table.name: table for table in tables}
-    for name in wanted:
-        if name not in left:
-            fault(f"there must be a <CondProb> of {name}; there is none", line)
-    for table in tables:
-        if table.name not in wanted:
-            fault(f"<Var> must be one of {', '.join(wanted)}; it is '{table.name}'", table.line)
-    while left:
-        ready = [table for table in left.values() if there >= {*table.parents}]
-        if not ready:
-            stuck = next(iter(left.values()))
-            fault(f"{stuck.name} must depend on what is known before it; it has {', '.join(stuck.parents)}", stuck.line)
-        for table in ready:
-            found.append(left.pop(table.name))
-            there.add(table.name)
-    return tuple(found)

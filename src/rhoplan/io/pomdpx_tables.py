@@ -6,19 +6,19 @@ written as entries (`TBL`), later ones over earlier ones, or as a diagram of dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import isnan, prod
 from typing import NoReturn
 
 import numpy as np
 
 from rhoplan.errors import ModelFileError
-from rhoplan.io.assemble import Rounding
-from rhoplan.io.foreign import PER_CELL, Budget, check_size
+from rhoplan.io.assemble import Rounding, summed
+from rhoplan.io.foreign import PER_CELL, Budget, check_size, number_of, numbers_of
 from rhoplan.io.xml import Element
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 
 MOST_AXES = 32
 
@@ -49,6 +49,24 @@ class Table:
     numbers: Array
     line: int
 
+    def place(self, held: Mapping[str, Ids]) -> Ids:
+        """Where the values `held` stand in the table once all parents are one axis: arrays or single numbers."""
+        place = np.zeros((), dtype=np.int64)
+        for parent, size in zip(self.parents, self.numbers.shape, strict=False):
+            place = place * size + held[parent]
+        return place
+
+    @cached_property
+    def rows(self) -> Array:
+        """The probabilities, one row for all values of the parents."""
+        return self.numbers.reshape(-1, self.numbers.shape[-1])
+
+    @cached_property
+    def only(self) -> Ids:
+        """The value that each row leaves; -1 where it leaves more than one."""
+        result: Ids = np.where(np.count_nonzero(self.rows, axis=1) == 1, self.rows.argmax(axis=1), -1)
+        return result
+
 
 class TableReader:
     """Reads tables. variables: all there are, by every name they have."""
@@ -62,7 +80,7 @@ class TableReader:
         if name not in self.variables:
             self.fault(f"<Var> must name a variable; '{name}' is none", element.line)
         table = self._table(element, name, parents, (*parents, name))
-        rows = table.numbers.reshape(-1, table.numbers.shape[-1])
+        rows = table.rows
         scaled, wrong = self.rounding.normalised(rows)
         for row in np.flatnonzero(wrong)[:1]:
             place = np.unravel_index(row, table.numbers.shape[:-1]) if parents else ()
@@ -70,8 +88,7 @@ class TableReader:
                 f"{parent} {self.variables[parent].values[value]}" for parent, value in zip(parents, place, strict=True)
             )
             self.fault(
-                f"probabilities of {name}{f' given {given}' if given else ''} must sum to 1; they sum to "
-                f"{rows[row].sum():.10g}",
+                f"probabilities of {name}{f' given {given}' if given else ''} must sum to 1; {summed(rows[row])}",
                 element.line,
             )
         return Table(name, parents, scaled.reshape(table.numbers.shape), element.line)
@@ -92,6 +109,8 @@ class TableReader:
         for parent in parents:
             if parent not in self.variables:
                 self.fault(f"<Parent> must name variables; '{parent}' is none", element.line)
+        if len(set(parents)) < len(parents):
+            self.fault(f"<Parent> must name each variable once; it has {', '.join(parents)}", element.line)
         return words["Var"][0], parents
 
     def _table(self, element: Element, name: str, parents: tuple[str, ...], axes: tuple[str, ...]) -> Table:
@@ -101,22 +120,23 @@ class TableReader:
         check_size(f"the table of {name}", prod(shape), file=self.file, line=element.line)
         self.budget.spend(prod(shape) / PER_CELL, element.line)
         numbers = np.zeros(shape)
-        for parameter in element.all("Parameter"):
-            kind = parameter.attributes.get("type", "TBL").strip()
-            if kind == "TBL":
-                for entry in parameter.all("Entry"):
-                    self._entry(entry, axes, numbers)
-            elif kind == "DD":
-                self._diagram(parameter, axes, numbers)
-            else:
-                self.fault(f"<Parameter> must be of type TBL or DD; it is '{kind}'", parameter.line)
-        if not element.all("Parameter"):
+        parameter = element.only("Var", "Parent", "Parameter", file=self.file).first("Parameter")
+        if parameter is None:
             self.fault(f"<{element.tag}> must have a <Parameter>", element.line)
+        kind = parameter.attributes.get("type", "TBL").strip()
+        if kind == "TBL":
+            for entry in parameter.only(several=("Entry",), file=self.file).inside:
+                self._entry(entry, axes, numbers)
+        elif kind == "DD":
+            self._diagram(parameter, axes, numbers)
+        else:
+            self.fault(f"<Parameter> must be of type TBL or DD; it is '{kind}'", parameter.line)
         return Table(name, parents, numbers, element.line)
 
     # -- entries --------------------------------------------------------------------------------------------------
 
     def _entry(self, entry: Element, axes: tuple[str, ...], numbers: Array) -> None:
+        entry.only("Instance", "ProbTable", "ValueTable", file=self.file)
         instance = entry.first("Instance")
         table = entry.first("ProbTable") or entry.first("ValueTable")
         if instance is None or table is None:
@@ -143,19 +163,17 @@ class TableReader:
     def _numbers(self, table: Element, words: Sequence[str], axes: Sequence[str], shape: list[int]) -> Array:
         given = table.text.split()
         dashes = [axis for word, axis in zip(words, axes, strict=True) if word == "-"]
-        if given == ["uniform"]:
+        if given == ["uniform"] and table.tag == "ProbTable":
             return np.full(shape, 1 / len(self.variables[axes[-1]].values))
         if given == ["identity"]:
             sizes = {len(self.variables[axis].values) for axis in dashes}
             if len(dashes) != 2 or len(sizes) != 1:
                 self.fault("identity must stand for two '-' of equal size", table.line)
             return np.eye(sizes.pop()).reshape(shape)
-        try:
-            found = np.array(given, dtype=float)
-        except ValueError:
-            found = np.full(len(given), np.nan)
-        if not np.isfinite(found).all():
-            self.fault(f"<{table.tag}> must hold numbers, uniform or identity", table.line)
+        found = numbers_of(given)
+        if found is None:
+            words = ", uniform or identity" if table.tag == "ProbTable" else ""
+            self.fault(f"<{table.tag}> must hold numbers{words}", table.line)
         if found.size != int(np.prod(shape)):
             self.fault(
                 f"<{table.tag}> must hold {int(np.prod(shape))} numbers, one per value of each '-'; it holds "
@@ -221,6 +239,8 @@ class TableReader:
         """A SubDAG that says in a word how the variable is distributed."""
         axis = self._axis(element, axes)
         variable = self.variables[axes[axis]]
+        if place[axis] != slice(None):
+            self.fault(f"<SubDAG> about {axes[axis]} must not stand under an edge that decides it", element.line)
         if kind == "uniform":
             numbers[tuple(place)] = 1 / len(variable.values)
         elif kind == "deterministic":
@@ -239,11 +259,8 @@ class TableReader:
             self.fault(f"<SubDAG> must be template, uniform, deterministic or persistent; it is '{kind}'", element.line)
 
     def _terminal(self, element: Element) -> float:
-        try:
-            found = float(element.text)
-        except ValueError:
-            found = np.nan
-        if not np.isfinite(found):
+        found = number_of(element.text.strip())
+        if isnan(found):
             self.fault(f"<Terminal> must hold a number; it holds '{element.text.strip()}'", element.line)
         return found
 

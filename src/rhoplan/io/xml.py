@@ -5,7 +5,6 @@ No document type, so no entities that unfold; a limit on depth and on how many e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -33,14 +32,20 @@ class Element:
     def first(self, tag: str) -> Element | None:
         return next((element for element in self.inside if element.tag == tag), None)
 
-    def everywhere(self, tag: str) -> Iterator[Element]:
-        """The elements called `tag` at any depth."""
-        waiting = [*reversed(self.inside)]
-        while waiting:
-            element = waiting.pop()
-            if element.tag == tag:
-                yield element
-            waiting += reversed(element.inside)
+    def only(self, *once: str, several: tuple[str, ...] = (), file: str) -> Element:
+        """This element, if nothing else stands in it, and what should stand there once at most does."""
+        seen: set[str] = set()
+        for element in self.inside:
+            if element.tag in seen:
+                what = f"<{self.tag}> must have one <{element.tag}>; it has two"
+            elif element.tag not in once and element.tag not in several:
+                wanted = ", ".join(f"<{tag}>" for tag in (*once, *several))
+                what = f"<{self.tag}> may have {wanted}; it has <{element.tag}>"
+            else:
+                seen |= {element.tag} & {*once}
+                continue
+            raise ModelFileError(what, file=file, line=element.line)
+        return self
 
 
 def parse_xml(text: str, *, file: str) -> Element:
@@ -58,6 +63,8 @@ def parse_xml(text: str, *, file: str) -> Element:
                 file=file,
                 line=parser.CurrentLineNumber,
             )
+        open_elements[-1].text += "".join(texts)
+        texts.clear()
         element = Element(tag, parser.CurrentLineNumber, attributes)
         open_elements[-1].inside.append(element)
         open_elements.append(element)
@@ -66,7 +73,7 @@ def parse_xml(text: str, *, file: str) -> Element:
         texts.append(data)
 
     def end(tag: str) -> None:
-        open_elements.pop().text = "".join(texts)
+        open_elements.pop().text += "".join(texts)
         texts.clear()
 
     def refuse(*_: object) -> None:

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Action, Array, Ids, Visible
 from rhoplan.model.sparse import MOST_DENSE, Change, Sparse
 
@@ -110,6 +111,8 @@ class Ways:
 
     def _payments(self, stays: bool) -> tuple[Array, Change | None]:
         before, outcome, after, paid = self.before, self.outcome, self.after, self.pays
+        if not np.isfinite(paid).all():
+            raise ProblemError(f"rewards must be finite numbers; one is {paid[~np.isfinite(paid)][0]}", field=("R",))
         reward, same = _mean(before, self.chance, paid, self.states)
         if same:
             return reward, None

@@ -242,23 +242,31 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
     return graph
 
 
-def enlarged(graph: Graph, settings: Settings) -> Graph:
-    """`graph` with twice the room wherever one more backup might not fit."""
+def enlarged(graph: Graph, settings: Settings, most: float) -> Graph | None:
+    """`graph` with room for one more backup, as `with_room`."""
     block = 2 * int(graph.used[WIDEST]) + LEAST_BLOCK
     needs = {VALUES: settings.most_numbers, INDICES: settings.most_numbers, NUMBERS: 2 * settings.most_numbers}
     needs |= {CLOUDS: block, FANS: block}
-    return with_room(graph, {counted: needs.get(counted, settings.most_children + 2) for counted in ROOM})
+    return with_room(graph, {counted: needs.get(counted, settings.most_children + 2) for counted in ROOM}, most)
 
 
-def with_room(graph: Graph, needs: dict[int, int]) -> Graph:
-    """`graph` with at least twice the room wherever what is needed does not fit."""
+def with_room(graph: Graph, needs: dict[int, int], most: float) -> Graph | None:
+    """`graph` with twice the room wherever what is needed does not fit, or as much as there may be with `most` bytes in
+    all; None where that is too little. While numbers are copied old and new are there, but of the new no more than
+    that: memory is taken when it is written to."""
     for counted, need in needs.items():
-        if graph.used[counted] + need >= len(getattr(graph, ROOM[counted][0])):
-            bigger: dict[str, Any] = {
-                name: (_widened if name in ("cloud", "fan") else _doubled)(getattr(graph, name), need)
-                for name in ROOM[counted]
-            }
-            graph = graph._replace(**bigger)
+        arrays = {name: getattr(graph, name) for name in ROOM[counted]}
+        room, size = len(arrays[ROOM[counted][0]]), sum(array.nbytes for array in arrays.values())
+        if graph.used[counted] + need < room:
+            continue
+        left = most - size_in_bytes(graph)
+        length = int(min(2 * room + need, room + max(left, 0) * room / size))
+        if size > left or graph.used[counted] + need >= length:
+            return None
+        bigger: dict[str, Any] = {
+            name: _lengthened(array, length, axis=name in ("cloud", "fan")) for name, array in arrays.items()
+        }
+        graph = graph._replace(**bigger)
     return graph
 
 
@@ -267,13 +275,8 @@ def size_in_bytes(graph: Graph) -> int:
     return sum(array.nbytes for array in graph)
 
 
-def _doubled(array: Array, need: int) -> Array:
-    bigger = np.empty((2 * len(array) + need, *array.shape[1:]), dtype=array.dtype)
-    bigger[: len(array)] = array
-    return bigger
-
-
-def _widened(array: Array, need: int) -> Array:
-    bigger = np.empty((len(array), 2 * array.shape[1] + need), dtype=array.dtype)
-    bigger[:, : array.shape[1]] = array
+def _lengthened(array: Array, length: int, axis: int) -> Array:
+    """The same with more room along an axis."""
+    bigger = np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), dtype=array.dtype)
+    bigger[(slice(None),) * axis + (slice(array.shape[axis]),)] = array
     return bigger

@@ -8,6 +8,7 @@ be done and the hidden state still is what it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, prod
 
@@ -23,7 +24,6 @@ from rhoplan.planning.certified.pointbased.compiled import (
     Entries,
     assemble,
     check_memory,
-    joined,
 )
 from rhoplan.planning.certified.pointbased.kinds import Together, put_together
 
@@ -66,15 +66,17 @@ def compile_problem(
     names: dict[str, int] = {}
     strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
     digits = [np.arange(joint) // stride % size for stride, size in zip(strides, sizes, strict=True)]
-    parts: list[Entries] = []
-    paid: list[tuple[Ids, Ids, Array]] = []
+    entries = Entries(*(np.empty(numbers, dtype=kind) for kind in (int, int, int, int, float)))
+    rewards = joint * sum(len(menu) for menu in menus)
+    pay = np.empty(rewards, dtype=int), np.empty(rewards, dtype=int), np.empty(rewards)
+    filled = paid = 0
     for here, menu in enumerate(menus):
         clock.check(deadline)
         for action in menu:
             label = names.setdefault(action.name, len(names))
             digit, stride = digits[action.factor], strides[action.factor]
-            states = here * joint + np.arange(joint)
-            paid.append((states, np.full(joint, label), action.reward[digit]))
+            _fill(pay, paid, here * joint + np.arange(joint), label, action.reward[digit])
+            paid += joint
             rows, outcomes, columns, chances = factor_entries(action)
             targets = np.array([number[visible] for visible in action.leads_to])
             if joint == len(action.reward):
@@ -89,25 +91,24 @@ def compile_problem(
                 target = source + (columns[place] - digit[source]) * stride
                 outcomes, chances = outcomes[place], chances[place]
             target = target + targets[outcomes] * joint
-            parts.append(Entries(here * joint + source, np.full(len(source), label), outcomes, target, chances))
-    pay = (
-        np.concatenate([states for states, _, _ in paid]),
-        np.concatenate([labels for _, labels, _ in paid]),
-        np.concatenate([rewards for _, _, rewards in paid]),
-    )
+            _fill(entries, filled, here * joint + source, label, outcomes, target, chances)
+            filled += len(source)
+    entries = entries.ordered(slice(filled))
     start = np.zeros((len(visibles) + 1) * joint)
     start[:joint] = joint_prior(problem)
     if weight is None:
         own = np.arange(joint) if kinds is None else kinds
-        *entries, kinds, pay, start = Together.by(own, joined(parts), pay, start)
+        together = Together.by(own, entries, pay, start)
     else:
         soon = clock.now() + SHARE * (deadline - clock.now())
-        *entries, kinds, pay, start = put_together(joined(parts), pay, start, joint, informs=weight > 0, deadline=soon)
+        together = put_together(entries, pay, start, joint, informs=weight > 0, deadline=soon)
+    *alone, kinds, pay, start = together
+    del entries, together
     every, hidden = len(start), int(kinds.max()) + 1
     over = np.zeros(every, dtype=bool)
     over[len(visibles) * hidden :] = True
     ready = assemble(
-        entries.pop(),  # there may be no room to have them twice
+        alone.pop(),  # there may be no room to have them twice
         pay=pay,
         start=start,
         names=tuple(names),
@@ -123,6 +124,12 @@ def compile_problem(
         return f"'{', '.join(names)}'{place}"
 
     return replace(ready, told=told, kinds=kinds)
+
+
+def _fill(arrays: Sequence[Array | Ids], at: int, first: Ids, *rest: Ids | Array | int) -> None:
+    """Write columns as long as `first`, or one number for all of it, from `at` on."""
+    for array, column in zip(arrays, (first, *rest), strict=True):
+        array[at : at + len(first)] = column
 
 
 def joint_prior(problem: Problem) -> Array:

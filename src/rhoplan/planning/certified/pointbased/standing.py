@@ -45,7 +45,6 @@ from rhoplan.planning.certified.pointbased.growing import (
     make_graph,
     make_settings,
     nearer,
-    size_in_bytes,
     with_room,
 )
 from rhoplan.planning.certified.pointbased.lasting import lasting
@@ -63,6 +62,10 @@ SOME = 200
 FAR = 4
 """Values are centred anew where the middle of the bounds is so many times as far from 0 as they are apart."""
 
+SHARE_OF_MEMORY, KEPT_PER_ENTRY = 0.9, 110
+"""What of the memory allowed the problem and the arrays of a search may take, as reading, settling and Python itself
+take some; and the bytes that one probability P(s', o | s) keeps: measured with seven million of them."""
+
 LEAST_SWEEPS = 4
 """How often settling a plan goes through all of its numbers at least: to make the vectors, to pay, and two sweeps."""
 
@@ -75,7 +78,8 @@ class Standing:
     ) -> None:
         self.begin = clock.now()
         weight, discount, gap = float(weight), float(discount), float(gap)  # kernels are compiled once per type
-        self.deadline, self.memory = self.begin + seconds, memory
+        self.deadline = self.begin + seconds
+        self.memory = SHARE_OF_MEMORY * memory - KEPT_PER_ENTRY * len(problem.model.chance)
         self.given, self.gap = problem, gap
         share = least_share(problem, discount) if weight > 0 else 1.0
         self.lasting = lasting(problem, discount, self.deadline)
@@ -115,9 +119,9 @@ class Standing:
         return clock.now() > self.deadline
 
     def make_room(self) -> bool:
-        """Enlarge what is full; whether the memory allows it. Doubling copies: old and new are there at once."""
-        bigger = enlarged(self.graph, self.settings)
-        if size_in_bytes(bigger) > 0.7 * self.memory:
+        """Enlarge what is full; whether the memory allows it."""
+        bigger = enlarged(self.graph, self.settings, self.memory)
+        if bigger is None:
             return False
         self.graph = bigger
         if self.graph.used[NODES] > len(self.graph.table):
@@ -136,8 +140,8 @@ class Standing:
         filled, wide = self.graph.chain[:, FAN_BLOCK + FILLED] + added, self.graph.chain[:, FAN_BLOCK + WIDE]
         moved = 4 * int(filled[(added > 0) & (wide > 0) & (filled > wide)].sum())  # by doubling: less than that in all
         needs = {VECTORS: len(homes) + 2, NUMBERS: numbers, FOLLOWERS: len(homes) * branches, FANS: moved + LEAST_BLOCK}
-        bigger = with_room(self.graph, needs)
-        if size_in_bytes(bigger) > 0.7 * self.memory:
+        bigger = with_room(self.graph, needs, self.memory)
+        if bigger is None:
             return False
         self.graph = bigger
         return True
