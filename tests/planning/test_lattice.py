@@ -9,12 +9,14 @@ import pytest
 import rhoplan
 from rhoplan.belief.information import information, update
 from rhoplan.errors import LimitError, ProblemError
+from rhoplan.io.formats import parse_problem
 from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined, rows_of, spread
 from rhoplan.planning.certified.lattice.solve import LatticeSearch
+from rhoplan.planning.clock import now
 
 
 def search(problem, *, weight=0.0, gap=1e-3, levels=40, discount=None):
@@ -258,3 +260,72 @@ def test_a_belief_outside_the_known_points_has_no_mixture():
     assert mixture_of(points, np.array([0.5, 0.0, 0.5]), np.array([0, 1])) is None
     shares = mixture_of(points, np.array([0.25, 0.0, 0.75]), np.arange(3))
     assert sorted(shares) == [(0.25, 0), (0.75, 2)]
+
+
+TO_NOWHERE = """
+factors:
+  a: {states: [a0, a1]}
+  b: {states: [b0, b1]}
+places: [p, q, r1, r2]
+actions:
+  walk: {at: p, reward: 3, to: q}
+  stop: {at: p, ends: true, reward: -6}
+  probe: {at: q, cost: 100, to: {yes: r1, no: r2}, parts: {a: {outcomes: [yes, no], likelihood: {a0: [0.6, 0.4],
+    a1: [0.9, 0.1]}, change: {a0: {a0: 0.7, a1: 0.3}, a1: {a0: 0.2, a1: 0.8}}}}}
+  rest: {at: [r1, r2], ends: true, reward: {b: {b0: -5, b1: -4}}}
+  to1: {at: p, cost: 6, to: r1}
+  to2: {at: p, cost: 6, to: r2}
+discount: 0.5
+"""
+
+
+def test_where_grids_can_say_nothing_a_plan_is_worth_what_any_is():
+    """All that can be done at q leads off the lower grid: it is not worth what other actions are at the least."""
+    found = rhoplan.solve(parse_problem(TO_NOWHERE, file="nowhere.yaml", language="yaml"), method="grids", check=True)
+    assert found.lower == pytest.approx(-6, abs=1e-6)
+    assert found.upper == pytest.approx(-6, abs=1e-6)
+    assert found.first == "stop"
+    assert found.certificate.holds
+
+
+def test_a_room_that_the_lower_grid_never_comes_to_is_no_fault():
+    text = TO_NOWHERE.replace("  to1: {at: p, cost: 6, to: r1}\n  to2: {at: p, cost: 6, to: r2}\n", "")
+    found = rhoplan.solve(parse_problem(text, file="nowhere.yaml", language="yaml"), method="grids", check=True)
+    assert (found.lower, found.upper) == pytest.approx((-6, -6), abs=1e-6)
+    assert found.certificate.holds
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_a_check_mixes_points_as_the_grid_does(weight):
+    """After the test the corners do not come up, and what it leads to lies at the ends of the points that do."""
+    text = """
+factors: {a: {states: [a0, a1]}, b: {states: [b0, b1]}}
+actions:
+  test: {cost: 0.001, parts: {a: {outcomes: [x, y, z], likelihood: {a0: [0.15, 0.6, 0.25], a1: [0.14, 0.48, 0.38]}}}}
+  stop: {ends: true, reward: {a: {a0: 0, a1: 0.1}}}
+"""
+    problem = parse_problem(text, file="ends.yaml", language="yaml")
+    found = rhoplan.solve(problem, method="grids", weight=weight, horizon=2, check=True)
+    exact = rhoplan.solve(problem, method="points", weight=weight, horizon=2, gap=1e-9)
+    assert found.certificate.holds
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+
+
+def test_small_problems_are_not_kept_waiting_for_half_of_the_time(monkeypatch):
+    """Grids alone never bring these bounds together; points do, and come before the grids have had half an hour."""
+    text = """
+factors: {a: {states: [a0, a1]}, b: {states: [b0, b1]}}
+actions:
+  test: {cost: 0.1, parts: {a: {outcomes: [x, y], likelihood: {a0: [0.7, 0.3], a1: [0.35, 0.65]},
+    change: {a0: {a0: 0.97, a1: 0.03}, a1: {a0: 0.02, a1: 0.98}}}}}
+  stop: {ends: true, reward: {a: {a0: -10, a1: 10}}}
+discount: 0.95
+"""
+    seen = []
+    ran = LatticeSearch.run
+    monkeypatch.setattr(LatticeSearch, "run", lambda self, tell: seen.append(self.deadline - now()) or ran(self, tell))
+    found = rhoplan.solve(parse_problem(text, file="two.yaml", language="yaml"), gap=1e-5, seconds=3600)
+    assert found.stopped_by == "gap"
+    assert found.method.endswith("points")
+    assert max(seen) < 60

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 HALF = 0.5
 """Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet."""
 
+FEW, AT_FIRST, AT_FIRST_SHARE = 20_000, 2.0, 0.05
+"""Where so many numbers at most say what the actions pay, grids and then points are tried for so many seconds each, or
+such a share of the time, before grids have half of it: small problems are often at hand for one of them at once."""
+
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
 
@@ -131,15 +135,20 @@ class General:
             memory=self.memory,
             known=_closest(found)[0],
         )
-        search.deadline = self.deadline if alone else self._half()
         points: list[Solution] = []
         stopped_by = "time"
         try:
+            joint = math.prod(len(factor.states) for factor in self.problem.factors)
+            if not alone and len(search.structure.kind) * joint <= FEW:
+                stopped_by = self._at_first_sight(search, found, points)
+                if stopped_by != "time":
+                    return
+            search.deadline = self.deadline if alone else self._half()
             with suppress(TimeoutError) if not alone else nullcontext():
                 stopped_by = search.run(self._teller(found))
             if not alone and stopped_by not in ("gap", "interrupted") and not self._meets(found, search.bounds):
                 try:
-                    points.append(self._by_points())
+                    points.append(self._by_points(held=8 * search.size))
                 except (LimitError, TimeoutError):  # not in the memory, or the time, that there is
                     search.deadline = self.deadline
                     stopped_by = search.run(self._teller(found))
@@ -151,6 +160,22 @@ class General:
             if search.levels:
                 found.append(self._from_grids(search, stopped_by))
             found += points
+
+    def _at_first_sight(self, search: LatticeSearch, found: list[Solution], points: list[Solution]) -> str:
+        """What ends the work after a short time for grids and as much for points, which then are in `points`; `time`
+        where it was too short."""
+        moment, stopped_by = min(AT_FIRST, AT_FIRST_SHARE * (self.deadline - clock.now())), "time"
+        search.deadline = clock.now() + moment
+        with suppress(TimeoutError):
+            stopped_by = search.run(self._teller(found))
+            if stopped_by == "interrupted" or self._meets(found, search.bounds):
+                return stopped_by if stopped_by == "interrupted" else "gap"
+        with suppress(TimeoutError, LimitError):
+            looked = self._by_points(clock.now() + moment)
+            if looked.stopped_by == "interrupted" or self._meets(found, (looked.lower, looked.upper)):
+                points.append(looked)
+                return looked.stopped_by
+        return "time"
 
     def _from_grids(self, search: LatticeSearch, stopped_by: str) -> Solution:
         with clock.loading():
@@ -167,8 +192,11 @@ class General:
             certificate=check_grids(policy, np.random.default_rng(0), seconds=self._checking) if self.check else None,
         )
 
-    def _by_points(self) -> Solution:
-        clock.check(self.deadline)
+    def _by_points(self, deadline: float | None = None, held: float = 0.0) -> Solution:
+        """What points find until `deadline`, all the time there is where none is given, beside so many bytes `held`."""
+        deadline = self.deadline if deadline is None else deadline
+        memory = self.memory - held
+        clock.check(deadline)
         with clock.loading():
             from rhoplan.planning.certified.pointbased.check import check_plan
             from rhoplan.planning.certified.pointbased.idle import with_stops
@@ -176,15 +204,15 @@ class General:
             from rhoplan.planning.certified.pointbased.solve import solve_general
             from rhoplan.planning.certified.solved import policy_of
 
-        compiled = compile_problem(self.problem, weight=self.weight, memory=self.memory, deadline=self.deadline)
+        compiled = compile_problem(self.problem, weight=self.weight, memory=memory, deadline=deadline)
         compiled = with_stops(compiled) if self.discount == 1 else compiled
         found = solve_general(
             compiled,
             weight=self.weight,
             discount=self.discount,
             gap=self.gap,
-            seconds=max(self.deadline - clock.now(), 0.0),
-            memory=self.memory,
+            seconds=max(deadline - clock.now(), 0.0),
+            memory=memory,
             progress=self.progress,
         )
         rng = np.random.default_rng(0)

@@ -34,6 +34,9 @@ MANY = 10
 """Tests from which on evidence is searched: with fewer, the graph of beliefs is small. Those that can be repeated count
 only where states are few: with more, beliefs meet often and symmetries help."""
 
+CROSSED = 1e-9
+"""By what share of them rounding may make bounds cross."""
+
 
 def solve(
     problem: Problem,
@@ -92,13 +95,22 @@ def solve(
         asked = General(problem, weight, discount, inner, clock.now() + seconds, memory, tell, check)
         found = asked.run(chosen, alone=method is not None)
         lower, upper = told((found.lower, found.upper))
-        return replace(found, lower=lower, upper=upper, gap=gap)
+        return _in_order(replace(found, lower=lower, upper=upper, gap=gap))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if chosen == EVIDENCE:
-        return _solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress, check)
-    return solve_by_revealing(
+        return _in_order(_solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress, check))
+    found = solve_by_revealing(
         problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory, progress=progress
     )
+    return _in_order(found)
+
+
+def _in_order(found: Solution) -> Solution:
+    """`found`, unless its bounds cross by more than the gap asked for: then one of them is wrong, and none is told."""
+    lower, upper = found.lower, found.upper
+    if lower > upper + found.gap + CROSSED * max(abs(lower), abs(upper)):
+        raise ArithmeticError(f"the bounds cross, at least {lower:.10g} and at most {upper:.10g}: please report this")
+    return found
 
 
 def _without_delay(problem: Problem, weight: float, discount: float) -> Callable[[Pair], Pair]:

@@ -197,6 +197,12 @@ def _untold(grid: Grid) -> Array:
     return np.array([share for share, _ in grid.start])
 
 
+def least_of(structure: Structure, discount: float) -> float:
+    """What any plan earns, at the least; minus infinity with discount 1."""
+    worst = min((float(action.reward.min()) for action, _ in structure.kinds), default=0.0)
+    return min(worst, 0.0) / (1 - discount) if discount < 1 else -np.inf
+
+
 def scale_of(structure: Structure) -> float:
     """The largest reward or cost of any action."""
     return max((float(np.max(np.abs(action.reward))) for action, _ in structure.kinds), default=0.0) or 1.0

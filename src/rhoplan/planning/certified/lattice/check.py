@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Array
+from rhoplan.planning.certified.lattice.build import least_of
 from rhoplan.planning.certified.lattice.grid import contract
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
 from rhoplan.planning.certified.pointbased.check import Certificate, in_time
@@ -32,9 +33,9 @@ def check_grids(policy: GridPolicy, rng: Generator, *, most: int = 300, seconds:
 
 def _drawn(policy: GridPolicy, half: Half, rng: Generator, most: int) -> list[tuple[int, list[int], float]]:
     """Visible states, a grid point of each factor, and the value claimed there."""
-    found = []
+    found, held = [], np.flatnonzero(half.lattice.size.prod(axis=1)[policy.structure.room])
     for _ in range(most):
-        here = int(rng.integers(len(policy.structure.visibles)))
+        here = int(rng.choice(held))
         room = int(policy.structure.room[here])
         points = []
         for factor, grid in enumerate(half.grids):
@@ -54,9 +55,10 @@ def _upper_excess(policy: GridPolicy, here: int, points: list[int], claimed: flo
 
 
 def _lower_excess(policy: GridPolicy, rng: Generator, here: int, points: list[int], claimed: float) -> float:
-    """By how much the claim goes beyond one backup; infinite where a garbling is none."""
+    """By how much the claim goes beyond one backup, or what any plan earns; infinite where a garbling is none."""
     menu = policy.origin.menu(policy.structure.visibles[here])
-    return claimed - max(_garbled(policy, rng, action, points) for action in menu)
+    least = least_of(policy.structure, policy.settings.discount)
+    return claimed - max(least, *(_garbled(policy, rng, action, points) for action in menu))
 
 
 def _garbled(policy: GridPolicy, rng: Generator, action: Action, points: list[int]) -> float:

@@ -109,8 +109,10 @@ class GridPolicy(BoundedPolicy):
         grids, lattice = self.above.grids, self.above.lattice
         mixtures, lost = [], 0.0
         for factor, (grid, belief) in enumerate(zip(grids, beliefs, strict=True)):
-            known = np.flatnonzero(lattice.digit[int(self.structure.room[here]), factor, grid.place] >= 0)
-            mixture = mixture_of(grid.points, belief, known)
+            comes_up = lattice.digit[int(self.structure.room[here]), factor, grid.place] >= 0
+            mixture = mixture_of(grid.points, belief, np.arange(len(grid.points)))  # as the lattice has it
+            if mixture is None or not all(comes_up[point] for _, point in mixture):
+                mixture = mixture_of(grid.points, belief, np.flatnonzero(comes_up))
             if mixture is None:
                 return np.inf
             mixtures.append(mixture)

@@ -19,7 +19,7 @@ from rhoplan.errors import LimitError
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked
-from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_value
+from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, scale_of, start_value
 from rhoplan.planning.certified.lattice.grid import Grid, corners, refined
 from rhoplan.planning.certified.lattice.grow import Use, merged, offers, tests_below, uses_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
@@ -231,7 +231,7 @@ class LatticeSearch:
         lattice = self._lattice(side, side.grids, self.most)
         if lattice is None:
             return False
-        values = np.full(int(lattice.room_at[-1]), self._least(side, lattice))
+        values = np.full(int(lattice.room_at[-1]), self._least(side))
         try:
             rise = max(self._settle_room(side, lattice, values, room) for room in range(self.structure.rooms))
         except OutOfTime:
@@ -253,12 +253,10 @@ class LatticeSearch:
         side.spent = (clock.now() - begin) / len(values)
         return True
 
-    def _least(self, side: Side, lattice: Lattice) -> float:
-        """Where values begin to rise. With discount 1 those of the upper bound begin low, but not without limit: where
-        one can go on for ever for nothing they must be seen to rise, however slowly."""
-        if self.discount == 1:
-            return DEEP * self.scale if side.upper else -np.inf
-        return min(float(lattice.row_paid[np.isfinite(lattice.row_paid)].min()), 0.0) / (1 - self.discount)
+    def _least(self, side: Side) -> float:
+        """Where values begin to rise: at what any plan earns. With discount 1 those of the upper bound begin low, but
+        not without limit: where one can go on for ever for nothing they must be seen to rise, however slowly."""
+        return DEEP * self.scale if self.discount == 1 and side.upper else least_of(self.structure, self.discount)
 
     def _settle_room(self, side: Side, lattice: Lattice, values: Array, room: int) -> float:
         """Raise the values of a room until they have settled; what is left to rise at most."""
@@ -279,7 +277,9 @@ class LatticeSearch:
                 rise = max(rise, settle(lattice, values, *args))
                 if clock.now() > self.deadline:
                     raise OutOfTime
-            endless = values[block].max() > 1e7 * self.scale / (1 - self.discount if self.discount < 1 else 1.0)
+            endless = values[block].max(initial=-np.inf) > 1e7 * self.scale / (
+                1 - self.discount if self.discount < 1 else 1.0
+            )
             creeps = creeps + 1 if side.upper and self.discount == 1 and rise <= CREEP * side.hair else 0
             if endless or creeps > MOST_CREEPS:
                 raise LimitError(
