@@ -231,6 +231,16 @@ def test_certificates_notice_a_known_state_that_claims_too_little(weight: float,
     assert not check_plan(search.solution("gap").plan, np.random.default_rng(0), most=most).holds
 
 
+@pytest.mark.parametrize("cut", [1e-3, 10.0])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_certificates_notice_a_corner_that_claims_too_little(weight: float, cut: float) -> None:
+    """All mixtures lean on the corners, whether or not a node stands there."""
+    search = Search(tiger(), weight=weight, discount=0.95, gap=1e-3, seconds=600, memory=1e9)
+    search.run()
+    search.graph.corner[:] -= cut
+    assert not check_plan(search.solution("gap").plan, np.random.default_rng(0)).holds
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_certificates_hold_whatever_rewards_are_counted_in(scale: float) -> None:
     for seed in range(6):

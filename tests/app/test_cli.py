@@ -414,3 +414,16 @@ def test_techniques_must_differ(run: Any) -> None:
     code, _, error = run("show", "inspection:techniques=a:0.6:1/a:0.7:2")
     assert code == 2
     assert "different names" in error
+
+
+def test_a_file_is_not_json(run):
+    for arguments in (("--yaml",), ("--format", "pomdp")):
+        code, out, err = run("show", "tiger", "--json", *arguments)
+        assert (code, out) == (2, "")
+        assert "take one of them" in err
+
+
+def test_nobody_need_listen(tmp_path):
+    command = [sys.executable, "-m", "rhoplan", "solve", "tiger", "--gap", "0.1"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

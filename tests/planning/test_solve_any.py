@@ -338,3 +338,68 @@ def test_bounds_that_do_not_hold_end_the_command_with_1(
 
     assert _guarded(["solve", str(path), "--check", "--gap", "0.1"]) == 1
     assert "the bounds DO NOT HOLD" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("change", ["number", "gone", "weight", "old and short", "old and gone"])
+def test_a_policy_that_was_changed_after_it_was_written_is_refused(tmp_path: Path, change: str) -> None:
+    """A number that was raised would be told as certified."""
+    policy = rhoplan.solve(restarting_tiger(), gap=0.1).policy
+    assert policy is not None
+    policy.save(tmp_path / "p")
+    rhoplan.make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
+    with np.load(tmp_path / "p") as held:
+        arrays = {name: held[name] for name in held.files}
+    told = json.loads(str(arrays.pop("told")))
+    if "old" in change:
+        told["seal"] = ""  # as files were before they had one
+    if change == "number":
+        arrays["alpha-0"][0, 0] += 1000
+    elif change == "weight":
+        told["weight"] = 0.5
+    elif change == "old and short":
+        arrays["alpha-0"] = arrays["alpha-0"].ravel()[:-1].reshape(-1, 1)
+        arrays["corner"] = arrays["corner"].astype(str)
+        del arrays["share-0"]
+    else:
+        del arrays["pair-0"]
+    with (tmp_path / "p").open("wb") as file:
+        np.savez(file, told=np.array(json.dumps(told)), **arrays)
+    with pytest.raises(rhoplan.ProblemError, match="it has been changed since: solve it again"):
+        rhoplan.make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
+
+
+def test_bounds_that_cross_are_an_error_and_are_not_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rhoplan.planning.certified.pointbased.standing import Standing
+
+    held = Standing.bounds.fget
+    assert held is not None
+    monkeypatch.setattr(Standing, "bounds", property(lambda self: (held(self)[0] + 1, held(self)[1])))
+    with pytest.raises(ArithmeticError, match="the bounds cross, at least"):
+        rhoplan.solve(restarting_tiger(), gap=1e-3)
+    assert _guarded(["solve", "tiger", "--method", "points", "--discount", "0.9"]) == 1
+    said = capsys.readouterr()
+    assert "the bounds cross" in said.err
+    assert "between" not in said.out
+
+
+def test_who_does_not_wait_for_the_score_has_the_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rhoplan.scoring.solved as scoring
+
+    def stopped(policy: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scoring, "score_solved", stopped)
+    path = tmp_path / "tiger.pomdp"
+    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    assert _guarded(["solve", str(path), "--score", "--gap", "0.1"]) == 0
+    said = capsys.readouterr().out
+    assert "value    between 19." in said
+    assert "was not worked out: stopped from the keyboard" in said
+    assert _guarded(["solve", str(path), "--score", "--gap", "0.1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["score"] is None
+    assert told["lower"] <= 19.371369

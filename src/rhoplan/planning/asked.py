@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Asked:
 
 def check_asked(weight: float, discount: float, gap: float) -> None:
     """Refuse what no bound can be certified for."""
-    if not weight >= 0 or not math.isfinite(weight):
+    if not weight >= 0:
         raise AgentError(
             f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
             field=("weight",),
@@ -44,6 +44,17 @@ def check_asked(weight: float, discount: float, gap: float) -> None:
         raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
     if not gap > 0:
         raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+
+
+def seal(told: dict[str, Any], arrays: dict[str, Any]) -> str:
+    """What tells whether anything in the file of a policy has changed since it was written: not who changed it."""
+    read_again = json.loads(json.dumps({**told, "seal": ""}))
+    found = hashlib.sha256(json.dumps(read_again, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 def check_about_states(problem: Problem, weight: float, who: str) -> None:
@@ -92,6 +103,7 @@ class BoundedPolicy:
 
     def write(self, path: Path | str, told: dict[str, Any], **arrays: Any) -> None:
         """Put what a file tells of the policy, and its arrays, into the file at `path`: all of it or nothing."""
+        told = {**told, "seal": seal(told, arrays)}
         with replacing(Path(path)) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)
 

@@ -69,6 +69,8 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show_command(problem: str, as_yaml: bool, written: str | None, as_json: bool) -> None:
     """Show what PROBLEM consists of: states, tests, commits and their numbers."""
+    if as_json and (as_yaml or written):
+        raise click.UsageError("--json is for what is shown; --yaml and --format print a file: take one of them")
     loaded = load_problem(problem)
     if written == "pomdp":
         from rhoplan.io.pomdp_writer import write_pomdp

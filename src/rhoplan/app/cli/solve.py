@@ -94,7 +94,9 @@ EXPORTED = ".policyx"
     "(method points).",
 )
 @click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (many, grids and points).")
-@click.option("--score", is_flag=True, help="Tell what following the plan earns (reveal and many always do).")
+@click.option(
+    "--score", is_flag=True, help="Tell what following the plan earns: some seconds more (reveal and many always do)."
+)
 @json_option
 def solve_command(
     problem: str,
@@ -151,8 +153,9 @@ def solve_command(
     if plot and not lacking:
         _write(plot, lambda: _draw(solution.policy, plot))
     told_already = solution.method in SCORED
-    earned = _score(solution.policy) if score and not told_already and solution.policy is not None else None
+    wanted = score and not told_already and solution.policy is not None and solution.stopped_by != "interrupted"
     if as_json:
+        earned = _score(solution.policy) if wanted else None
         print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
     else:
         _print_solution(loaded, solution, **asked)
@@ -163,8 +166,8 @@ def solve_command(
     if lacking:
         raise click.UsageError(lacking)
     if not as_json:
-        if earned is not None:
-            _print_score(earned, asked["discount"])
+        if wanted:
+            _print_score(_score(solution.policy), asked["discount"])
         elif not told_already and solution.policy is not None:
             out.print("  what following it earns: --score")
         if save:
@@ -267,17 +270,24 @@ def _save(policy: object, path: Path) -> None:
         policy.save(path)
 
 
-def _score(policy: object) -> PlanScore:
+def _score(policy: object) -> PlanScore | None:
+    """What following `policy` earns; None where somebody does not want to wait for it."""
     from rhoplan.planning.certified.errand_policy import ErrandPolicy
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.scoring.solved import score_solved
 
     assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)
-    return score_solved(policy)
+    try:
+        return score_solved(policy)
+    except KeyboardInterrupt:
+        return None
 
 
-def _print_score(score: PlanScore, discount: float) -> None:
+def _print_score(score: PlanScore | None, discount: float) -> None:
+    if score is None:
+        console().print("  what following it earns was not worked out: stopped from the keyboard", style="bold")
+        return
     exact = score.kind == "exact"
 
     def mean(value: float, error: float) -> str:

@@ -24,7 +24,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError, ProblemError
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import END, Array, Ids, Problem
-from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
+from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy, seal
 from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
 from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
 from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
@@ -266,7 +266,10 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, told["horizon"])
-    found = MADE[told["format"]](problem, told, arrays)
+    try:
+        found = MADE[told["format"]](problem, told, arrays)
+    except (KeyError, IndexError, ValueError, TypeError):  # of versions that did not seal their files
+        raise _changed(path) from None
     if found is None:
         raise ProblemError(
             f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
@@ -341,6 +344,10 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
         told, arrays = _contents(path)
         if told["format"] not in MADE:
             raise KeyError
+        if told.get("seal", "") not in ("", seal(told, arrays)):
+            raise _changed(path)
+    except ProblemError:
+        raise
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
     except Exception:
@@ -348,6 +355,13 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
             f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
         ) from None
     return {"horizon": None, **told}, arrays
+
+
+def _changed(path: Path | str) -> ProblemError:
+    return ProblemError(
+        f"policy '{path}' must be as rhoplan solve --save wrote it; it has been changed since: solve it again",
+        field=("agent",),
+    )
 
 
 def _contents(file: Path | str | BytesIO) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,7 +6,8 @@ With weight 0 both sides are linear, and the corners decide; else beliefs are dr
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
 its own backup (W = V - p H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
-others is implied by them. Points are drawn; the informed bound is backed up as it is.
+others is implied by them, a known state by the informed bound if it claims no less. Points and known states are drawn;
+the informed bound is backed up as it is.
 """
 
 from __future__ import annotations
@@ -63,16 +64,19 @@ class Certificate:
 def check_plan(
     plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8, seconds: float = np.inf
 ) -> Certificate:
-    """Check up to `most` vectors (those that the plan follows first) and up to `most` points drawn at random.
+    """Check up to `most` vectors (those that the plan follows first), and up to `most` points and known states drawn at
+    random.
 
-    Each of three parts (vectors, points, the informed bound) ends after a third of `seconds`, with one looked at.
+    Each of four parts (vectors, points, known states, the informed bound) ends after a quarter of `seconds`, with one
+    looked at.
     """
-    part = seconds / 3
+    part = seconds / 4
     lower = [
         _vector_excess(plan, vector, rng, beliefs, clock.now() + part)
         for vector in in_time(_followed(plan, most), part)
     ]
     upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
+    upper += [_corner_excess(plan, slot) for slot in in_time(_drawn_slots(plan, rng, most), part)]
     informed = _informed_excess(plan, rng, most, part)
     sizes = (float(np.abs(values).max(initial=0.0)) for values in (plan.graph.corner, plan.graph.alpha))
     scale = max(*sizes, plan.settings.weight)  # information is rounded too where nothing is worth anything
@@ -195,6 +199,31 @@ def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]
     corners, others = rng.permutation(np.flatnonzero(known)), rng.permutation(np.flatnonzero(~known))
     chosen = [*corners[: max(most // 2, most - len(others))], *others][:most]
     return [every[place] for place in chosen]
+
+
+def _drawn_slots(plan: Plan, rng: Generator, most: int) -> list[int]:
+    """Known states, as the problem counts them, up to `most`: those of the start first."""
+    problem = plan.problem
+    first, last = problem.model.class_state[problem.start_class : problem.start_class + 2]
+    going = np.flatnonzero(np.repeat(~problem.ended, problem.sizes))
+    every = rng.permutation(going[(going < first) | (going >= last)])
+    own = rng.permutation(np.arange(first, last)) if not problem.ended[problem.start_class] else every[:0]
+    return [*own[: max(most // 2, most - len(every))].tolist(), *every.tolist()][:most]
+
+
+def _corner_excess(plan: Plan, slot: int) -> float:
+    """By how much one backup at a known state, or what the informed bound says of it if that is less, goes beyond what
+    is claimed there: all other claims lean on these."""
+    model = plan.problem.model
+    home = int(np.searchsorted(model.class_state, slot, side="right")) - 1
+    state, size = slot - int(model.class_state[home]), int(plan.problem.sizes[home])
+    claimed, pairs = float(plan.graph.corner[slot]), range(model.class_pair[home], model.class_pair[home + 1])
+    excess = max(float(plan.first.action[model.pair_reward[pair] + state]) for pair in pairs) - claimed
+    if excess <= 0:
+        return excess
+    belief = np.eye(1, size, state).ravel()
+    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
+    return min(excess, best - claimed)
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
