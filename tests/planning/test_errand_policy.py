@@ -141,5 +141,5 @@ def test_errands_alone_do_not_blame_the_time(capsys: pytest.CaptureFixture[str])
     shown = teller(capsys)("solve", ROVER, "--method", "errands")
 
     assert "value at least 15.000000; no upper bound is known" in shown
-    assert "the bounds did not meet within 0.001: method errands goes no further" in shown
+    assert "the bounds did not meet within 0.001: this method goes no further" in shown
     assert "time" not in shown

@@ -47,7 +47,7 @@ ROUNDS = {
 """What a round is called, and how each method works."""
 
 WHY = {
-    "interrupted": "stopped from the keyboard", "method": "method errands goes no further",
+    "interrupted": "stopped from the keyboard", "method": "this method goes no further",
     "precision": "rounding lets them come no nearer",
 }  # fmt: skip
 """Why bounds did not meet where nothing ran out."""

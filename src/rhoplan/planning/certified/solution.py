@@ -29,9 +29,9 @@ class Solution:
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
     the gap asked for, else what ran out (`time`, `memory`, or the `precision` of floats), `interrupted`, or `method`
-    where errands alone go no further. first: the first action of the plan behind `lower`; reward, tests, success,
-    truncated: its exact score where the method gives it, else NaN. method: one of METHODS, or several joined by `and`
-    where the bounds come from them all; RANGE where the time ended before any of them had one.
+    where errands, or grids alone, go no further. first: the first action of the plan behind `lower`; reward, tests,
+    success, truncated: its exact score where the method gives it, else NaN. method: one of METHODS, or several joined
+    by `and` where the bounds come from them all; RANGE where the time ended before any of them had one.
     policy: what to do in any situation, where the method gives it. shares: the rounds of each, where there are several.
     compiling: seconds in which machine code was made or loaded; they are not among `seconds`.
     """

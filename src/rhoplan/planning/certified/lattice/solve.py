@@ -96,7 +96,7 @@ class LatticeSearch:
         self.structure: Structure = structure_of(problem, deadline=deadline)
         self.scale = scale_of(self.structure)
         self.sides = [self._side(upper) for upper in (True, False)]
-        self.levels, self.short_of_time = 0, False
+        self.levels, self.short_of_time, self.short_of_memory = 0, False, False
 
     def _side(self, upper: bool) -> Side:
         grids = [corners(factor) for factor in self.problem.factors]
@@ -129,9 +129,9 @@ class LatticeSearch:
                     return "gap"
                 if clock.now() > self.deadline:
                     return "time"
-                self.short_of_time = False
+                self.short_of_time = self.short_of_memory = False
                 if not self.refine():
-                    return "time" if self.short_of_time else "memory"
+                    return "time" if self.short_of_time else "memory" if self.short_of_memory else "method"
         except (KeyboardInterrupt, TimeoutError) as stopped:
             if not self.levels:
                 raise
@@ -190,6 +190,8 @@ class LatticeSearch:
                 grids, changed = tried, True
             elif soon < self.most:
                 self.short_of_time = True
+            else:
+                self.short_of_memory = True
         return grids if changed else None
 
     def _offers(self, side: Side) -> list[tuple[int, Array]]:
@@ -230,6 +232,7 @@ class LatticeSearch:
         begin, side.hair = clock.now(), self.hair
         lattice = self._lattice(side, side.grids, self.most)
         if lattice is None:
+            self.short_of_memory = True
             return False
         values = np.full(int(lattice.room_at[-1]), self._least(side))
         try:
