@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.solve import LatticeSearch
     from rhoplan.planning.certified.solution import Policy
 
-HALF = 0.5
-"""Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet."""
+HALF, LAST = 0.5, 0.8
+"""Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet;
+and for one more level of grids where none does."""
 
 FEW, AT_FIRST, AT_FIRST_SHARE = 20_000, 2.0, 0.05
 """Where so many numbers at most say what the actions pay, grids and then points are tried for so many seconds each, or
@@ -150,7 +151,7 @@ class General:
                 try:
                     points.append(self._by_points(held=8 * search.size))
                 except (LimitError, TimeoutError):  # not in the memory, or the time, that there is
-                    search.deadline = self.deadline
+                    search.deadline, search.share = self.deadline, LAST
                     stopped_by = search.run(self._teller(found))
         except LimitError:
             if alone or points:

@@ -97,6 +97,8 @@ class LatticeSearch:
         self.scale = scale_of(self.structure)
         self.sides = [self._side(upper) for upper in (True, False)]
         self.levels, self.short_of_time, self.short_of_memory = 0, False, False
+        self.share = 0.5
+        """Of the time left, what the next level may seem to take: more where nothing follows that has use for it."""
 
     def _side(self, upper: bool) -> Side:
         grids = [corners(factor) for factor in self.problem.factors]
@@ -180,7 +182,7 @@ class LatticeSearch:
     def _finer(self, side: Side) -> list[Grid] | None:
         """Grids with more points, where they help most, as far as time and memory allow; None where there are none."""
         left = max(self.deadline - clock.now(), 0.0)
-        soon = 0.5 * left / max(side.spent, 1e-12)
+        soon = self.share * left / max(side.spent, 1e-12)
         most = min(self.most, GROWTH * len(side.values) + 10_000, soon)
         grids, changed = list(side.grids), False
         for number, more in self._offers(side):

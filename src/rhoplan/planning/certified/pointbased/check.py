@@ -221,9 +221,7 @@ def _corner_excess(plan: Plan, slot: int) -> float:
     excess = max(float(plan.first.action[model.pair_reward[pair] + state]) for pair in pairs) - claimed
     if excess <= 0:
         return excess
-    belief = np.eye(1, size, state).ravel()
-    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
-    return min(excess, best - claimed)
+    return min(excess, _backed_up(plan, home, np.eye(1, size, state).ravel()) - claimed)
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
@@ -233,15 +231,21 @@ def _point_excess(plan: Plan, home: int, place: int) -> float:
     the bound and this one is not: it has its claim from them, and they have nothing from it. A state that is known is
     no mixture of others."""
     beliefs, values = plan.points(home)
-    belief, model = beliefs[place], plan.problem.model
-    pairs = range(model.class_pair[home], model.class_pair[home + 1])
-    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
-    excess = best - plan.settings.potential * entropy(belief) - float(values[place])
+    belief = beliefs[place]
+    excess = _backed_up(plan, home, belief) - float(values[place])
     if excess <= 0 or np.count_nonzero(belief) == 1:
         return excess
     firm = plan.graph.node[plan._opened[home], ENTRY] >= 0
     others = (np.abs(beliefs - belief).max(axis=1) > APART) | (firm & ~firm[place])
     return min(excess, plan.between(home, beliefs[others], values[others], belief) - float(values[place]))
+
+
+def _backed_up(plan: Plan, home: int, belief: Array) -> float:
+    """The upper bound on V - p H that one backup gives at `belief`."""
+    model = plan.problem.model
+    pairs = range(model.class_pair[home], model.class_pair[home + 1])
+    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
+    return best - plan.settings.potential * entropy(belief)
 
 
 def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> float:
