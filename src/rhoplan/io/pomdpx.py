@@ -23,13 +23,16 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import assembled, default_horizon
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import FACTORED, PER_ACTION, Budget, check_size, read_text
+from rhoplan.io.foreign import FACTORED, Budget, check_size, read_text
 from rhoplan.io.pomdpx_network import Network, read_network
 from rhoplan.io.pomdpx_tables import Table, Variable
 from rhoplan.io.xml import parse_xml
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+
+PER_STEP = 5_000
+"""What one action in one visible state costs, however small it is, counted in numbers: half a millisecond."""
 
 PER_WAY = 3
 """What it costs to tell several values of a variable apart, counted in numbers that have one each."""
@@ -132,7 +135,7 @@ class _Step:
     ) -> None:
         sizes = tuple(len(state.values) for state in hidden)
         size = prod(sizes)
-        network.budget.spend(PER_ACTION + size)
+        network.budget.spend(PER_STEP + size)
         places = np.unravel_index(np.arange(size), sizes) if sizes else ()
         held: dict[str, Ids] = {state.before: place for state, place in zip(hidden, places, strict=True)}
         fixed = {**here, **{act.name: value for act, value in zip(network.acts, choice, strict=True)}}
