@@ -31,7 +31,8 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class ErrandPolicy(BoundedPolicy):
-    """Follows `plan`; in each situation the plan is made anew, which never makes it worse.
+    """Follows `plan`; in each situation the plan is made anew, which does not make it worse where the problem comes
+    apart for good.
 
     above: policies whose upper bounds hold too. most: what the start is known to be worth at most.
     """
@@ -146,7 +147,7 @@ def errand_policy(problem: Problem, told: dict[str, Any]) -> ErrandPolicy | None
         plan = ErrandPlan(problem, weight=told["weight"], discount=told["discount"])
     except LimitError:
         return None
-    if digest_of(plan) != told["digest"]:
+    if digest_of(plan) != told["digest"] or not plan.comes_apart():
         return None
     most = told.get("most")  # files of versions before there was one
     settings = Asked(told["weight"], told["discount"])

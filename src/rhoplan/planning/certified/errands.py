@@ -21,9 +21,10 @@ import numpy as np
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
+from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.planning import clock
-from rhoplan.planning.errands.apart import comes_apart
+from rhoplan.planning.errands.apart import comes_apart, going_on_costs
 from rhoplan.planning.errands.outlook import TESTS_ON_THE_SPOT, Errands, Outlook
 from rhoplan.planning.errands.places import LEAVE, Survey, depends, is_walk
 from rhoplan.planning.errands.route import MOST_AT_ONCE, first_errands
@@ -130,6 +131,8 @@ class ErrandPlan:
         deals = [a for a in actions if depends(a)]
         if (len(tests), len(deals)) != (len(names[0]), len(names[1])):
             raise Unfit
+        if not all(a.preserves_hidden_state and tells_as(a, test) for a, test in zip(tests, flat.tests, strict=True)):
+            raise Unfit  # beliefs are those of the errand's tests
         return dict(zip([*names[0], *names[1]], [*tests, *deals], strict=True))
 
     def _on_the_spot(self, errands: Errands, belief: Array, menu: dict[str, Action]) -> tuple[float, dict[str, float]]:
@@ -219,18 +222,28 @@ class ErrandPlan:
                     queue.append(there)
         raise Unfit
 
+    def comes_apart(self, *, deadline: float = math.inf) -> bool:
+        """Whether the problem stays what it looks like from the start: then a plan that is made anew on the way is no
+        worse than the one before it. TimeoutError where `deadline` comes first."""
+        if self._apart is None:
+            self._apart = comes_apart(self.problem, self.survey, informs=self.weight > 0, deadline=deadline)
+        return self._apart
+
     def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
         """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
         found = self.outlook.survey(situation.visible)
         if found.optional or found.remote or self.discount < 1:
             return math.inf
-        if self._apart is None:
-            self._apart = comes_apart(self.problem, self.survey, deadline=deadline)
-        if not self._apart:
+        if not self.comes_apart(deadline=deadline) or not going_on_costs(self.problem, self.survey):
             return math.inf
         worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
         place = found.place[situation.visible]
         return sum(worth) - shortest(found, place) + ROUNDING * (sum(map(abs, worth)) + 1.0)
+
+
+def tells_as(action: Action, test: Test) -> bool:
+    """Whether what `action` shows is as likely as what the `test` of an errand shows."""
+    return bool(np.array_equal(action.likelihood, test.likelihood))
 
 
 def node_of(errands: Errands, belief: Array) -> int:

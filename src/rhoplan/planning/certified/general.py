@@ -35,9 +35,10 @@ HALF, LAST = 0.5, 0.8
 """Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet;
 and for one more level of grids where none does."""
 
-FEW, AT_FIRST, AT_FIRST_SHARE = 20_000, 2.0, 0.05
-"""Where so many numbers at most say what the actions pay, grids and then points are tried for so many seconds each, or
-such a share of the time, before grids have half of it: small problems are often at hand for one of them at once."""
+FEW, AT_FIRST, MORE, AT_FIRST_SHARE = 20_000, 2.0, 4, 0.05
+"""Where so many numbers at most say what the actions pay, grids and then points are tried for so many seconds each,
+then for so many times as long, up to such a share of the time, before grids have half of it: small problems are often
+at hand for one of them at once."""
 
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
@@ -100,7 +101,12 @@ class General:
         pause = self.deadline if alone_will_do else self._half()
         try:
             plan = ErrandPlan(self.problem, weight=self.weight, discount=self.discount)
-        except LimitError:
+            if not plan.comes_apart(deadline=pause):
+                raise LimitError(
+                    f"'{self.problem.name}' must come apart into errands, one for each hidden factor, and stay so; it "
+                    "does not: take another method"
+                )
+        except (LimitError, TimeoutError):
             if alone:
                 raise
             return
@@ -163,19 +169,22 @@ class General:
             found += points
 
     def _at_first_sight(self, search: LatticeSearch, found: list[Solution], points: list[Solution]) -> str:
-        """What ends the work after a short time for grids and as much for points, which then are in `points`; `time`
-        where it was too short."""
-        moment, stopped_by = min(AT_FIRST, AT_FIRST_SHARE * (self.deadline - clock.now())), "time"
-        search.deadline = clock.now() + moment
-        with suppress(TimeoutError):
-            stopped_by = search.run(self._teller(found))
-            if stopped_by == "interrupted" or self._meets(found, search.bounds):
-                return stopped_by if stopped_by == "interrupted" else "gap"
-        with suppress(TimeoutError, LimitError):
-            looked = self._by_points(clock.now() + moment)
-            if looked.stopped_by == "interrupted" or self._meets(found, (looked.lower, looked.upper)):
-                points.append(looked)
-                return looked.stopped_by
+        """What ends the work after a short time for grids and as much for points, which then are in `points`, or after
+        some more; `time` where it was too short."""
+        longest = AT_FIRST_SHARE * (self.deadline - clock.now())
+        moment = min(AT_FIRST, longest)
+        while 0 < moment <= longest:
+            search.deadline = clock.now() + moment
+            with suppress(TimeoutError):
+                stopped_by = search.run(self._teller(found))
+                if stopped_by == "interrupted" or self._meets(found, search.bounds):
+                    return stopped_by if stopped_by == "interrupted" else "gap"
+            with suppress(TimeoutError, LimitError):
+                looked = self._by_points(clock.now() + moment)
+                if looked.stopped_by == "interrupted" or self._meets(found, (looked.lower, looked.upper)):
+                    points.append(looked)
+                    return looked.stopped_by
+            moment *= MORE
         return "time"
 
     def _from_grids(self, search: LatticeSearch, stopped_by: str) -> Solution:

@@ -24,14 +24,18 @@ Label = tuple[Visible, frozenset[int]]
 """The place of the start's surroundings that a visible state is like, and the factors dealt with."""
 
 
-def comes_apart(problem: Problem, found: Survey, *, deadline: float = math.inf) -> bool:
+def comes_apart(problem: Problem, found: Survey, *, informs: bool = False, deadline: float = math.inf) -> bool:
     """Whether each visible state offers what its place offers at the start, but for the factors dealt with.
 
-    found: the survey from the start. A menu may promise it (`factors_apart`), where there are too many to look at.
+    found: the survey from the start. informs: whether information has a price: then a test brings something also where
+    nothing is left to decide. A menu may promise it (`factors_apart`), where there are too many to look at.
     """
     if getattr(problem.menu, "factors_apart", False):
         return True
     spent = {factor for factor in found.factors if _is_spent(problem, found, factor)}
+    changed = {
+        factor for factor in found.factors if any(not a.preserves_hidden_state for a in _deals(problem, found, factor))
+    }
     label: dict[Visible, Label] = {problem.start: (problem.start, frozenset())}
     queue = [problem.start]
     for visible in queue:
@@ -39,12 +43,13 @@ def comes_apart(problem: Problem, found: Survey, *, deadline: float = math.inf) 
         if len(queue) > MOST_LOOKED_AT:
             return False
         twin, done = label[visible]
-        menu = [action for action in problem.menu(visible) if not _is_idle(action, done, visible)]
+        known = done - changed if informs else done  # where a test tells no more than it did before
+        menu = [action for action in problem.menu(visible) if not _is_idle(action, known, visible)]
         model = [action for action in problem.menu(twin) if action.factor not in done or _is_open(action)]
         if len(menu) != len(model):
             return False
         for action, like in zip(menu, model, strict=True):
-            if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin):
+            if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
                 return False
             deals = len(like.outcomes) == 1 and not _is_open(like)
             stays = like.factor in spent and set(action.leads_to) == {visible}
@@ -60,6 +65,25 @@ def comes_apart(problem: Problem, found: Survey, *, deadline: float = math.inf) 
                 elif label[there] != label_there:
                     return False
     return True
+
+
+def going_on_costs(problem: Problem, found: Survey) -> bool:
+    """Whether every walk and every test around the start has a price: without a discount, who never ends then loses
+    without limit."""
+    return all(
+        float(action.reward.max()) < 0
+        for visible in found.place
+        for action in problem.menu(visible)
+        if is_walk(action) or (len(action.outcomes) > 1 and not action.ends_episode)
+    )
+
+
+def ending_is_best(problem: Problem, found: Survey, discount: float) -> bool:
+    """Whether no plan gains by never ending, or by putting off what it must lose: who knows what is hidden then does
+    his errands one after the other and ends."""
+    if discount == 1 and going_on_costs(problem, found):
+        return True
+    return found.optional and bool((found.leaving >= 0).all())
 
 
 def numbers_of(action: Action) -> tuple[object, ...]:
@@ -79,21 +103,27 @@ def _is_idle(action: Action, done: frozenset[int], visible: Visible) -> bool:
     return test and action.factor in done and float(action.reward.max()) <= 0
 
 
-def _is_plain(action: Action, found: Survey, place: Visible) -> bool:
+def _is_plain(action: Action, found: Survey, place: Visible, informs: bool) -> bool:
     """Whether an action at a place of the survey is a walk, an end, a test for a price, or deals with the factor whose
-    errand waits there."""
+    errand waits there. Where information has a price a test must be about such a factor."""
     if _is_open(action):
         return True
     if not depends(action):
-        return len(action.outcomes) > 1 and float(action.reward[0]) <= 0
+        known = not informs or action.factor in found.factors
+        return known and len(action.outcomes) > 1 and float(action.reward[0]) <= 0
     there = found.factors.index(action.factor) if action.factor in found.factors else -1
     return there >= 0 and int(found.site[there]) == found.place[place]
 
 
+def _deals(problem: Problem, found: Survey, factor: int) -> list[Action]:
+    """The actions that deal with a factor, at the place of its errand."""
+    site = list(found.place)[int(found.site[found.factors.index(factor)])]
+    return [action for action in problem.menu(site) if action.factor == factor and depends(action)]
+
+
 def _is_spent(problem: Problem, found: Survey, factor: int) -> bool:
     """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
-    site = list(found.place)[int(found.site[found.factors.index(factor)])]
-    deals = [action for action in problem.menu(site) if action.factor == factor and depends(action)]
+    deals = _deals(problem, found, factor)
     for state, held in enumerate(np.eye(len(problem.factors[factor].states))):
         reached = any(a.transition is None or expected(a.transition, 0, held).any() for a in deals)
         if reached and any(action.reward[state] > 0 for action in deals):

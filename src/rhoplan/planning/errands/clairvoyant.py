@@ -17,7 +17,7 @@ from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.model.sparse import expected
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.apart import comes_apart
+from rhoplan.planning.errands.apart import comes_apart, ending_is_best
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey
 from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE
@@ -60,10 +60,12 @@ def ceiling(problem: Problem) -> Ceiling:
         return Ceiling(_by_state(problem), True, None)
     if not comes_apart(problem, found):
         return Ceiling(_by_state(problem), True, None)
+    if not ending_is_best(problem, found, problem.discount):
+        return Ceiling(_loose(problem, outlook, found, waits=True), False, None)
     one_tour = not found.optional and problem.discount == 1
     joint = math.prod(np.count_nonzero(problem.factors[factor].prior) for factor in found.factors)
     if len(found.factors) > (MOST_AT_ONCE if one_tour else MOST) or not (one_tour or joint <= MOST_STATES):
-        return Ceiling(_loose(problem, outlook, found), False, None)
+        return Ceiling(_loose(problem, outlook, found, waits=problem.discount < 1), False, None)
     return Ceiling(_by_errands(problem, outlook, found), True, _optimum(problem, outlook, found))
 
 
@@ -140,16 +142,17 @@ def _known(problem: Problem, facts: list[tuple[int, int]]) -> tuple[Array, ...]:
     return tuple(beliefs)
 
 
-def _loose(problem: Problem, outlook: Outlook, found: Survey) -> float:
+def _loose(problem: Problem, outlook: Outlook, found: Survey, *, waits: bool) -> float:
     """Above the mean of the best tour: every errand worth the shortest walk to it is done, at no other cost.
 
-    Where time is discounted, what is lost may count for next to nothing: then only gains are counted.
+    waits: whether losses can be put off, until they count for next to nothing, or for ever: then only gains are
+    counted.
     """
-    start, fades = found.place[problem.start], problem.discount < 1
+    start = found.place[problem.start]
     apart = found.cost[found.site] + np.diag(np.full(len(found.site), np.inf))
-    near = np.minimum(found.cost[start], apart.min(axis=0)) * (0.0 if fades else 1.0)
+    near = np.zeros(len(found.site)) if waits else np.minimum(found.cost[start], apart.min(axis=0))
     total = float(found.leaving.max()) if found.optional else 0.0
-    total, least = (max(total, 0.0), 0.0) if fades else (total, 0.0 if found.optional else -np.inf)
+    total, least = (max(total, 0.0), 0.0) if waits else (total, 0.0 if found.optional else -np.inf)
     for column, factor in enumerate(found.factors):
         states = np.flatnonzero(problem.factors[factor].prior)
         known = outlook.rate(found, _known(problem, [(factor, state) for state in states.tolist()]))[0][:, column]
