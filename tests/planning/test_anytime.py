@@ -371,8 +371,9 @@ def test_outlook_is_the_optimum_without_remote_tests_and_the_ceiling_is_above(mu
         country = random_country(rng, must=must, one_way=one_way, discount=discount)
         problem, best = problem_of(country), best_value(country)
         ahead, above = outlook_at_start(problem), ceiling(problem)
-        assert above.tight
-        assert above.clairvoyant == pytest.approx(mean_with_nothing_hidden(country), abs=1e-9)
+        assert above.tight or discount < 1  # there, losses may be put off, and only gains are counted
+        tours = mean_with_nothing_hidden(country)
+        assert above.clairvoyant == pytest.approx(tours, abs=1e-9) if above.tight else above.clairvoyant >= tours
         assert above.clairvoyant >= best - CLOSE
         assert ahead <= best + CLOSE
         if discount == 1:
@@ -708,7 +709,8 @@ def test_loose_ceiling_is_above_the_tight_one(spec, discount):
     problem = replace(rhoplan.make(spec), discount=discount)
     ahead = Outlook(problem, discount=discount)
     found = ahead.survey(problem.start)
-    assert clairvoyant._loose(problem, ahead, found) >= ceiling(problem).clairvoyant - CLOSE
+    for waits in {True, discount < 1}:
+        assert clairvoyant._loose(problem, ahead, found, waits=waits) >= ceiling(problem).clairvoyant - CLOSE
 
 
 @pytest.mark.parametrize("limit", ["MOST", "MOST_STATES"])
