@@ -180,7 +180,7 @@ class General:
                 if stopped_by == "interrupted" or self._meets(found, search.bounds):
                     return stopped_by if stopped_by == "interrupted" else "gap"
             with suppress(TimeoutError, LimitError):
-                looked = self._by_points(clock.now() + moment)
+                looked = self._by_points(clock.now() + moment, found)
                 if looked.stopped_by == "interrupted" or self._meets(found, (looked.lower, looked.upper)):
                     points.append(looked)
                     return looked.stopped_by
@@ -202,9 +202,12 @@ class General:
             certificate=check_grids(policy, np.random.default_rng(0), seconds=self._checking) if self.check else None,
         )
 
-    def _by_points(self, deadline: float | None = None, held: float = 0.0) -> Solution:
-        """What points find until `deadline`, all the time there is where none is given, beside so many bytes `held`."""
-        deadline = self.deadline if deadline is None else deadline
+    def _by_points(
+        self, deadline: float | None = None, found_before: list[Solution] | None = None, held: float = 0.0
+    ) -> Solution:
+        """What points find until `deadline`, all the time there is where none is given, beside so many bytes `held`.
+        Before a deadline only what meets, with what was found before, is worth a check."""
+        whole, deadline = deadline is None, self.deadline if deadline is None else deadline
         memory = self.memory - held
         clock.check(deadline)
         with clock.loading():
@@ -225,14 +228,16 @@ class General:
             memory=memory,
             progress=self.progress,
         )
-        rng = np.random.default_rng(0)
+        rng, checks = np.random.default_rng(0), self.check
+        if not whole and found.stopped_by != "interrupted":
+            checks = checks and self._meets(found_before or [], (found.lower, found.upper))
         return replace(
             self._solution(found.lower, found.upper, found.stopped_by, found.first),
             nodes=found.nodes,
             rounds=found.trials,
             method=POINTS,
             policy=policy_of(self.problem, compiled, found.plan),
-            certificate=check_plan(found.plan, rng, seconds=self._checking) if self.check else None,
+            certificate=check_plan(found.plan, rng, seconds=self._checking) if checks else None,
         )
 
     def _crude(self, stopped_by: str) -> Solution:
