@@ -106,9 +106,9 @@ def _variables(section: Element, tag: str, file: str, budget: Budget) -> tuple[V
     for element in section.all(tag):
         listed, count = element.first("ValueEnum"), element.first("NumValues")
         values = tuple(listed.text.split()) if listed else ()
-        if count is not None and (number_of := counted(count.text.strip())):
-            budget.spend(number_of, count.line)
-            values = tuple(f"{letter}{number}" for number in range(number_of))
+        if count is not None and (many := counted(count.text.strip())):
+            budget.spend(many, count.line)
+            values = tuple(f"{letter}{number}" for number in range(many))
         if not values or len(set(values)) < len(values):
             raise ModelFileError(
                 f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>", file=file, line=element.line
