@@ -111,18 +111,14 @@ def test_where_no_upper_bound_is_known_words_say_so(tmp_path: Path, capsys: pyte
     assert not record["about_as_good"]
 
 
-def test_a_check_says_which_bounds_it_does_not_look_at(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_looks_at_the_bounds_of_errands(capsys: pytest.CaptureFixture[str]) -> None:
     told = teller(capsys)
-    alone, together = told("solve", "inspection:n=2", "--check"), told("solve", ROVER, "--check")
-    left_out = "not checked: no other code looks at the bounds of the plan of errands; --score follows the plan"
+    both, lower = told("solve", "inspection:n=2", "--check"), told("solve", ROVER, "--method", "errands", "--check")
 
-    assert left_out in alone
-    assert "checked by other code" not in alone
-    assert "checked by other code: the bounds of grids hold" in together
-    assert left_out in together
-    assert "not checked" not in told("solve", "inspection:n=2")
-    with pytest.raises(rhoplan.AgentError, match="check is for methods many, grids and points; method is errands"):
-        rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands", check=True)
+    assert re.search(r"checked by other code: the bounds hold \(\d+ situations of the plan and \d+ points backed", both)
+    assert re.search(r"the bounds of errands hold \(\d+ situations of the plan backed up once more", lower)
+    assert "checked by other code: the bounds hold (" in told("solve", ROVER, "--check")
+    assert "checked" not in told("solve", "inspection:n=2")
 
 
 def test_the_work_is_counted_method_by_method(capsys: pytest.CaptureFixture[str]) -> None:

@@ -276,16 +276,16 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
     for arguments, line in (
         (
             ("--method", "reveal", "--save", str(tmp_path / "p")),
-            "--save, --plot and --check are for methods many, grids and points",
+            "--save, --plot and --check are not for method reveal",
         ),
-        (("--method", "reveal", "--check"), "--save, --plot and --check are for methods many, grids and points"),
+        (("--method", "reveal", "--check"), "--save, --plot and --check are not for method reveal"),
         (("--method", "many", "--plot", "p.png"), "--plot is for method points; method is many"),
         (("--method", "many", "--save", "p.policyx"), "--save FILE.policyx is for method points; method is many"),
         (("--save", str(tmp_path / "file" / "p")), "is not a folder"),
     ):
         assert _guarded(["solve", "tiger", *arguments]) == 2
         assert line in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(rhoplan.AgentError, match="check is for methods many, grids and points"):
+    with pytest.raises(rhoplan.AgentError, match="check is not for method reveal"):
         rhoplan.solve(rhoplan.make("tiger"), check=True)
     assert _guarded(["solve", "tiger", "--gap", "0.1", "--save", str(tmp_path / "new" / "p")]) == 0
     assert (tmp_path / "new" / "p").exists()

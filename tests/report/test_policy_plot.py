@@ -135,7 +135,7 @@ def test_cells_of_the_triangle_cover_it_once() -> None:
         (("tiger", "--plot", "x.gif"), "a drawing must end in .png, .svg, .pdf; it is 'x.gif'"),
         (
             ("tiger", "--plot", "x.png", "--method", "reveal"),
-            "--save, --plot and --check are for methods many, grids and points",
+            "--save, --plot and --check are not for method reveal",
         ),
     ],
 )

@@ -52,7 +52,7 @@ WHY = {
 }  # fmt: skip
 """Why bounds did not meet where nothing ran out."""
 
-UNCHECKED = {"errands": "the plan of errands", "range": "the range of rewards"}
+UNCHECKED = {"range": "the range of rewards"}
 """Where bounds come from that no other code checks."""
 
 REVEAL, EVIDENCE = SCORED = "reveal", "many"
@@ -93,7 +93,7 @@ EXPORTED = ".policyx"
     help="Draw bounds and first actions over the belief there, .png, .svg or .pdf, for two or three hidden states "
     "(method points).",
 )
-@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (many, grids and points).")
+@click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (all but reveal).")
 @click.option(
     "--score", is_flag=True, help="Tell what following the plan earns: some seconds more (reveal and many always do)."
 )
@@ -188,9 +188,7 @@ def _with_policy(
 
     usual = usual_method(problem) if horizon is None else POINTS
     if method == REVEAL:
-        raise click.UsageError(
-            "--save, --plot and --check are for methods many, grids and points; method is reveal: leave --method out"
-        )
+        raise click.UsageError("--save, --plot and --check are not for method reveal: leave --method out")
     if plot or (save and save.suffix.lower() == EXPORTED):
         what = "--plot" if plot else f"--save FILE{EXPORTED}"
         if method == EVIDENCE:
@@ -365,13 +363,14 @@ def _print_check(solution: Solution) -> None:
     """What other code found about the bounds, and which of them it does not look at."""
     out, found = console(), solution.certificate
     methods = solution.method.split(" and ")
+    followed = not {"grids", "points"} & set(methods)
     left_out = " and ".join(UNCHECKED[method] for method in methods if method in UNCHECKED)
     if found is not None:
-        lows = several(found.vectors, "situation" if solution.method == EVIDENCE else "vector")
-        lows += " of the plan" if solution.method == EVIDENCE else ""
+        lows = several(found.vectors, "situation" if followed else "vector") + (" of the plan" if followed else "")
         verdict = "hold" if found.holds else "DO NOT HOLD: please report this"
         whose = f" of {' and '.join(method for method in methods if method not in UNCHECKED)}" if left_out else ""
-        seen = f"{lows} and {several(found.points, 'point')} backed up once more"
+        highs = f" and {several(found.points, 'point')}" if found.points else ""
+        seen = f"{lows}{highs} backed up once more"
         out.print(f"  checked by other code: the bounds{whose} {verdict} ({seen})")
     if left_out:
         follow = "; --score follows the plan" if solution.policy is not None else ""

@@ -84,20 +84,23 @@ class ErrandPolicy(BoundedPolicy):
             if each.situation.visible is not END:
                 share = self.settings.discount * each.probability
                 low += share * self.plan.lower(each.situation)
-                high += share * self._upper(each.situation)
+                high += share * self.own_upper(each.situation)
         return low, high
 
     def _most(self, situation: Situation) -> float:
         """What `situation` is known to be worth at most, without a look ahead."""
-        known = [self._upper(situation), *(policy.value(situation)[1] for policy in self.above)]
+        known = [self.own_upper(situation), *(policy.value(situation)[1] for policy in self.above)]
         return min([self.most, *known] if self._is_start(situation) else known)
 
-    def _upper(self, situation: Situation) -> float:
-        """The plan's own upper bound; infinite where it has none, and everywhere where it has none at the start."""
+    def own_upper(self, situation: Situation, *, least: bool = False) -> float:
+        """The plan's own upper bound; infinite where it has none, and everywhere where it has none at the start.
+
+        least: what it would be if each errand were worth what its lower bound says.
+        """
         if math.isinf(self._own):
             return math.inf
         try:
-            return self.plan.upper(situation, self._errand)
+            return self.plan.upper(situation, self._at_least if least else self._errand)
         except LimitError:
             return math.inf
 
@@ -111,6 +114,10 @@ class ErrandPolicy(BoundedPolicy):
             bounds = errand_bounds(errand, belief, weight=self.settings.weight, gap=GAP, seconds=SECONDS)
             self._errands[key] = errand, bounds
         return self._errands[key][1]
+
+    def _at_least(self, errand: Problem, belief: Array) -> Bounds:
+        lower, _ = self._errand(errand, belief)
+        return lower, lower
 
     @cached_property
     def _errands(self) -> dict[tuple[int, bytes], tuple[Problem, Bounds]]:

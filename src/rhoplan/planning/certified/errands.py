@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 
 import numpy as np
 
@@ -229,12 +230,16 @@ class ErrandPlan:
             self._apart = comes_apart(self.problem, self.survey, informs=self.weight > 0, deadline=deadline)
         return self._apart
 
+    @cached_property
+    def _going_on_costs(self) -> bool:
+        return going_on_costs(self.problem, self.survey)
+
     def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
         """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
         found = self.outlook.survey(situation.visible)
         if found.optional or found.remote or self.discount < 1:
             return math.inf
-        if not self.comes_apart(deadline=deadline) or not going_on_costs(self.problem, self.survey):
+        if not self.comes_apart(deadline=deadline) or not self._going_on_costs:
             return math.inf
         worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
         place = found.place[situation.visible]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,7 +90,20 @@ class General:
             stopped_by = "method"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
-        return self._together(found, stopped_by)
+        return self._together([self._checked(solution) for solution in found], stopped_by)
+
+    def _checked(self, solution: Solution) -> Solution:
+        """`solution`, with a check of the bounds of errands; those of others are checked where they are found."""
+        if not self.check or solution.method != ERRANDS:
+            return solution
+        with clock.loading():
+            from rhoplan.planning.certified.errand_check import check_errands
+            from rhoplan.planning.certified.errand_policy import ErrandPolicy
+
+        if not isinstance(solution.policy, ErrandPolicy):
+            return solution
+        rng = np.random.default_rng(0)
+        return replace(solution, certificate=check_errands(solution.policy, rng, seconds=self._checking))
 
     def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
         clock.check(self.deadline)  # before seconds are spent on loading what will not be used
@@ -260,7 +274,7 @@ class General:
             shares=tuple(solution.rounds for solution in found),
             method=" and ".join(solution.method for solution in found),
             policy=self._policy(best, found),
-            certificate=seen[0].and_also(seen[1]) if len(seen) > 1 else seen[0] if seen else None,
+            certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
         )
 
     @staticmethod

@@ -23,7 +23,7 @@ from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.reveal import solve_by_revealing
-from rhoplan.planning.certified.solution import ERRANDS, EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
+from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
 from rhoplan.planning.first_look import without_delay
 
 __all__ = ["Bounds", "Solution", "solve", "usual_method"]
@@ -64,8 +64,8 @@ def solve(
     half the time. All but `reveal` give a policy, and need numba. Time in which machine code is made or loaded does not
     count. Where the time ends before there is any other bound, the range of the rewards gives one (method RANGE), and
     there is no policy.
-    check: whether other code looks at both bounds afterwards (`many`, `grids` and `points`); what it finds is
-    `certificate`, None where all bounds are those of errands, which have no such check.
+    check: whether other code looks at both bounds afterwards (all but `reveal`); what it finds is `certificate`, None
+    where there is no bound but the range of the rewards.
     Not covered: weights below 0; with discount 1, problems that one can go on with for ever without a loss; `reveal`
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
@@ -80,8 +80,8 @@ def solve(
     if chosen not in METHODS:
         raise AgentError(f"method must be one of {', '.join(METHODS)}; it is '{chosen}'", field=("method",))
     check_asked(weight, discount, gap)
-    if check and chosen in (REVEAL, ERRANDS):
-        raise AgentError(f"check is for methods many, grids and points; method is {chosen}", field=("check",))
+    if check and chosen == REVEAL:
+        raise AgentError("check is not for method reveal: take another", field=("check",))
     if chosen not in (REVEAL, EVIDENCE):
         check_about_states(problem, weight, f"method {chosen}")
         if problem.looks_first and chosen != POINTS:

@@ -1,0 +1,107 @@
+"""A second opinion on the bounds of a plan of errands, in situations met on the way: nothing is taken from the plan but
+its claims, which are backed up by the menus of the problem.
+
+Lower: what is claimed of a situation is at most what the plan's next action pays, plus what is claimed of what it leads
+to; by induction no claim is above what following the plan earns. Upper: no action pays more, with what is claimed of
+what it leads to, than is claimed of the situation. There the claims come from bounds on single errands, which need not
+agree with each other to more than their own gaps: what an errand leads to counts as its lower bound says, so an upper
+bound that is too low by less than such a gap goes unnoticed. Without a discount a backup says something only where
+going on costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.random import Generator
+
+from rhoplan.belief.information import information
+from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.errors import EvidenceError
+from rhoplan.model.problem import END, Action
+from rhoplan.planning.certified.errand_policy import ErrandPolicy
+from rhoplan.planning.certified.pointbased.check import Certificate, in_time
+
+ASIDE = 0.25
+"""How often an action is taken on the way that is not the plan's."""
+
+LONGEST = 200
+"""Actions on the way before it begins again."""
+
+
+def check_errands(policy: ErrandPolicy, rng: Generator, *, most: int = 100, seconds: float = np.inf) -> Certificate:
+    """Check both bounds in up to `most` situations, until `seconds` are over."""
+    below, above, scale = [-math.inf], [-math.inf], policy.settings.weight
+    for situation in in_time(_met(policy, rng, most), seconds):
+        claimed = policy.plan.lower(situation)
+        if math.isfinite(claimed):
+            below.append(_lower_excess(policy, situation, claimed))
+            scale = max(scale, abs(claimed))
+        most_claimed = policy.own_upper(situation)
+        if math.isfinite(most_claimed):
+            above.append(_upper_excess(policy, situation, most_claimed))
+            scale = max(scale, abs(most_claimed))
+    return Certificate(max(below), max(above), len(below) - 1, len(above) - 1, scale)
+
+
+def _met(policy: ErrandPolicy, rng: Generator, most: int) -> Iterator[Situation]:
+    """Situations on the way from the start, by the plan and now and then aside from it."""
+    situation, steps = initial(policy.origin), 0
+    for _ in range(most):
+        yield situation
+        branches = branch(policy.origin, situation, _next(policy, situation, rng))
+        chances = np.array([each.probability for each in branches])
+        place = int(rng.choice(len(branches), p=chances / chances.sum()))
+        situation, steps = branches[place].situation, steps + 1
+        if situation.visible is END or steps >= LONGEST:
+            situation, steps = initial(policy.origin), 0
+
+
+def _next(policy: ErrandPolicy, situation: Situation, rng: Generator) -> Action:
+    menu = policy.origin.menu(situation.visible)
+    if rng.random() >= ASIDE:
+        try:
+            return _named(menu, policy.action(situation))
+        except EvidenceError:
+            pass
+    return menu[rng.integers(len(menu))]
+
+
+def _lower_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
+    """By how much the claim goes beyond the backup of the plan's action; infinite where the plan has none."""
+    try:
+        action = _named(policy.origin.menu(situation.visible), policy.action(situation))
+    except EvidenceError:
+        return math.inf
+    return claimed - _backup(policy, situation, action, policy.plan.lower)
+
+
+def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
+    """By how much the backup of some action goes beyond the claim."""
+    least, menu = partial(policy.own_upper, least=True), policy.origin.menu(situation.visible)
+    if policy.settings.discount == 1 and any(_goes_on_for_nothing(action) for action in menu):
+        return math.inf
+    return max(_backup(policy, situation, action, least) for action in menu) - claimed
+
+
+def _goes_on_for_nothing(action: Action) -> bool:
+    """Whether an action changes nothing that is hidden, does not end and may cost nothing: without a discount, who
+    takes such for ever earns what no backup tells."""
+    return action.preserves_hidden_state and END not in action.leads_to and float(action.reward.max()) >= 0
+
+
+def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: Callable[[Situation], float]) -> float:
+    """What `action` pays, information included, and the discounted `value` of where it leads."""
+    belief = situation.beliefs[action.factor]
+    total = float(action.reward @ belief) + policy.settings.weight * float(information(belief[None, :], action)[0])
+    for each in branch(policy.origin, situation, action):
+        if each.situation.visible is not END:
+            total += policy.settings.discount * each.probability * value(each.situation)
+    return total
+
+
+def _named(menu: tuple[Action, ...], name: str) -> Action:
+    return next(action for action in menu if action.name == name)

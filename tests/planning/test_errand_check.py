@@ -1,0 +1,62 @@
+"""Other code looks at the bounds of errands, and notices where they do not hold."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.belief.situation import Situation
+from rhoplan.planning.certified.errand_policy import ErrandPolicy
+from rhoplan.planning.certified.errands import ErrandPlan
+from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
+
+pytest.importorskip("numba", reason="solving general problems needs numba")
+
+check = pytest.importorskip("rhoplan.planning.certified.errand_check")
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("spec", ["inspection:n=2", "rocksample:n=4,k=2", "rocksample-standard:n=4,k=3"])
+def test_the_bounds_of_errands_hold(spec: str, weight: float) -> None:
+    found = rhoplan.solve(rhoplan.make(spec), weight=weight, method="errands", check=True).certificate
+    assert found is not None
+    assert found.holds
+    assert found.vectors > 10
+    assert (found.points > 0) == spec.startswith("inspection")
+
+
+@pytest.mark.parametrize(("text", "weight"), [(TRAP, 0.0), (BESIDE, 1.0), (SHUFFLED, 1.0), (FORCED, 0.0)])
+def test_bounds_that_are_wrong_are_noticed(text: str, weight: float) -> None:
+    """Errands made of problems that do not come apart, as if these did."""
+    problem = made(text)
+    with (
+        patch("rhoplan.planning.certified.errands.comes_apart", return_value=True),
+        patch("rhoplan.planning.certified.errands.going_on_costs", return_value=True),
+    ):
+        found = rhoplan.solve(problem, weight=weight, method="errands", check=True)
+    assert found.certificate is not None
+    assert not found.certificate.holds
+
+
+@pytest.mark.parametrize("change", [1e-3, -1e-3])
+def test_a_claim_that_is_off_somewhere_is_noticed(change: float) -> None:
+    """A lower bound too high, or an upper one too low, in all situations in which one belief has been moved."""
+    policy = rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands").policy
+    assert isinstance(policy, ErrandPolicy)
+    assert check.check_errands(policy, np.random.default_rng(1), most=30).holds
+    lower, upper = ErrandPlan.lower, ErrandPlan.upper
+
+    def moved(situation: Situation) -> float:
+        return change if any(belief.max() > 0.8 for belief in situation.beliefs) else 0.0
+
+    with (
+        patch.object(ErrandPlan, "lower", lambda self, at, **o: lower(self, at, **o) + max(moved(at), 0.0)),
+        patch.object(ErrandPlan, "upper", lambda self, at, best, **o: upper(self, at, best, **o) + min(moved(at), 0.0)),
+    ):
+        other = check.check_errands(policy, np.random.default_rng(1), most=30)
+    assert not other.holds
+    assert (other.lower_excess > 1e-4) == (change > 0)
+    assert (other.upper_excess > 1e-4) == (change < 0)
