@@ -486,3 +486,16 @@ def test_too_many_combinations_name_the_factors() -> None:
     parts = ", ".join(f"f{number}: {{change: {{x: y}}}}" for number in range(15))
     with pytest.raises(ModelFileError, match="belong together and have 32,768 combinations"):
         parse_model(f"factors:\n{factors}actions:\n  go: {{parts: {{{parts}}}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("factor: {}\nactions: {}", "factors"),
+        ("factors: {}\naction: {}", "actions"),
+        ("states: [a]\ntest: {}", "tests"),
+    ],
+)
+def test_a_field_that_is_nearly_one_is_named(text: str, meant: str) -> None:
+    with pytest.raises(ModelFileError, match=f"is it '{meant}'"):
+        parse_model(text)

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import islice
 
 import numpy as np
@@ -21,6 +22,9 @@ from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
 
 FEW = 8
 """Names up to which looking through all of them is quicker than making a set."""
+
+LONGEST_NAME = 40
+"""Letters of an unknown field that are compared with the names of fields."""
 
 FREQUENCY = re.compile(r"\s*(\d[\d,]*(?:\.\d+)?)\s*(?:of|in|out of|/)\s*(\d[\d,]*(?:\.\d+)?)\s*")
 """A part of a whole, as people count: 9 of 10, 1 in 1,000."""
@@ -42,9 +46,9 @@ class Fields:
             raise self.fault(f"{tree.label} must be a map of fields; it is {described(tree)}", tree)
         for name, value in tree.items.items():
             if name not in known:
-                raise self.fault(
-                    f"{tree.label} has no field '{shown(name)}'; it may have {listed(sorted(known), 20)}", value
-                )
+                near = get_close_matches(name[:LONGEST_NAME], known, 1, cutoff=0.8)
+                meant = f": is it '{near[0]}'?" if near else f"; it may have {listed(sorted(known), 20)}"
+                raise self.fault(f"{tree.label} has no field '{shown(name)}'{meant}", value)
         for name in required:
             if name not in tree.items:
                 raise self.fault(f"{tree.label} must have the field '{name}'", tree)

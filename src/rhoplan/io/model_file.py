@@ -55,13 +55,17 @@ def read_model(path: Path | str) -> Problem:
     return parse_model(text, file=file, language=language)
 
 
+GENERAL = {"factors", "actions", "places"}
+"""Fields of which a model that is more than tests and commits has one at least."""
+
+
 @nothing_collected()
 def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> Problem:
     """The problem that `text` describes; `file` is what errors call it, `language` yaml, json or toml."""
     if language not in LANGUAGES.values():
         raise ValueError(f"language must be yaml, json or toml, not '{language}'")
     tree = parse_tree(text, file=file, language=language)
-    if "factors" in tree.items:
+    if GENERAL & tree.items.keys():
         from rhoplan.io.general import GeneralReader
 
         return GeneralReader(file).problem(tree)

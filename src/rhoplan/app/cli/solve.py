@@ -133,7 +133,7 @@ def solve_command(
 
     def tell(lower: float, upper: float, nodes: int) -> None:
         if not as_json and out.is_terminal and time.monotonic() > told[0] + BETWEEN_LINES:
-            out.print(f"  between {lower:.6f} and {upper:.6f}, {nodes:,} nodes", style="dim")
+            out.print(f"  between {_six(lower)} and {_six(upper)}, {nodes:,} nodes", style="dim")
             told[0] = time.monotonic()
 
     def tell_compiling() -> None:
@@ -346,12 +346,19 @@ def _print_solution(
 
 def _value(solution: Solution) -> str:
     """The bounds in words."""
-    lower, upper = solution.lower, solution.upper
-    if math.isfinite(lower) and math.isfinite(upper):
-        return f"between {lower:.6f} and {upper:.6f} (gap {upper - lower:.1e})"
-    if math.isfinite(lower):
-        return f"at least {lower:.6f}; no upper bound is known"
-    return f"at most {upper:.6f}; no lower bound is known" if math.isfinite(upper) else "not known yet"
+    known, apart = [math.isfinite(bound) for bound in (solution.lower, solution.upper)], solution.upper - solution.lower
+    lower, upper = _six(solution.lower), _six(solution.upper)
+    if all(known):
+        return f"between {lower} and {upper} (gap {apart:.1e})"
+    if known[0]:
+        return f"at least {lower}; no upper bound is known"
+    return f"at most {upper}; no lower bound is known" if known[1] else "not known yet"
+
+
+def _six(number: float) -> str:
+    """A number with six digits; what rounds to 0 has no sign."""
+    text = f"{number:.6f}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def several(number: int, what: str) -> str:
