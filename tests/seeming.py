@@ -118,5 +118,66 @@ discount: 0.95
 """What is on offer after a looks better than what was planned, and is not: the way out then costs 100."""
 
 
+LATE_TEST = f"""
+factors: {{a: {{{EVEN}}}, b: {{{EVEN}}}}}
+places: [none, a-done, b-done]
+actions:
+  test-a: {{at: a-done, cost: 0.05, parts: {{a: {{{PERFECT}}}}}}}
+  say-a:
+    - {{at: none, to: a-done, reward: {{a: {{good: 1, bad: -1}}}}}}
+    - {{at: b-done, ends: true, reward: {{a: {{good: 1, bad: -1}}}}}}
+  say-b:
+    - {{at: none, to: b-done, reward: {{b: {{good: 1, bad: -1}}}}}}
+    - {{at: a-done, ends: true, reward: {{b: {{good: 1, bad: -1}}}}}}
+"""
+"""A test that is on offer only once its factor has been dealt with."""
+
+STILL_TESTED = LATE_TEST.replace("at: a-done, cost: 0.05", "at: [none, a-done, b-done], cost: 0.1")
+"""The same test before and after."""
+
+FREE_TEST = LATE_TEST.replace("cost: 0.05", "cost: 0").replace("b: {good: 1, bad: -1}", "b: {good: -4, bad: -6}")
+"""Who goes on testing for nothing never pays what b costs."""
+
+LAST_ENDS = f"""
+factors: {{a: {{{EVEN}}}, b: {{{EVEN}}}}}
+places: [none, a-done, b-done]
+actions:
+  say-a:
+    - {{at: none, to: a-done, reward: {{a: {{good: 3, bad: -1}}}}}}
+    - {{at: b-done, ends: true, reward: {{a: {{good: 3, bad: -1}}}}}}
+  say-b:
+    - {{at: none, to: b-done, reward: {{b: {{good: 3, bad: -1}}}}}}
+    - {{at: a-done, ends: true, reward: {{b: {{good: 3, bad: -1}}}}}}
+  quit: {{ends: true, reward: -5}}
+"""
+"""The second declaration ends it: nobody has to quit."""
+
+SPENT = "states: [bad, good, spent], prior: [0.5, 0.5, 0]"
+
+RISKY = f"""
+factors: {{a: {{{SPENT}}}, b: {{{EVEN}}}}}
+places: [here, there]
+actions:
+  go: {{cost: 0.1, to: {{here: there}}}}
+  back: {{cost: 0.1, to: {{there: here}}}}
+  sample-a: {{at: here, reward: {{a: {{bad: -5, good: 1, spent: -0.1}}}},
+    parts: {{a: {{change: {{bad: spent, good: spent}}}}}}}}
+  risky: {{at: there, cost: 0.1, to: {{quiet: there, boom: end}},
+    parts: {{a: {{outcomes: [quiet, boom], likelihood: {{bad: [0.5, 0.5], good: [0.5, 0.5], spent: [0.5, 0.5]}}}}}}}}
+  exit: {{at: there, ends: true, reward: -10}}
+"""
+"""A test from afar that may end it."""
+
+ENDLESS = f"""
+factors: {{a: {{{SPENT}}}, b: {{{SPENT}}}}}
+places: [here]
+actions:
+  test-a: {{cost: 0.1, parts: {{a: {{outcomes: [n, p], likelihood: {{bad: [1, 0], good: [0, 1], spent: [1, 0]}}}}}}}}
+  sample-a: {{reward: {{a: {{bad: -5, good: 1, spent: 0}}}}, parts: {{a: {{change: {{bad: spent, good: spent}}}}}}}}
+  sample-b: {{reward: {{b: {{bad: -5, good: -4, spent: 0}}}}, parts: {{b: {{change: {{bad: spent, good: spent}}}}}}}}
+"""
+"""Nothing ends it, so nobody has to deal with b."""
+
+
 def made(text: str) -> Problem:
     return parse_problem(text, file="some.yaml", language="yaml")

@@ -94,9 +94,9 @@ from rhoplan.model.problem import Action as Action
 from rhoplan.model.problem import Factor as Factor
 from rhoplan.model.problem import Problem as Problem
 from rhoplan.model.sparse import Sparse as Sparse
+from rhoplan.planning.certified.saved import load_policy as load_policy
 from rhoplan.planning.certified.solve import Solution as Solution
 from rhoplan.planning.certified.solve import solve as solve
-from rhoplan.planning.certified.solved import load_policy as load_policy
 from rhoplan.planning.utility import (
     Information as Information,
 )

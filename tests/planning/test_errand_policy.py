@@ -16,8 +16,8 @@ from rhoplan.belief.situation import Situation, branch, initial, observe_all
 from rhoplan.model.problem import END
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
+from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solution import Solution
-from rhoplan.planning.certified.solved import load_policy
 
 pytest.importorskip("numba", reason="the best tour needs numba")
 

@@ -8,9 +8,27 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.belief.situation import initial, observe_all
 from rhoplan.errors import LimitError
 from rhoplan.planning.errands.clairvoyant import ceiling
-from seeming import BESIDE, DEAR_EXIT, DUSTY, EVEN, FORCED, PIT, PUT_OFF, SHUFFLED, TRAP, made
+from seeming import (
+    BESIDE,
+    DEAR_EXIT,
+    DUSTY,
+    ENDLESS,
+    EVEN,
+    FORCED,
+    FREE_TEST,
+    LAST_ENDS,
+    LATE_TEST,
+    PIT,
+    PUT_OFF,
+    RISKY,
+    SHUFFLED,
+    STILL_TESTED,
+    TRAP,
+    made,
+)
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -20,7 +38,8 @@ pytest.importorskip("numba", reason="solving general problems needs numba")
     [
         (DUSTY, 0.0, 89.0), (DUSTY, 1.0, 89.655647), (BESIDE, 0.0, 0.682927), (BESIDE, 1.0, 1.693597),
         (SHUFFLED, 0.0, 0.0), (SHUFFLED, 1.0, 1.779441), (FORCED, 0.0, 0.0), (PUT_OFF, 0.0, -0.5),
-        (DEAR_EXIT, 0.0, -0.04), (PIT, 0.0, 21.37), (TRAP, 0.0, 11.325),
+        (DEAR_EXIT, 0.0, -0.04), (PIT, 0.0, 21.37), (TRAP, 0.0, 11.325), (LATE_TEST, 1.0, 0.643147),
+        (STILL_TESTED, 1.0, 0.593147), (FREE_TEST, 0.0, 0.0), (LAST_ENDS, 0.0, 2.0), (RISKY, 0.0, -0.3),
     ],
 )  # fmt: skip
 def test_bounds_of_every_method_contain_the_value(text: str, weight: float, value: float) -> None:
@@ -40,12 +59,36 @@ def test_bounds_of_every_method_contain_the_value(text: str, weight: float, valu
 
 
 @pytest.mark.parametrize(
-    ("text", "reached"), [(FORCED, 0.0), (PUT_OFF, -0.5), (DEAR_EXIT, -0.04), (PIT, 21.37), (BESIDE, 0.6829)]
+    ("text", "reached"),
+    [
+        (FORCED, 0.0),
+        (PUT_OFF, -0.5),
+        (DEAR_EXIT, -0.04),
+        (PIT, 21.37),
+        (BESIDE, 0.6829),
+    ],
 )
 def test_no_ceiling_is_below_what_can_be_reached(text: str, reached: float) -> None:
     found = ceiling(made(text))
     assert found.clairvoyant >= reached
     assert found.optimum is None or found.optimum[1] >= reached
+
+
+@pytest.mark.parametrize("text", [FREE_TEST, LAST_ENDS, RISKY, ENDLESS])
+def test_there_is_no_ceiling_where_tours_are_not_all_there_is(text: str) -> None:
+    with pytest.raises(LimitError, match="does not come apart"):
+        ceiling(made(text))
+
+
+def test_what_was_dealt_with_may_be_worth_a_test() -> None:
+    """Bounds of actions, and of situations later on, where information has a price."""
+    problem = made(STILL_TESTED)
+    policy = rhoplan.solve(problem, weight=1.0).policy
+    assert policy is not None
+    later = observe_all(problem, [("say-a", "done")])
+    assert policy.actions(initial(problem))["say-a"][1] >= 0.593147 - 1e-6
+    assert policy.value(later) == pytest.approx((0.593147, 0.593147), abs=1e-3)
+    assert policy.action(later) == "test-a"
 
 
 def test_ceilings_stay_what_they_are_where_ending_is_best() -> None:

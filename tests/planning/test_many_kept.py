@@ -13,7 +13,7 @@ from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import ProblemError
 from rhoplan.planning.certified.pointbased.check import Certificate
-from rhoplan.planning.certified.solved import load_policy
+from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.many.check import check_search, largest_assignment
 from rhoplan.planning.many.graph import NODES, UPPER
 from rhoplan.planning.many.search import Search

@@ -226,7 +226,7 @@ SOLVED = "solved:"
 
 def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> Agent:
     """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
-    from rhoplan.planning.certified.solved import load_policy, saved_horizon
+    from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
     path = name.removeprefix(SOLVED)
     policy = load_policy(path, problem)

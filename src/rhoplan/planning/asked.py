@@ -67,6 +67,14 @@ def check_about_states(problem: Problem, weight: float, who: str) -> None:
         )
 
 
+def unbeaten(bounds: dict[str, tuple[float, float]]) -> str | None:
+    """The action whose lower bound no upper bound of another is above; None where there is none."""
+    for name, (low, _) in bounds.items():
+        if all(low >= high for other, (_, high) in bounds.items() if other != name):
+            return name
+    return None
+
+
 class BoundedPolicy:
     """A policy for `origin` that bounds what every action is worth; a rule that agents can follow."""
 
@@ -87,11 +95,7 @@ class BoundedPolicy:
 
     def proven(self, situation: Situation) -> str | None:
         """The action that no other can beat in `situation`, where the bounds prove it."""
-        bounds = self.actions(situation)
-        for name, (low, _) in bounds.items():
-            if all(low >= high for other, (_, high) in bounds.items() if other != name):
-                return name
-        return None
+        return unbeaten(self.actions(situation))
 
     def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
         """As a rule of a problem."""

@@ -119,7 +119,7 @@ def _within_horizon(problem: Problem, names: str) -> Problem:
     if not paths:
         return problem
     from rhoplan.model.limited import with_horizon
-    from rhoplan.planning.certified.solved import saved_horizon
+    from rhoplan.planning.certified.saved import saved_horizon
 
     found = {saved_horizon(path) for path in paths}
     if len(found) > 1:

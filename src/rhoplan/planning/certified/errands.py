@@ -50,8 +50,9 @@ class ErrandPlan:
         self.survey: Survey = self.outlook.survey(problem.start)
         self._apart: bool | None = None  # not looked at yet
 
-    def order(self, situation: Situation, *, deadline: float = math.inf) -> tuple[Survey, list[int]]:
-        """The surroundings of `situation`, and the errands there in the order in which they are done.
+    def order(self, situation: Situation, *, deadline: float = math.inf) -> tuple[Survey, dict[int, int]]:
+        """The surroundings of `situation`, and the errands there in the order in which they are done, each with the
+        number of tests that may be run on the spot.
 
         LimitError where `deadline` comes first.
         """
@@ -61,19 +62,44 @@ class ErrandPlan:
                 graph = self.outlook.errand(errand).graph
                 limits.enter_context(graph.limited(math.inf, max(deadline - clock.now(), 0.0)))
             worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
-        return found, self.outlook.order(found, found.place[situation.visible], worth[0], after[0])
+            begun, tests = self._begun(situation, found, worth, after)
+        order = self.outlook.order(found, found.place[situation.visible], worth[0], after[0], begun)
+        return found, {column: tests if column in begun else TESTS_ON_THE_SPOT for column in order}
+
+    def _begun(self, situation: Situation, found: Survey, worth: Array, after: Array) -> tuple[tuple[int, ...], int]:
+        """The errand that is done first, here, because no more than so many tests of it are run; none where that is of
+        no use, as without a discount.
+
+        With a discount, tests hold up what comes later, which is not seen on the spot: fewer can be better. Who has
+        begun with so many must find the plan to go on with when he plans anew: then no plan is worse than the one
+        before it.
+        """
+        place = found.place[situation.visible]
+        begun, tests = tuple[int, ...](), TESTS_ON_THE_SPOT
+        if self.discount == 1 or found.is_dead_end:
+            return begun, tests
+        best = float(self.outlook.best_tour(found, np.array([place]), worth, after)[0])
+        for column in np.flatnonzero(found.site == place).tolist():
+            errands, belief = self.outlook.errand(found.errands[column]), situation.beliefs[found.factors[column]]
+            rated = np.array([errands.rate(belief[None, :], fewer) for fewer in range(TESTS_ON_THE_SPOT)])[:, :, 0]
+            rows = [np.repeat(part, TESTS_ON_THE_SPOT, axis=0) for part in (worth, after)]
+            rows[0][:, column], rows[1][:, column] = rated.T
+            values = self.outlook.begun(found, *rows)[:, column]
+            if values.max() > best + ROUNDING * abs(best):
+                best, begun, tests = float(values.max()), (column,), int(values.argmax())
+        return begun, tests
 
     def action(self, situation: Situation) -> str:
         """The name of what is done first."""
         found, order = self.order(situation)
         here = situation.visible
-        for column in order:
+        for column, tests in order.items():
             path = self.path(found, here, column)
             if path:
                 return path[0]
             errands = self.outlook.errand(found.errands[column])
             node = node_of(errands, situation.beliefs[found.factors[column]])
-            name, _ = errands.done_at(node, TESTS_ON_THE_SPOT)
+            name, _ = errands.done_at(node, tests)
             if name != LEAVE:
                 return self._on_offer(errands, here, found.factors[column])[name].name
         return self.way_out(found, here)[0]
@@ -91,7 +117,7 @@ class ErrandPlan:
     def _followed(self, situation: Situation, deadline: float) -> float:
         found, order = self.order(situation, deadline=deadline)
         shadow, front, total, size = situation.visible, {situation.visible: 1.0}, 0.0, 0.0
-        for column in order:
+        for column, tests in order.items():
             names = self.path(found, shadow, column)
             paid, front = self._walk(front, names, deadline)
             total, size = total + paid, size + abs(paid)
@@ -104,7 +130,7 @@ class ErrandPlan:
                 menu = self._on_offer(errands, visible, factor)
                 key = tuple((name, a.reward.tobytes(), a.likelihood.tobytes()) for name, a in menu.items())
                 if key not in known:
-                    known[key] = self._on_the_spot(errands, situation.beliefs[factor], menu)
+                    known[key] = self._on_the_spot(errands, situation.beliefs[factor], menu, tests)
                 if any(set(a.leads_to) != {visible} for a in menu.values() if len(a.outcomes) > 1):
                     raise Unfit
                 paid, ends = known[key]
@@ -136,11 +162,13 @@ class ErrandPlan:
             raise Unfit  # beliefs are those of the errand's tests
         return dict(zip([*names[0], *names[1]], [*tests, *deals], strict=True))
 
-    def _on_the_spot(self, errands: Errands, belief: Array, menu: dict[str, Action]) -> tuple[float, dict[str, float]]:
-        """What testing and dealing with a factor pays by the actions of `menu`, and how much weight is left after each
-        way to deal with it (LEAVE is one)."""
+    def _on_the_spot(
+        self, errands: Errands, belief: Array, menu: dict[str, Action], tests: int
+    ) -> tuple[float, dict[str, float]]:
+        """What testing, so often at most, and dealing with a factor pays by the actions of `menu`, and how much weight
+        is left after each way to deal with it (LEAVE is one)."""
         masses, total, ends = {node_of(errands, belief): 1.0}, 0.0, dict[str, float]()
-        for depth in range(TESTS_ON_THE_SPOT, -1, -1):
+        for depth in range(tests, -1, -1):
             after: dict[int, float] = {}
             for node, mass in masses.items():
                 name, slot = errands.done_at(node, depth)
@@ -227,7 +255,9 @@ class ErrandPlan:
         """Whether the problem stays what it looks like from the start: then a plan that is made anew on the way is no
         worse than the one before it. TimeoutError where `deadline` comes first."""
         if self._apart is None:
-            self._apart = comes_apart(self.problem, self.survey, informs=self.weight > 0, deadline=deadline)
+            self._apart = comes_apart(
+                self.problem, self.survey, discounts=self.discount < 1, informs=self.weight > 0, deadline=deadline
+            )
         return self._apart
 
     @cached_property

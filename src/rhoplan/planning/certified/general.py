@@ -245,12 +245,13 @@ class General:
         rng, checks = np.random.default_rng(0), self.check
         if not whole and found.stopped_by != "interrupted":
             checks = checks and self._meets(found_before or [], (found.lower, found.upper))
+        policy = policy_of(self.problem, compiled, found.plan)
         return replace(
-            self._solution(found.lower, found.upper, found.stopped_by, found.first),
+            self._solution(found.lower, found.upper, found.stopped_by, found.first and policy.first),
             nodes=found.nodes,
             rounds=found.trials,
             method=POINTS,
-            policy=policy_of(self.problem, compiled, found.plan),
+            policy=policy,
             certificate=check_plan(found.plan, rng, seconds=self._checking) if checks else None,
         )
 

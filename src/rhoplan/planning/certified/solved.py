@@ -9,38 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import BytesIO
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.belief.situation import Situation
-from rhoplan.errors import EvidenceError, ProblemError
-from rhoplan.model.limited import horizon_of, with_horizon
+from rhoplan.errors import EvidenceError
+from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import END, Array, Ids, Problem
-from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy, seal
-from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
-from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
-from rhoplan.planning.certified.lattice.policy import FORMAT as GRID_FORMAT
-from rhoplan.planning.certified.lattice.policy import GridPolicy
-from rhoplan.planning.certified.lattice.solve import grid_policy
+from rhoplan.planning.asked import Asked, BoundedPolicy, unbeaten
 from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.growing import hull_states, penalty_of, spans_of
-from rhoplan.planning.certified.pointbased.idle import with_stops
+from rhoplan.planning.certified.pointbased.idle import stopping_pairs
 from rhoplan.planning.certified.pointbased.plan import Plan
-from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior, reachable
+from rhoplan.planning.certified.pointbased.records import joint_prior, reachable
 from rhoplan.planning.first_look import looks, without_delay
-
-if TYPE_CHECKING:
-    from rhoplan.planning.many import ManyPolicy
 
 FORMAT = "rhoplan-policy-1"
 
@@ -52,9 +41,9 @@ MOST_SWEEPS, SETTLED = 500, 1e-6
 class SolvedPolicy(BoundedPolicy):
     """Bounds and actions of a solved problem in any situation that can be reached in it.
 
-    vectors: per class alpha (V, S), the share (V,) of `potential` times the entropy, and the pair (V,) that each
-    takes. points: per class beliefs (P, S) and their bound (P,) on V - potential H, which is convex. corner (N,),
-    informed: bounds that always hold.
+    vectors: per class alpha (V, S), the share (V,) of `potential` times the entropy, and the pair (V,) that each takes
+    (below 0: all equally often). points: per class beliefs (P, S) and their bound (P,) on V - potential H, which is
+    convex. corner (N,), informed: bounds that always hold.
     """
 
     origin: Problem
@@ -71,17 +60,35 @@ class SolvedPolicy(BoundedPolicy):
         home, belief = self._place(situation)
         return self._action_name(self._best(home, belief)[1])
 
+    @property
+    def first(self) -> str:
+        """The name of what to do at the start."""
+        return self._action_name(self.pair(self.problem.start_class, self.problem.start))
+
     def value(self, situation: Situation) -> tuple[float, float]:
         """Lower and upper bound on the best value from `situation` on."""
         home, belief = self._place(situation)
-        return self._told(situation, (self._best(home, belief)[0], self._upper(home, belief)))
+        return self._told(situation, (self._lower(home, belief), self._upper(home, belief)))
 
     def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
+        found, stops = self._by_pair(situation), stopping_pairs(self.problem)
+        if stops.isdisjoint(found):
+            return {self._action_name(pair): bounds for pair, bounds in found.items()}
+        best = max(low for low, _ in found.values()), max(high for _, high in found.values())
+        return {self._action_name(pair): best if pair in stops else bounds for pair, bounds in found.items()}
+
+    def proven(self, situation: Situation) -> str | None:
+        """The action that no other can beat in `situation`, where the bounds prove it. One that does nothing cannot
+        beat what is done after it: it counts for what it is worth for ever."""
+        return unbeaten({self._action_name(pair): bounds for pair, bounds in self._by_pair(situation).items()})
+
+    def _by_pair(self, situation: Situation) -> dict[int, tuple[float, float]]:
+        """Bounds on taking each pair, where one that does nothing is taken for ever."""
         home, belief = self._place(situation)
         model = self.problem.model
         pairs = range(model.class_pair[home], model.class_pair[home + 1])
-        return {self._action_name(pair): self._told(situation, self._ahead(pair, belief)) for pair in pairs}
+        return {pair: self._told(situation, self._ahead(pair, belief)) for pair in pairs}
 
     @property
     def start_states(self) -> tuple[str, ...]:
@@ -105,7 +112,8 @@ class SolvedPolicy(BoundedPolicy):
         """
         alpha, share, pair = self.vectors[self.problem.start_class]
         worth = beliefs @ alpha.T + self.potential * entropy(beliefs)[:, None] * share
-        return worth, [self._action_name(int(taken)) for taken in pair]
+        first = self.problem.model.class_pair[self.problem.start_class]
+        return worth, [self._action_name(int(taken if taken >= 0 else first)) for taken in pair]
 
     def upper_from(self, beliefs: Array) -> Array:
         """The upper bound (n,) at beliefs (n, S) about `start_states`, looking one action ahead."""
@@ -151,11 +159,31 @@ class SolvedPolicy(BoundedPolicy):
         """The lower bound, and the pair of the vector that gives it."""
         if self.problem.ended[home]:
             return 0.0, -1
-        alpha, share, pair = self.vectors[home]
-        worth = alpha @ belief + share * self.potential * float(entropy(belief))
+        worth = self._worth(home, belief)
         best = int(np.argmax(worth))
-        taken = int(pair[best])
-        return float(worth[best]), taken if taken >= 0 else int(self.problem.model.class_pair[home])
+        taken = int(self.vectors[home][2][best])
+        return float(worth[best]), taken if taken >= 0 else self._better_than_any(home, belief)
+
+    def _better_than_any(self, home: int, belief: Array) -> int:
+        """The pair to take at `belief` where the best plan known takes all pairs equally often: one that is worth most
+        with what is known of what follows is worth no less."""
+        model = self.problem.model
+        pairs = range(model.class_pair[home], model.class_pair[home + 1])
+        return max(
+            pairs, key=lambda pair: backup(self, pair, belief, lambda _, there, after: self._lower(there, after))
+        )
+
+    def _lower(self, home: int, belief: Array) -> float:
+        """The lower bound."""
+        if self.problem.ended[home]:
+            return 0.0
+        return float(self._worth(home, belief).max())
+
+    def _worth(self, home: int, belief: Array) -> Array:
+        """What each vector says of `belief`."""
+        alpha, share, _ = self.vectors[home]
+        result: Array = alpha @ belief + share * self.potential * float(entropy(belief))
+        return result
 
     def _upper(self, home: int, belief: Array) -> float:
         if self.problem.ended[home]:
@@ -182,7 +210,7 @@ class SolvedPolicy(BoundedPolicy):
 
     def _ahead(self, pair: int, belief: Array) -> tuple[float, float]:
         """Bounds on taking `pair` at `belief`, by both bounds on what comes after."""
-        low = backup(self, pair, belief, lambda _, there, after: self._best(there, after)[0])
+        low = backup(self, pair, belief, lambda _, there, after: self._lower(there, after))
         high = backup(self, pair, belief, lambda _, there, after: self._upper(there, after))
         at = self.problem.model.pair_reward[pair]
         potential = self.potential * float(entropy(belief))
@@ -253,120 +281,12 @@ class SolvedPolicy(BoundedPolicy):
 def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
     """The policy that a search has come to."""
     found = plan.vectors_of.items()
-    vectors = {home: (plan.rows(home, ids), plan.graph.share[ids], plan.pair(ids)) for home, ids in found}
+    vectors = {home: (plan.rows(home, ids), plan.graph.share[ids], plan.taken(ids)) for home, ids in found}
     points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
     settings = Asked(plan.settings.weight, plan.settings.discount)
     points = {home: held for home, held in points.items() if len(held[1])}
     corner, informed = plan.graph.corner.copy(), np.asarray(plan.first.action)
     return SolvedPolicy(problem, compiled, settings, vectors, points, corner, informed, plan.settings.potential)
-
-
-def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy:
-    """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
-    told, arrays = _read(path)
-    if told["horizon"] is not None and horizon_of(problem) is None:
-        problem = with_horizon(problem, told["horizon"])
-    try:
-        found = MADE[told["format"]](problem, told, arrays)
-    except (KeyError, IndexError, ValueError, TypeError):  # of versions that did not seal their files
-        raise _changed(path) from None
-    if found is None:
-        raise ProblemError(
-            f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
-            "other numbers: solve it again",
-            field=("agent",),
-        )
-    return found
-
-
-def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
-    compiled = _compiled(problem, arrays.get("kinds"))  # files of versions before there were kinds have none
-    if compiled is None:
-        return None
-    compiled = with_stops(compiled) if told["discount"] == 1 else compiled
-    if digest(compiled) != told["digest"]:
-        return None
-    homes = _numbers_after(arrays, "alpha-")
-    vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
-    points = {home: (arrays[f"beliefs-{home}"], arrays[f"bound-{home}"]) for home in _numbers_after(arrays, "beliefs-")}
-    settings = Asked(float(told["weight"]), float(told["discount"]))
-    potential = float(told.get("potential", settings.weight))  # files of versions before there was a choice
-    return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"], potential)
-
-
-def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:
-    """`problem` with these kinds; None where they are those of another one."""
-    joint = prod(len(factor.states) for factor in problem.factors)
-    if kinds is not None:
-        found, first = np.unique(kinds, return_index=True)  # numbered in the order in which they come
-        if len(kinds) != joint or not np.array_equal(found, np.arange(len(found))) or (np.diff(first) < 0).any():
-            return None
-    return compile_problem(problem, kinds=kinds)
-
-
-def _many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
-    from rhoplan.planning.many.loading import many_policy
-
-    return many_policy(problem, told, arrays)
-
-
-def _errand_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ErrandPolicy | None:
-    """The plan of errands, with the policies that were saved for their upper bounds."""
-    found = errand_policy(problem, told)
-    others = [_contents(BytesIO(arrays[f"above-{place}"].tobytes())) for place in _numbers_after(arrays, "above-")]
-    above = [MADE[other["format"]](problem, other, held) for other, held in others] if found else []
-    known = tuple(policy for policy in above if policy is not None)
-    return replace(found, above=known) if found and len(known) == len(above) else None
-
-
-Made: TypeAlias = (
-    "Callable[[Problem, dict[str, Any], dict[str, Any]], SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy | None]"
-)
-
-MADE: dict[str, Made] = {
-    FORMAT: _solved_policy,
-    GRID_FORMAT: grid_policy,
-    ERRAND_FORMAT: _errand_policy,
-    MANY_FORMAT: _many_policy,
-}
-"""How policies are made of what their files say; None where that was for another problem."""
-
-
-def saved_horizon(path: Path | str) -> int | None:
-    """The horizon that the policy saved in `path` was solved for; None where there was none."""
-    horizon: int | None = _read(path)[0]["horizon"]
-    return horizon
-
-
-def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a saved policy tells of itself, and its arrays."""
-    try:
-        told, arrays = _contents(path)
-        if told["format"] not in MADE:
-            raise KeyError
-        if told.get("seal", "") not in ("", seal(told, arrays)):
-            raise _changed(path)
-    except ProblemError:
-        raise
-    except OSError as error:
-        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
-    except Exception:
-        raise ProblemError(
-            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
-        ) from None
-    return {"horizon": None, **told}, arrays
-
-
-def _changed(path: Path | str) -> ProblemError:
-    return ProblemError(
-        f"policy '{path}' must be as rhoplan solve --save wrote it; it has been changed since: solve it again",
-        field=("agent",),
-    )
-
-
-def _contents(file: Path | str | BytesIO) -> tuple[dict[str, Any], dict[str, Any]]:
-    with np.load(file, allow_pickle=False) as found:
-        return json.loads(str(found["told"])), {name: found[name] for name in found.files if name != "told"}
 
 
 def digest(compiled: Compiled) -> str:
@@ -375,7 +295,3 @@ def digest(compiled: Compiled) -> str:
     for part in (*compiled.model, compiled.start, compiled.pair_action):
         found.update(np.ascontiguousarray(part).tobytes())
     return found.hexdigest()
-
-
-def _numbers_after(names: Sequence[str] | dict[str, Any], prefix: str) -> list[int]:
-    return [int(name[len(prefix) :]) for name in names if name.startswith(prefix)]

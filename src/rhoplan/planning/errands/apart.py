@@ -24,18 +24,19 @@ Label = tuple[Visible, frozenset[int]]
 """The place of the start's surroundings that a visible state is like, and the factors dealt with."""
 
 
-def comes_apart(problem: Problem, found: Survey, *, informs: bool = False, deadline: float = math.inf) -> bool:
+def comes_apart(
+    problem: Problem, found: Survey, *, discounts: bool, informs: bool = False, deadline: float = math.inf
+) -> bool:
     """Whether each visible state offers what its place offers at the start, but for the factors dealt with.
 
-    found: the survey from the start. informs: whether information has a price: then a test brings something also where
-    nothing is left to decide. A menu may promise it (`factors_apart`), where there are too many to look at.
+    found: the survey from the start. discounts: whether rewards are discounted: if not, what costs nothing can be done
+    for ever, which must not be on offer. informs: whether information has a price: then a test brings something also
+    where nothing is left to decide. A menu may promise it (`factors_apart`), where there are too many to look at.
     """
     if getattr(problem.menu, "factors_apart", False):
         return True
     spent = {factor for factor in found.factors if _is_spent(problem, found, factor)}
-    changed = {
-        factor for factor in found.factors if any(not a.preserves_hidden_state for a in _deals(problem, found, factor))
-    }
+    sure = {factor for factor in found.factors if _is_sure(problem, found, factor)}
     label: dict[Visible, Label] = {problem.start: (problem.start, frozenset())}
     queue = [problem.start]
     for visible in queue:
@@ -43,8 +44,8 @@ def comes_apart(problem: Problem, found: Survey, *, informs: bool = False, deadl
         if len(queue) > MOST_LOOKED_AT:
             return False
         twin, done = label[visible]
-        known = done - changed if informs else done  # where a test tells no more than it did before
-        menu = [action for action in problem.menu(visible) if not _is_idle(action, known, visible)]
+        known = done & sure if informs else done  # where a test is of no use
+        menu = [action for action in problem.menu(visible) if not _is_idle(action, known, visible, discounts)]
         model = [action for action in problem.menu(twin) if action.factor not in done or _is_open(action)]
         if len(menu) != len(model):
             return False
@@ -52,12 +53,19 @@ def comes_apart(problem: Problem, found: Survey, *, informs: bool = False, deadl
             if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
                 return False
             deals = len(like.outcomes) == 1 and not _is_open(like)
+            if not deals and not _is_open(like) and set(action.leads_to) != {visible}:
+                return False
             stays = like.factor in spent and set(action.leads_to) == {visible}
             left = done | {like.factor} if deals and not stays else done
             label_there = like.leads_to[0] if is_walk(like) else twin, left
+            last = len(left) == len(found.factors)
+            if deals and found.optional and END in action.leads_to:
+                return False  # nobody leaves after that, but tours do
+            if deals and not found.optional and END not in action.leads_to and (last or (stays and not discounts)):
+                return False  # it never ends
             for there in action.leads_to:
                 if there is END:
-                    if not found.optional and len(left) < len(found.factors):
+                    if not found.optional and not last:
                         return False
                 elif there not in label:
                     label[there] = label_there
@@ -68,13 +76,13 @@ def comes_apart(problem: Problem, found: Survey, *, informs: bool = False, deadl
 
 
 def going_on_costs(problem: Problem, found: Survey) -> bool:
-    """Whether every walk and every test around the start has a price: without a discount, who never ends then loses
-    without limit."""
+    """Whether every walk and every test around the start has a price, and nothing is dealt with that can be again:
+    without a discount, who never ends then loses without limit."""
     return all(
         float(action.reward.max()) < 0
         for visible in found.place
         for action in problem.menu(visible)
-        if is_walk(action) or (len(action.outcomes) > 1 and not action.ends_episode)
+        if is_walk(action) or visible in action.leads_to
     )
 
 
@@ -97,10 +105,12 @@ def _is_open(action: Action) -> bool:
     return is_walk(action) or (action.ends_episode and not depends(action))
 
 
-def _is_idle(action: Action, done: frozenset[int], visible: Visible) -> bool:
-    """Whether an action does no more than test, for a price, a factor that has been dealt with."""
+def _is_idle(action: Action, done: frozenset[int], visible: Visible, discounts: bool) -> bool:
+    """Whether an action does no more than test, for a price, a factor that has been dealt with; with a discount the
+    price may be 0."""
     test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {visible}
-    return test and action.factor in done and float(action.reward.max()) <= 0
+    price = -float(action.reward.max())
+    return test and action.factor in done and (price > 0 or (discounts and price == 0))
 
 
 def _is_plain(action: Action, found: Survey, place: Visible, informs: bool) -> bool:
@@ -119,6 +129,15 @@ def _deals(problem: Problem, found: Survey, factor: int) -> list[Action]:
     """The actions that deal with a factor, at the place of its errand."""
     site = list(found.place)[int(found.site[found.factors.index(factor)])]
     return [action for action in problem.menu(site) if action.factor == factor and depends(action)]
+
+
+def _is_sure(problem: Problem, found: Survey, factor: int) -> bool:
+    """Whether dealing with a factor leaves it in one state, whatever it was in: there is nothing left to know."""
+    states = np.eye(len(problem.factors[factor].states))
+    return all(
+        deal.transition is not None and any((expected(deal.transition, 0, held) == 1).all() for held in states)
+        for deal in _deals(problem, found, factor)
+    )
 
 
 def _is_spent(problem: Problem, found: Survey, factor: int) -> bool:

@@ -58,7 +58,7 @@ def ceiling(problem: Problem) -> Ceiling:
         found = outlook.survey(problem.start)
     except LimitError:
         return Ceiling(_by_state(problem), True, None)
-    if not comes_apart(problem, found):
+    if not comes_apart(problem, found, discounts=problem.discount < 1):
         return Ceiling(_by_state(problem), True, None)
     if not ending_is_best(problem, found, problem.discount):
         return Ceiling(_loose(problem, outlook, found, waits=True), False, None)

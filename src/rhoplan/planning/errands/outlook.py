@@ -33,20 +33,22 @@ class Errands:
         self.graph = Graph(problem)
         self.plan = Plan(self.graph, Information(weight), discount=discount)
         self.fade_of_ending = np.array([1.0 if c.name == LEAVE else discount for c in problem.flat.commits])
-        self._rated: Array = np.empty((0, 2))
+        self._rated: dict[int, Array] = {}
 
-    def rate(self, beliefs: Array) -> tuple[Array, Array]:
-        """For each belief (n, S): what dealing with the factor is worth, and what a reward right after counts for."""
+    def rate(self, beliefs: Array, tests: int = TESTS_ON_THE_SPOT) -> tuple[Array, Array]:
+        """For each belief (n, S): what dealing with the factor is worth, and what a reward right after counts for.
+
+        tests: how many may still be run.
+        """
         nodes = self.graph.nodes([self.graph.problem.start] * len(beliefs), (beliefs,))
-        self._rated = grown(self._rated, self.graph.size, np.nan)
-        fresh = np.unique(nodes[np.isnan(self._rated[nodes, 0])])
+        known = grown(self._rated.get(tests, np.empty((0, 2))), self.graph.size, np.nan)
+        fresh = np.unique(nodes[np.isnan(known[nodes, 0])])
         if fresh.size:
-            rated = np.stack(
-                [self.plan.values(fresh, TESTS_ON_THE_SPOT), self._fades(fresh, TESTS_ON_THE_SPOT)], axis=1
-            )
-            self._rated = grown(self._rated, self.graph.size, np.nan)
-            self._rated[fresh] = rated
-        return self._rated[nodes, 0], self._rated[nodes, 1]
+            rated = np.stack([self.plan.values(fresh, tests), self._fades(fresh, tests)], axis=1)
+            known = grown(known, self.graph.size, np.nan)
+            known[fresh] = rated
+        self._rated[tests] = known
+        return known[nodes, 0], known[nodes, 1]
 
     def done_at(self, node: int, depth: int) -> tuple[str, int]:
         """What is done at a node of `graph` with `depth` tests left: the name, and the test's slot or -1."""
@@ -122,31 +124,37 @@ class Outlook:
 
     def best_tour(self, found: Survey, places: Ids, worth: Array, after: Array) -> Array:
         """Value (n,) of being at `places` with errands of these worths (n, K), in the best order found."""
-        count, leaving = len(found.factors), found.leaving[found.site]
         if found.is_dead_end:
             return np.zeros(len(places))
-        if found.optional and not np.isfinite(leaving).any():  # no errand, or none from which one gets out again
-            return found.leaving[places]
+        if found.optional and not np.isfinite(found.leaving[found.site]).any():
+            return found.leaving[places]  # no errand, or none from which one gets out again
         rows, place = np.unique(np.concatenate([worth, after], axis=1), axis=0, return_inverse=True)
-        cost, fade = self._walks(found, found.site)
-        if self._few:
-            first = first_errands(rows[:, :count].copy(), rows[:, count:].copy(), cost, fade, leaving)
-        else:
-            order = np.argsort([self._rank[factor] for factor in found.factors])
-            inside = np.ix_(order, order)
-            parts = rows[:, :count][:, order], rows[:, count:][:, order], cost[inside], fade[inside], leaving[order]
-            first = errands_in_order(*parts)[:, np.argsort(order)]
+        first = self.begun(found, *np.split(rows, 2, axis=1))
         cost, fade = self._walks(found, places)
         going = (fade * first[place] - cost).max(axis=1)
         value: Array = np.maximum(going, found.leaving[places])
         return value
 
-    def order(self, found: Survey, place: int, worth: Array, after: Array) -> list[int]:
+    def begun(self, found: Survey, worth: Array, after: Array) -> Array:
+        """Value (n, K) of standing at the place of each errand and doing it first, in tours as `best_tour` counts."""
+        cost, fade = self._walks(found, found.site)
+        leaving = found.leaving[found.site]
+        if self._few:
+            return first_errands(worth.copy(), after.copy(), cost, fade, leaving)
+        order = np.argsort([self._rank[factor] for factor in found.factors])
+        inside = np.ix_(order, order)
+        first = errands_in_order(worth[:, order], after[:, order], cost[inside], fade[inside], leaving[order])
+        result: Array = first[:, np.argsort(order)]
+        return result
+
+    def order(
+        self, found: Survey, place: int, worth: Array, after: Array, chosen: tuple[int, ...] = ()
+    ) -> tuple[int, ...]:
         """The errands (by column) in the order that `best_tour` counts on from `place`, worth and after (K,) each.
 
-        Errands that are not worth the walk are left out where they may be.
+        Errands that are not worth the walk are left out where they may be. chosen: those that are done first.
         """
-        left, chosen = list(range(len(found.factors))), list[int]()
+        left = [column for column in range(len(found.factors)) if column not in chosen]
         while left:
             columns = np.array(left if self._few else sorted(left, key=lambda c: self._rank[found.factors[c]]))
             cost, fade = (part[:, columns] for part in self._walks(found, found.site[columns]))
@@ -158,7 +166,7 @@ class Outlook:
             best = int(np.argmax(going))
             if not going[best] > found.leaving[place]:
                 break
-            chosen.append(int(columns[best]))
+            chosen = *chosen, int(columns[best])
             left.remove(chosen[-1])
             place = int(found.site[chosen[-1]])
         return chosen

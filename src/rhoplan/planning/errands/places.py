@@ -175,13 +175,15 @@ def _leave(leaving: Array, walks: list[list[tuple[int, float]]], discount: float
     worth = leaving.copy()
     queue = [(-value, here) for here, value in enumerate(worth) if np.isfinite(value)]
     heapq.heapify(queue)
+    known = np.zeros(len(worth), dtype=bool)
     while queue:
         value, here = heapq.heappop(queue)
-        if -value < worth[here]:
+        if known[here] or -value < worth[here]:
             continue
+        known[here] = True  # who would put off a loss by walking on and on does not leave
         for before, price in walks[here]:
             better = -price + discount * worth[here]
-            if better > worth[before] + 1e-12:
+            if not known[before] and better > worth[before] + 1e-12:
                 worth[before] = better
                 heapq.heappush(queue, (-better, before))
     return worth

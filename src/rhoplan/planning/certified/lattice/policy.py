@@ -26,6 +26,9 @@ from rhoplan.planning.certified.lattice.sweeps import Lattice
 
 FORMAT = "rhoplan-grid-policy-1"
 
+SAME = 1e-9
+"""Differences below this share of a value are rounding."""
+
 Beliefs = Sequence[Array]
 
 
@@ -61,9 +64,14 @@ class GridPolicy(BoundedPolicy):
     below: Half
 
     def action(self, situation: Situation) -> str:
-        """The name of what to do in `situation`: what is worth most at the least."""
+        """The name of what to do in `situation`: what is worth most at the least; or, where that is less than the
+        situation is known to be worth, so that nobody knows which action makes up for it, what may be worth most."""
         bounds = self.actions(situation)
-        return max(bounds, key=lambda name: bounds[name][0])
+        best = max(bounds, key=lambda name: bounds[name][0])
+        known = self._lower(self.place_of(situation.visible), situation.beliefs)
+        if bounds[best][0] >= known - SAME * abs(known):
+            return best
+        return max(bounds, key=lambda name: bounds[name][1])
 
     def value(self, situation: Situation) -> tuple[float, float]:
         """Lower and upper bound on the best value from `situation` on."""

@@ -14,6 +14,9 @@ import numpy as np
 from rhoplan.model.problem import Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 
+STOPPED = -1
+"""What the state of the end that idle pairs lead to is called: it is none of the problem's."""
+
 
 def with_stops(problem: Compiled) -> Compiled:
     """`problem` with each pair that does nothing leading to an end, one state that is there once for all of them."""
@@ -36,8 +39,17 @@ def with_stops(problem: Compiled) -> Compiled:
             column=column,
             symbol=np.append(model.symbol, 0),
         ),
-        state=np.append(problem.state, problem.state[0]),
+        state=np.append(problem.state, STOPPED),
     )
+
+
+def stopping_pairs(problem: Compiled) -> frozenset[int]:
+    """The pairs that lead to such an end, in a problem that has one."""
+    model = problem.model
+    if problem.state[-1] != STOPPED:
+        return frozenset()
+    branches = np.flatnonzero(model.branch_target == problem.classes - 1)
+    return frozenset((np.searchsorted(model.pair_branch, branches, side="right") - 1).tolist())
 
 
 def idle_pairs(problem: Compiled) -> Ids:

@@ -72,10 +72,14 @@ class Plan:
         return int(self.graph.used[VECTORS])
 
     def pair(self, vector: int | Ids) -> Ids:
-        """The pair that a vector takes, or each of several; where all are as good, the first of its class."""
-        row = self.graph.vector[vector]
-        taken = row[..., VECTOR_PAIR]
-        return np.where(taken == ANY, self.problem.model.class_pair[row[..., VECTOR_HOME]], taken)
+        """The pair that a vector takes, or each of several; the first of its class where it takes all equally often."""
+        taken = self.taken(vector)
+        return np.where(taken == ANY, self.problem.model.class_pair[self.graph.vector[vector, VECTOR_HOME]], taken)
+
+    def taken(self, vector: int | Ids) -> Ids:
+        """The same, with ANY where a vector takes all equally often."""
+        result: Ids = self.graph.vector[vector, VECTOR_PAIR]
+        return result
 
     def home(self, vector: int) -> int:
         """The class of `vector`."""

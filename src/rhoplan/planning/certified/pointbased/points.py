@@ -45,7 +45,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room
+from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room, look_at_all
 
 MOST_FOLLOWED = 4000
 """Beliefs that one comes to, nearest first, from which others are looked for."""
@@ -301,15 +301,19 @@ def weigh_children(
 
 
 @compiled
-def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int) -> int:
-    """Back up both bounds at these nodes from place `begin` on; the place where there was no room."""
+def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int, thorough: bool) -> int:
+    """Back up both bounds at these nodes from place `begin` on, the lower one by the best of all actions where it is
+    `thorough`; the place where there was no room."""
     for place in range(begin, len(nodes)):
         node = nodes[place]
         if not has_room(graph, settings):
             return place
         if node != ROOT:
             graph.bound[node, GAP] = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
-        backup_below(model, graph, node, backup_above(model, graph, node, settings), settings)
+        pair = backup_above(model, graph, node, settings)
+        if thorough:
+            pair = look_at_all(model, graph, node, pair, settings)
+        backup_below(model, graph, node, pair, settings)
     return len(nodes)
 
 

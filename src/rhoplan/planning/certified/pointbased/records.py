@@ -9,7 +9,7 @@ be done and the hidden state still is what it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, prod
 
 import numpy as np
@@ -116,14 +116,25 @@ def compile_problem(
         over=over,
         symbols=np.arange(every) % hidden,
     )
+    names_of = Names(tuple(factor.states for factor in problem.factors), tuple(digits), kinds, hidden, tuple(visibles))
+    return replace(ready, told=names_of, kinds=kinds)
 
-    def told(state: int) -> str:
-        first = int(np.argmax(kinds == state % hidden))
-        names = (factor.states[digit[first]] for factor, digit in zip(problem.factors, digits, strict=True))
-        place = f" at {visibles[state // hidden]}" if len(visibles) > 1 else ""
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What original states are called: by the names of their factors' states, and by the place where one is."""
+
+    factors: tuple[tuple[str, ...], ...]
+    digits: tuple[Ids, ...]
+    kinds: Ids
+    hidden: int
+    visibles: tuple[Visible, ...]
+
+    def __call__(self, state: int) -> str:
+        first = int(np.argmax(self.kinds == state % self.hidden))
+        names = (states[digit[first]] for states, digit in zip(self.factors, self.digits, strict=True))
+        place = f" at {self.visibles[state // self.hidden]}" if len(self.visibles) > 1 else ""
         return f"'{', '.join(names)}'{place}"
-
-    return replace(ready, told=told, kinds=kinds)
 
 
 def _fill(arrays: Sequence[Array | Ids], at: int, first: Ids, *rest: Ids | Array | int) -> None:

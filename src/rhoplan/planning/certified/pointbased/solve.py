@@ -18,7 +18,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BACKUPS,
     COUNT,
-    ENTRY,
     GAP,
     HOME,
     NODES,
@@ -75,8 +74,8 @@ LEAST_GROWN, FEW, CLOSING, STILL = 20, 0.05, 0.5, 0.9
 """Where no more than such a share of the beliefs that trials met is new, others are looked for and backed up: as many
 as half the points, and so many more. And where the bounds are no more than such a share as far apart as the last time,
 as many (half of the others) where they matter most: random problems of 3 to 5 states took 0.6 to 0.9 of the time. Where
-they are more than a share of it and there are no others, all points are backed up: trials that go round in circles may
-leave some out for ever."""
+they are more than a share of it and there are no others, all beliefs that were opened are backed up, by all actions:
+trials that go round in circles may leave some out for ever."""
 
 MORE_VECTORS = 2
 """Where there are so many times the vectors of the last time, most are of no use: those are dropped before the plan is
@@ -166,15 +165,16 @@ class Search(Standing):
         nodes = np.arange(int(self.graph.used[NODES]))
         row = self.graph.node[nodes]
         points, work = nodes[row[:, SLOT] >= 0], SETTLING * settings.work
-        if self.settles and self.small:
+        if self.small:
             new = len(nodes) - self.nodes
             self.met += new
             stuck, closing = new <= FEW * self.met, upper - lower <= CLOSING * self.apart
             if stuck and upper - lower > STILL * self.apart:
-                self.back_up(nodes[row[:, ENTRY] >= 0])
-            self.value_points(change, stuck=stuck, closing=closing)
+                self.back_up(nodes[row[:, SLOT] >= 0], thorough=True)
+            if self.settles:
+                self.value_points(change, stuck=stuck, closing=closing)
+                work = 1  # one sweep, for beliefs that have no point: the points are settled
             self.nodes, self.apart = int(self.graph.used[NODES]), upper - lower
-            work = 1  # one sweep, for beliefs that have no point: the points are settled
         settle_above(self.model, self.graph, settings, points, len(points), work, change)
         if self.settles:
             self.settle_plan(change, pace)
@@ -262,14 +262,14 @@ class Search(Standing):
         self.back_up(found)
         return len(found)
 
-    def back_up(self, nodes: Ids) -> None:
-        """Back up both bounds at these nodes, while there is room and time."""
+    def back_up(self, nodes: Ids, *, thorough: bool = False) -> None:
+        """Back up both bounds at these nodes, while there is room and time; by all actions where it is `thorough`."""
         for some in self.in_time(nodes):
             done = 0
             while done < len(some):
                 if not self.make_room():
                     return
-                done = back_up_all(self.model, self.graph, self.settings, some, done)
+                done = back_up_all(self.model, self.graph, self.settings, some, done, thorough)
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time, or where most
