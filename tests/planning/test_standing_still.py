@@ -102,16 +102,16 @@ def test_beliefs_may_be_backed_up_again_once_all_have_been(monkeypatch: pytest.M
     assert search.graph.bound[ROOT, GAP] == before
 
 
-def test_points_are_backed_up_where_bounds_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beliefs_are_backed_up_where_bounds_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
     search = stopped(0.9999, 4)
     asked: list[int] = []
     monkeypatch.setattr(search, "value_points", lambda *_, **__: None)
-    monkeypatch.setattr(search, "back_up", lambda nodes: asked.extend(nodes.tolist()))
+    monkeypatch.setattr(search, "back_up", lambda nodes, *, thorough: asked.extend(nodes.tolist() if thorough else []))
     lower, upper = search.bounds
     row = search.graph.node[: search.graph.used[NODES]]
-    points = np.flatnonzero(row[:, ENTRY] >= 0).tolist()
+    opened = np.flatnonzero(row[:, SLOT] >= 0).tolist()
     for nodes, apart, expected in (
-        (len(row), upper - lower, points),
+        (len(row), upper - lower, opened),
         (len(row), 2 * (upper - lower), []),
         (0, upper - lower, []),
     ):

@@ -82,15 +82,16 @@ def _lower_excess(policy: ErrandPolicy, situation: Situation, claimed: float) ->
 def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
     """By how much the backup of some action goes beyond the claim."""
     least, menu = partial(policy.own_upper, least=True), policy.origin.menu(situation.visible)
-    if policy.settings.discount == 1 and any(_goes_on_for_nothing(action) for action in menu):
+    if policy.settings.discount == 1 and any(_goes_on_for_nothing(action, situation) for action in menu):
         return math.inf
     return max(_backup(policy, situation, action, least) for action in menu) - claimed
 
 
-def _goes_on_for_nothing(action: Action) -> bool:
-    """Whether an action changes nothing that is hidden, does not end and may cost nothing: without a discount, who
-    takes such for ever earns what no backup tells."""
-    return action.preserves_hidden_state and END not in action.leads_to and float(action.reward.max()) >= 0
+def _goes_on_for_nothing(action: Action, situation: Situation) -> bool:
+    """Whether an action stays where it is, or goes elsewhere whatever is hidden, and may cost nothing: without a
+    discount, who takes such for ever earns what no backup tells."""
+    stays, walks = situation.visible in action.leads_to, float(np.ptp(action.reward)) == 0
+    return (stays or walks) and END not in action.leads_to and float(action.reward.max()) >= 0
 
 
 def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: Callable[[Situation], float]) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.model.problem import END, Action, Problem, Visible
 from rhoplan.model.sparse import expected
@@ -19,6 +20,8 @@ from rhoplan.planning.errands.places import Survey, depends, is_walk
 
 MOST_LOOKED_AT = 100_000
 """Visible states that are compared one by one."""
+
+Mask = NDArray[np.bool_]
 
 Label = tuple[Visible, frozenset[int]]
 """The place of the start's surroundings that a visible state is like, and the factors dealt with."""
@@ -76,14 +79,23 @@ def comes_apart(
 
 
 def going_on_costs(problem: Problem, found: Survey) -> bool:
-    """Whether every walk and every test around the start has a price, and nothing is dealt with that can be again:
+    """Whether every walk and every test around the start has a price, and so has dealing with a factor once more:
     without a discount, who never ends then loses without limit."""
     return all(
-        float(action.reward.max()) < 0
+        float(action.reward[_after(action)].max()) < 0
         for visible in found.place
         for action in problem.menu(visible)
         if is_walk(action) or visible in action.leads_to
     )
+
+
+def _after(action: Action) -> Mask:
+    """The states (S,) that an action can leave its factor in."""
+    states = np.eye(len(action.reward))
+    if action.transition is None:
+        return np.ones(len(states), dtype=bool)
+    change = action.transition
+    return np.array([any(expected(change, o, held).any() for o in range(len(action.outcomes))) for held in states])
 
 
 def ending_is_best(problem: Problem, found: Survey, discount: float) -> bool:
@@ -143,8 +155,5 @@ def _is_sure(problem: Problem, found: Survey, factor: int) -> bool:
 def _is_spent(problem: Problem, found: Survey, factor: int) -> bool:
     """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
     deals = _deals(problem, found, factor)
-    for state, held in enumerate(np.eye(len(problem.factors[factor].states))):
-        reached = any(a.transition is None or expected(a.transition, 0, held).any() for a in deals)
-        if reached and any(action.reward[state] > 0 for action in deals):
-            return False
-    return True
+    reached = np.any([_after(action) for action in deals], axis=0)
+    return not any((action.reward[reached] > 0).any() for action in deals)
