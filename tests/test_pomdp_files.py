@@ -436,6 +436,81 @@ def test_what_is_written_is_worth_the_same_when_read(seed):
 
 @laws
 @given(st.integers(0, 10**6))
+def test_a_file_says_where_information_counts_otherwise(seed):
+    """Where it says nothing, values with a price on information are the same."""
+    problem = random_problem(dice(seed))
+    written = rhoplan.write_pomdp(problem)
+
+    if "# With a price on information" not in written:
+        for depth in (1, 2):
+            assert value(parse_pomdp(written), depth, 0.8) == pytest.approx(value(problem, depth, 0.8), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("tiger", None),
+        ("rocksample:n=3,k=2", None),
+        ("drilling", "# telling also which copy of a state it is."),
+        ("navigation:n=3", "# telling also whether this is the end."),
+    ],
+)
+def test_what_else_is_told_is_said(spec, said):
+    lines = rhoplan.write_pomdp(rhoplan.make(spec)).splitlines()
+    assert [line for line in lines if line.startswith("# telling")] == ([said] if said else [])
+
+
+def names_of(written, head):
+    (line,) = [line for line in written.splitlines() if line.startswith(f"{head}:")]
+    return line.split()[1:]
+
+
+def peeks(**caps):
+    sure, blurred = np.eye(2), np.array([[0.8, 0.2], [0.2, 0.8]])
+    tests = (
+        rhoplan.Test("peek", 1.0, ("-", "+"), blurred, repeatable=False),
+        rhoplan.Test("open", 2.5, ("*", "~~"), sure, repeatable=False),
+        rhoplan.Test("tap", 0.5, ("-", "+"), blurred),
+    )
+    commits = (rhoplan.Commit("go", np.array([1.0, 0.0])), rhoplan.Commit("stay", np.array([0.0, 1.0])))
+    return rhoplan.observe_then_commit("peeks", ("ill", "well"), tests=tests, commits=commits, **caps)
+
+
+def test_visible_states_are_named_after_what_has_been_done():
+    written = rhoplan.write_pomdp(peeks())
+    done = ("start", "open", "peek", "open_peek")
+    states = {name.removesuffix("_1") for name in names_of(written, "states")}  # some stand there twice
+    assert states == {f"{word}_{state}" for word in done for state in ("ill", "well")} | {"end"}
+    assert names_of(written, "observations") == ["hyphen-minus", "plus-sign", "asterisk", "tilde_tilde", "end"]
+
+
+def test_a_copy_that_the_visible_state_before_tells_is_no_news():
+    written = rhoplan.write_pomdp(peeks())
+    assert "open_peek_well_1" in names_of(written, "states")
+    assert "# With a price" not in written
+    for depth in (1, 2, 3):
+        assert value(parse_pomdp(written), depth, 0.8) == pytest.approx(value(peeks(), depth, 0.8), abs=1e-9)
+
+
+def test_where_tests_do_not_tell_visible_states_apart_what_was_spent_does():
+    states = names_of(rhoplan.write_pomdp(peeks(budget=3.0)), "states")
+    assert {"start_ill", "start_spent-0_5_ill", "open_spent-2_5_ill", "open_spent-3_ill"} <= {*states}
+    assert len({*states}) == len(states)
+
+
+def test_sets_and_tuples_are_named_by_their_parts():
+    def menu(place):
+        after = (("hall", 1), frozenset()) if place[1] else (("hall", 1), frozenset({"key", "lamp"}))
+        return (rhoplan.Action("turn", np.zeros(2), np.ones((2, 1)), ("seen",), (after,)),)
+
+    factor = rhoplan.Factor("f", ("a", "b"), np.array([0.5, 0.5]))
+    problem = rhoplan.Problem("turns", (factor,), (("hall", 1), frozenset()), menu, discount=0.9)
+    wanted = ["hall_1_none_a", "hall_1_none_b", "hall_1_key_lamp_a", "hall_1_key_lamp_b"]
+    assert names_of(rhoplan.write_pomdp(problem), "states") == wanted
+
+
+@laws
+@given(st.integers(0, 10**6))
 def test_written_twice_is_written_once(seed):
     """A file that was read is written as it stands, but for the names that END and doubled states get."""
     once = parse_pomdp(rhoplan.write_pomdp(random_problem(dice(seed))))

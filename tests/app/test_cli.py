@@ -199,6 +199,33 @@ def test_sweep_over_anything(run_json: Any, tmp_path: Path, over: str) -> None:
     assert len(record["rows"]) == 2 * len({row["setting"] for row in record["rows"]}) >= 4
 
 
+FADING = """discount: 0.9
+states: a b
+actions: stay swap
+observations: x
+T: stay identity
+T: swap
+0 1
+1 0
+O: * uniform
+R: stay : a : * : * 1
+"""
+
+
+@pytest.mark.parametrize("over", ["weight=0,1", "discount=0.5,0.9"])
+def test_a_sweep_tells_what_the_problem_has(run: Any, tmp_path: Path, over: str) -> None:
+    """Discounted rewards where it has a discount; no success where nothing can succeed."""
+    (tmp_path / "fading.pomdp").write_text(FADING)
+    table, target = str(tmp_path / "fading.pomdp"), str(tmp_path / "x")
+    _, out, _ = run("sweep", table, "--over", over, "--agent", "planning", "--horizon", "1", "--out", target)
+    assert "discounted" in out
+    assert "success" not in out
+    assert "nan" not in out
+    _, out, _ = run("sweep", "tiger", "--over", over, "--agent", "planning", "--out", target)
+    assert "discounted" not in out
+    assert "success" in out
+
+
 def test_settings_that_an_agent_fixes_are_noted_and_not_used(run: Any) -> None:
     code, out, err = run("evaluate", "tiger", "--agent", "myopic", "--horizon", "3", "--json")
     assert code == 0

@@ -65,6 +65,19 @@ def test_comparisons_and_sweeps_have_rows_and_pictures(tmp_path: Path) -> None:
     swept = rhoplan.sweep("tiger", "horizon", [1, 2], agents=["efe", "planning"])
     assert list(swept.to_frame().setting) == [1, 1, 2, 2]
     assert swept.plot().png.startswith(b"\x89PNG")
+    assert "success" in swept._repr_html_()
+
+
+def test_a_sweep_tells_only_what_there_is(tmp_path: Path) -> None:
+    file = tmp_path / "stay.pomdp"
+    file.write_text(
+        "discount: 0.9\nstates: a b\nactions: stay\nobservations: x\nT: * identity\nO: * uniform\nR: * : a : * : * 1\n"
+    )
+    swept = rhoplan.sweep(str(file), "horizon", [1, 2], agents=["planning"])
+    for told in (repr(swept), swept._repr_html_()):
+        assert "discounted" in told
+        assert "success" not in told
+        assert "nan" not in told
 
 
 def test_a_report_stands_in_a_frame_without_scripts(tmp_path: Path) -> None:

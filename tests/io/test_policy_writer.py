@@ -16,6 +16,7 @@ from rhoplan.io.policy_writer import undominated
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.model.problem import END, Array
 from rhoplan.planning.certified.solved import SolvedPolicy
+from test_pomdpx_files import table, whole
 
 TIGER = """discount: 0.95
 values: reward
@@ -160,6 +161,25 @@ def test_vectors_of_other_problems_are_over_the_written_file(spec: str) -> None:
         twin = next(one for one in written.menu(written.start) if one.name == action.name)
         (theirs,) = [one.situation for one in branch(written, theirs, twin) if one.outcome.startswith(way.outcome)]
         ours = way.situation
+
+
+def test_a_first_look_counts_as_a_step_and_a_note_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rooms = table("room_0", "null", ("-", "0.3 0.7 0"))
+    lamps = table("lamp_0", "null", ("-", "0.5 0.5"))
+    (tmp_path / "lamp.pomdpx").write_text(whole(start=rooms + lamps))
+    (tmp_path / "tiger.pomdp").write_text(TIGER)
+    told = {}
+    for file in ("lamp.pomdpx", "tiger.pomdp"):
+        out = tmp_path / f"{file}.policyx"
+        assert _guarded(["solve", str(tmp_path / file), "--gap", "1e-6", "--save", str(out)]) == 0
+        told[file] = capsys.readouterr().err
+    problem = rhoplan.make(str(tmp_path / "lamp.pomdpx"))
+    written = parse_pomdp(rhoplan.write_pomdp(problem), file="written.pomdp")
+    vectors, _ = read_back((tmp_path / "lamp.pomdpx.policyx").read_text())
+    value = rhoplan.solve(problem, gap=1e-6).lower
+    assert (vectors @ initial(written).belief).max() == pytest.approx(problem.discount * value, abs=1e-5)
+    assert f"the first look takes a step: its vectors give {problem.discount:g} times the value" in told["lamp.pomdpx"]
+    assert "first look" not in told["tiger.pomdp"]
 
 
 def test_what_vectors_cannot_tell_is_refused_before_the_work(

@@ -52,10 +52,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return kept
 
 
-def texts(figure: Any) -> list[str]:
+def words_of(figure: Any) -> list[Any]:
     from matplotlib.text import Text
 
-    return [one.get_text() for one in figure.findobj(Text) if one.get_text()]
+    return [one for one in figure.findobj(Text) if one.get_text()]
+
+
+def texts(figure: Any) -> list[str]:
+    return [one.get_text() for one in words_of(figure)]
 
 
 @pytest.mark.parametrize("weight", [0.0, 5.0])
@@ -113,6 +117,91 @@ def test_the_triangle_names_its_corners_and_actions(tmp_path: Path, drawn: list[
     assert (tmp_path / "three.svg").read_text().lstrip().startswith("<?xml")
     assert (tmp_path / "three.pdf").read_bytes().startswith(b"%PDF")
     assert high >= low
+
+
+THREE = """discount: 0.9
+states: a b c
+actions: go stay
+observations: x y
+start: {start}
+T: go
+0.2 0.5 0.3
+0.4 0.4 0.2
+0.1 0.1 0.8
+T: stay
+0.9 0.05 0.05
+0.05 0.9 0.05
+0.3 0.3 0.4
+O: go
+0.7 0.3
+0.4 0.6
+0.1 0.9
+O: stay uniform
+R: go : b : a : * 3
+R: stay : a : a : * {best}
+"""
+
+
+@pytest.mark.parametrize("best", [2.0, 2e5])
+def test_labels_of_contours_lie_inside_and_are_on_their_contour(tmp_path: Path, drawn: list[Any], best: float) -> None:
+    problem = parse_pomdp(THREE.format(start="0.5 0.3 0.2", best=best), file="three.pomdp")
+    policy = rhoplan.solve(problem, gap=1e-3).policy
+    assert policy is not None
+    rhoplan.plot_policy(policy, tmp_path / "three.png")
+    (axis,) = drawn[0].axes
+    labels = [one for one in axis.texts if not one.get_text().startswith("surely")]
+    assert len(labels) >= 4
+    assert len({len(one.get_text().partition(".")[2]) for one in labels}) == 1  # as many decimals in all
+    to_data = axis.transData.inverted()
+    to_beliefs = np.linalg.inv(np.column_stack([policy_plot.CORNERS, np.ones(3)]))
+    for label in labels:
+        box = label.get_window_extent()
+        corners = to_data.transform([(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)])
+        assert (np.column_stack([corners, np.ones(4)]) @ to_beliefs).min() > 0
+        belief = np.array([*label.get_position(), 1]) @ to_beliefs
+        worth = policy.plans_from(belief[None])[0].max()
+        assert worth == pytest.approx(float(label.get_text()), abs=0.01 * best)
+    boxes = [label.get_window_extent() for label in labels]
+    assert not any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
+
+
+def test_corners_that_are_impossible_at_the_start_have_names_and_the_star_is_whole(
+    tmp_path: Path, drawn: list[Any]
+) -> None:
+    problem = parse_pomdp(THREE.format(start="a", best=2), file="three.pomdp")
+    policy = rhoplan.solve(problem, gap=1e-3).policy
+    assert policy is not None
+    assert sorted(policy.start_states) == ["a", "b", "c"]
+    rhoplan.plot_policy(policy, tmp_path / "three.png")
+    assert {"surely a", "surely b", "surely c"} <= set(texts(drawn[0]))
+    (star,) = [line for line in drawn[0].axes[0].lines if line.get_label() == "start"]
+    assert not star.get_clip_on()
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ([9.6, 10.4, 11.2], ["9.6", "10.4", "11.2"]),
+        ([-0.25, 1e-17, 0.25], ["-0.25", "0.00", "0.25"]),
+        ([42201.6, 42202.0], ["42201.6", "42202.0"]),
+        ([1e12, 1.5e12], ["1.0e+12", "1.5e+12"]),
+        ([2e-7, 4e-7], ["2e-07", "4e-07"]),
+        ([3.0], ["3"]),
+    ],
+)
+def test_levels_are_told_with_as_many_digits_as_it_takes(levels: list[float], words: list[str]) -> None:
+    assert policy_plot.level_words(np.array(levels)) == words
+
+
+def test_title_and_caption_do_not_touch(tmp_path: Path, drawn: list[Any]) -> None:
+    problem = parse_pomdp(THREE.format(start="a", best=2), file="three.pomdp")
+    policy = rhoplan.solve(problem, gap=1e-3).policy
+    assert policy is not None
+    rhoplan.plot_policy(policy, tmp_path / "three.png")
+    (figure,) = drawn
+    (caption,) = [one for one in words_of(figure) if one.get_text().startswith("At the start")]
+    gap = figure._suptitle.get_window_extent().y0 - caption.get_window_extent().y1
+    assert gap > 0.04 * figure.dpi
 
 
 def test_cells_of_the_triangle_cover_it_once() -> None:

@@ -6,8 +6,9 @@ observation may depend only on the action and the state *after* it: where ours a
 state after it stands in the file several times, once for each way of being shown. An action that is not offered
 somewhere does there what the first one offered does, so that it changes no value.
 
-Values are those of the problem for rewards. With a price on information they are too where no visible state is drawn
-and no state stands twice: otherwise what is seen tells about these as well.
+Values are those of the problem for rewards. With a price on information they are too where no visible state is drawn,
+no action ends by some of its outcomes only, and no action leads to several copies of a state: otherwise what is seen
+tells about these as well, and the file says so.
 
 Shapes: S states of the file before they are doubled, H states of all hidden factors together, E ways to go.
 """
@@ -15,6 +16,7 @@ Shapes: S states of the file before they are doubled, H states of all hidden fac
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +25,7 @@ from itertools import product
 import numpy as np
 
 from rhoplan.errors import LimitError
+from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 from rhoplan.model.sparse import entries
@@ -36,6 +39,9 @@ RESERVED = frozenset((
     "identity", "reset", "reward", "cost",
 ))  # fmt: skip
 """Words of the grammar, which others do not read as names."""
+
+MOST_SIGNS = 2
+"""Signs up to which a name without letters is spelt out."""
 
 SAME_DIGITS = 12
 """Decimals to which two ways of being shown must agree to count as one."""
@@ -94,6 +100,7 @@ class _Writer:
             for outcome, target in zip(action.outcomes, action.leads_to, strict=True)
             if target is not END
         )
+        self.parting = any(len({target is END for target in action.leads_to}) > 1 for menu in menus for action in menu)
         self.drawn, self.shown = drawn, {pair: number for number, pair in enumerate(pairs)}
         self.end = len(self.visibles) * self.hidden
         self.ends = any(END in action.leads_to for menu in menus for action in menu)
@@ -131,16 +138,20 @@ class _Writer:
 
     def lines(self) -> Iterator[str]:
         (moves, payments), copies, nothing = self.followed, self.copies, self.nothing
-        states = self._state_names(copies)
+        words = self._words()
+        states = self._state_names(words, copies)
         first = np.concatenate([[0], np.cumsum(copies)])
         acts = _legal(self.actions)
-        shown_names = [outcome if at is None else f"{outcome}_{_word(at)}" for outcome, at in self.shown]
+        shown_names = [outcome if at is None else f"{outcome}_{words[at]}" for outcome, at in self.shown]
         seen = _legal([*shown_names, *([END_SHOWN] if self.ends else [])])
         yield f"# {' '.join(self.problem.name.split())}, written by rhoplan"
         yield "# An action that is not offered somewhere does there what the first one offered does."
         if self.problem.looks_first and self.problem.discount < 1:
             yield "# The first look takes no time, which a file like this cannot say: here it takes a step, so that all"
             yield f"# values are {self.problem.discount!r} times what they are."
+        if told := self._told_besides():
+            yield "# With a price on information values need not be those of the problem: what is seen here counts as"
+            yield f"# telling also {' and '.join(told)}."
         yield f"discount: {self.problem.discount!r}"
         yield "values: reward"
         yield f"states: {' '.join(states)}"
@@ -260,10 +271,32 @@ class _Writer:
                 )
         return list(found)
 
-    def _state_names(self, copies: Ids) -> list[str]:
+    def _told_besides(self) -> list[str]:
+        """What an observation of the file tells that the problem does not count as information."""
+        told = ["which visible state comes next"] if self.drawn else []
+        told += ["whether this is the end"] if self.parting else []
+        ways = {(number, before // self.hidden, after, copy) for number, before, after, copy, *_ in self.followed[0]}
+        # Where the action and the visible state before tell the copy, it is no news.
+        return [*told, "which copy of a state it is"] if len({way[:3] for way in ways}) < len(ways) else told
+
+    def _words(self) -> dict[Visible, str]:
+        """A name for every visible state; of what has been done no more than it takes to tell them apart."""
+        short = {visible: _word(visible) for visible in self.visibles}
+        if len({*short.values()}) == len(short):
+            return short
+        return {visible: "_".join([word, *self._bill(visible)]) for visible, word in short.items()}
+
+    def _bill(self, visible: Visible) -> list[str]:
+        """What has been paid and how much was run and spent, where `visible` is what has been done."""
+        if not isinstance(visible, Done):
+            return []
+        counted = {"tests": visible.tests, "spent": self.problem.flat.spent(visible)}
+        return [*(f"paid-{group}" for group in sorted(visible.paid)), *(f"{k}-{v:g}" for k, v in counted.items() if v)]
+
+    def _state_names(self, words: dict[Visible, str], copies: Ids) -> list[str]:
         hidden = ["_".join(names) for names in product(*(factor.states for factor in self.problem.factors))]
         one = len(self.visibles) == 1
-        names = [name if one else f"{_word(visible)}_{name}" for visible in self.visibles for name in hidden]
+        names = [name if one else f"{words[visible]}_{name}" for visible in self.visibles for name in hidden]
         names += [END_SHOWN] if self.ends else []
         return _legal([name if not copy else f"{name}_{copy}" for name, many in zip(names, copies.tolist(), strict=True)
                        for copy in range(many)])  # fmt: skip
@@ -278,14 +311,26 @@ class _Writer:
 
 
 def _word(visible: Visible) -> str:
-    return "_".join(map(str, visible)) if isinstance(visible, tuple) else str(visible)
+    """A visible state as a word: of what has been done the tests, of tuples and sets the parts."""
+    if isinstance(visible, Done):
+        return "_".join(sorted(visible.run)) or "start"
+    if isinstance(visible, frozenset):
+        return "_".join(sorted(map(_word, visible))) or "none"
+    return "_".join(map(_word, visible)) if isinstance(visible, tuple) else str(visible)
+
+
+def _spelt(name: str) -> str:
+    """`name`, or where it is a mere sign or two, what these are called."""
+    if len(name) > MOST_SIGNS or re.search("[A-Za-z0-9]", name):
+        return name
+    return "_".join(unicodedata.name(sign, "sign").lower().replace(" ", "-") for sign in name)
 
 
 def _legal(names: list[str]) -> list[str]:
     """`names` as the grammar has them: a letter, then letters, digits, dashes; all different."""
     found: dict[str, None] = {}
     for name in names:
-        word = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
+        word = re.sub(r"[^A-Za-z0-9_-]+", "_", _spelt(name))
         word = f"s{word}" if word in RESERVED or not re.match(r"[A-Za-z]", word) else word
         number, unique = 1, word
         while unique in found:

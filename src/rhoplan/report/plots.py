@@ -3,6 +3,7 @@ each line has a marker of its own. An agent looks the same in every figure (`LOO
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,15 +160,32 @@ def place_labels(
     return written
 
 
+SCORES = {
+    "reward": ("expected reward", 1.0),
+    "discounted": ("expected reward, discounted", 1.0),
+    "tests": ("expected tests", 1.0),
+    "success": ("success (%)", 100.0),
+}
+"""Scores that a sweep tells, each with the title of its panel and what it is multiplied by there."""
+
+
+def swept(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which of SCORES `rows` have: `discounted` where that is another number, `success` where some case has it."""
+    fades = not all(math.isclose(row["discounted"], row["reward"], rel_tol=1e-9, abs_tol=1e-9) for row in rows)
+    rated = any(not math.isnan(row["success"]) for row in rows)
+    return [name for name in SCORES if {"discounted": fades, "success": rated}.get(name, True)]
+
+
 def draw_sweep(path: Path, rows: Sequence[Mapping[str, Any]], name: str, title: str, command: str) -> None:
-    """Reward, success and tests over the setting, one line per agent."""
+    """The scores over the setting, one line per agent."""
     numeric = all(isinstance(row["setting"], int | float) for row in rows)
     positive = numeric and min(float(row["setting"]) for row in rows) > 0
     wide = positive and max(float(row["setting"]) for row in rows) / min(float(row["setting"]) for row in rows) >= 100
     agents = list(dict.fromkeys(row["agent"] for row in rows))
-    panels = (("reward", "expected reward", 1.0), ("success", "success (%)", 100.0), ("tests", "expected tests", 1.0))
-    with figure(path, 1, 3, (10.5, 3.4)) as (drawing, axes):
-        for axis, (column, label, scale) in zip(axes[0], panels, strict=True):
+    panels = swept(rows)
+    with figure(path, 1, len(panels), (3.5 * len(panels), 3.4)) as (drawing, axes):
+        for axis, column in zip(axes[0], panels, strict=True):
+            label, scale = SCORES[column]
             for place, agent in enumerate(agents):
                 mine = [row for row in rows if row["agent"] == agent]
                 axis.plot(

@@ -30,11 +30,14 @@ SIDE, COARSE = 120, 20
 """Cells along a side of the triangle for actions and values, and for the gap, which takes a linear program each."""
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-NAMED = (("center", "top", -6), ("center", "top", -6), ("center", "bottom", 6))
+NAMED = (("center", "top", -9), ("center", "top", -9), ("center", "bottom", 9))
 """Where certainty of each state lies, and how its name stands there: sides, and points above it."""
 
-LABELLED, APART = 0.25, 0.06
-"""Length of a contour that gets a label, and how far labels are apart, as shares of a side."""
+STAR = 10.0
+"""Size of the mark of the start, in points."""
+
+LABEL, ROOM, STEP = 7.0, 3.0, 0.004
+"""Size of the labels of contours and what is free around them, in points; how far apart places on a contour are."""
 
 TINT = 0.3
 """How strong the colours of actions are: lines must stay readable on them."""
@@ -138,11 +141,10 @@ def _draw_triangle(policy: SolvedPolicy, path: Path) -> None:
             ahead = worth[:, mine].max(axis=1) - worth[:, ~mine].max(axis=1, initial=-np.inf)
             ahead = np.clip(ahead, -1e300, 1e300)
             axis.tricontourf(mesh, ahead, levels=[0.0, np.inf], colors=[colour])
+        lines = None
         if np.ptp(lower) > 1e-9 * (1 + np.abs(lower).max()):
             lines = axis.tricontour(mesh, lower, levels=8, colors="#000000", linewidths=0.7, linestyles="solid")
-            if spots := _label_spots(lines):
-                axis.clabel(lines, fontsize=7, inline_spacing=4, manual=spots)
-        axis.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color="#000000", linewidth=1.0)
+        axis.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color="#000000", linewidth=1.0, clip_on=False)
         for corner, state, (side, edge, above) in zip(CORNERS, policy.start_states, NAMED, strict=True):
             axis.annotate(f"surely {state}", corner, xytext=(0, above), textcoords="offset points", ha=side, va=edge)
         _mark_start(axis, *(policy.problem.start @ CORNERS).tolist())
@@ -150,8 +152,11 @@ def _draw_triangle(policy: SolvedPolicy, path: Path) -> None:
         axis.set_aspect("equal")
         axis.set_axis_off()
         caption = _caption(policy, policy.upper_from(few) - _lower(policy, few))
-        axis.set_title(caption, loc="left", fontsize=8, color="#333333", pad=22)
+        axis.set_title(caption, loc="left", fontsize=8, color="#333333", pad=25)
         _finish(drawing, axis, policy, looks)
+        if lines is not None:
+            drawing.draw_without_rendering()  # sizes are known once all else has its place
+            _label(axis, lines, policy.problem.start @ CORNERS)
 
 
 def _fill(axis: Any, mesh: Any, policy: SolvedPolicy, middles: Array, looks: dict[str, str]) -> None:
@@ -167,19 +172,49 @@ def _fill(axis: Any, mesh: Any, policy: SolvedPolicy, middles: Array, looks: dic
     )  # fmt: skip
 
 
-def _label_spots(lines: Any) -> list[tuple[float, float]]:
-    """For each contour that is long enough the place farthest from the sides, unless another label is near."""
-    spots: list[Array] = []
+def _label(axis: Any, lines: Any, start: Array) -> None:
+    """Write its level on each piece of a contour, as near to its middle as the label covers nothing else.
+
+    Where no place is wide enough there is none: labels never cross the sides, nor other contours, labels or `start`.
+    """
+    points = 72 / axis.figure.dpi * np.linalg.norm(np.diff(axis.transData.transform(CORNERS[:2]), axis=0))
     to_beliefs = np.linalg.inv(np.column_stack([CORNERS, np.ones(3)]))
-    for path in lines.get_paths():
-        pieces = path.to_polygons(closed_only=False)
-        long = [piece for piece in pieces if np.hypot(*np.diff(piece, axis=0).T).sum() > LABELLED]
-        if long:
-            places = np.concatenate(long)
-            inside = (np.column_stack([places, np.ones(len(places))]) @ to_beliefs).min(axis=1)
-            spot = places[int(np.argmax(inside))]
-            spots += [] if any(np.hypot(*(spot - other)) < APART for other in spots) else [spot]
-    return [(float(across), float(up)) for across, up in spots]
+    told = zip(lines.allsegs, level_words(lines.levels), strict=True)
+    pieces = [(_course(piece), words) for level, words in told for piece in level if len(piece) > 1]
+    taken = [start + STAR / 2 / points * np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])]
+    for number, (course, words) in enumerate(pieces):
+        half = np.array([0.3 * LABEL * len(words) + ROOM, 0.6 * LABEL + ROOM]) / points
+        corners = half * [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+        others = np.concatenate([*(other for place, (other, _) in enumerate(pieces) if place != number), *taken])
+        for spot in course:
+            inside = np.column_stack([spot + corners, np.ones(4)]) @ to_beliefs
+            if inside.min() > 0 and not np.any(np.all(np.abs(others - spot) < half, axis=1)):
+                axis.text(
+                    *spot, words, fontsize=LABEL, ha="center", va="center", zorder=4,
+                    bbox={"facecolor": "#ffffff", "alpha": 0.75, "linewidth": 0, "pad": 1},
+                )  # fmt: skip
+                taken.append(spot + half * np.mgrid[-1:1:9j, -1:1:9j].reshape(2, -1).T)
+                break
+
+
+def _course(piece: Array) -> Array:
+    """Places (n, 2) on a piece of a contour, a short way apart, from its middle outwards."""
+    along = np.concatenate([[0], np.cumsum(np.hypot(*np.diff(piece, axis=0).T))])
+    at = np.linspace(0, along[-1], 2 * int(along[-1] / STEP / 2) + 3)
+    at = at[np.argsort(np.abs(at - along[-1] / 2), kind="stable")]
+    return np.column_stack([np.interp(at, along, piece[:, axis]) for axis in (0, 1)])
+
+
+def level_words(levels: Array) -> list[str]:
+    """Evenly spaced `levels` in words, all with as many decimals as it takes to tell each of them."""
+    step = float(np.diff(levels).min()) if len(levels) > 1 else 1.0
+    levels = np.where(np.abs(levels) < 1e-6 * step, 0.0, levels)
+    found = []
+    for form in [f".{digits}{kind}" for kind in "fe" for digits in range(17)]:
+        words = [format(level, form) for level in levels.tolist()]
+        if all(abs(float(word) - level) < 0.01 * step for word, level in zip(words, levels.tolist(), strict=True)):
+            found.append(words)
+    return min(found, key=lambda words: max(map(len, words)) + 3 * ("e" in words[0]))
 
 
 def _finish(drawing: Any, axis: Any, policy: SolvedPolicy, looks: dict[str, str]) -> None:
@@ -191,6 +226,7 @@ def _finish(drawing: Any, axis: Any, policy: SolvedPolicy, looks: dict[str, str]
         handles=[*patches, *axis.get_legend_handles_labels()[0]], loc="outside lower left", ncols=3, fontsize=8,
         title="Colours: the first action", title_fontsize=8, alignment="left",
     )  # fmt: skip
+    drawing.get_layout_engine().set(h_pad=0.08)  # between the title and the caption
     drawing.suptitle(f"{policy.origin.name}: the best plan{_terms(policy)}", x=0.01, ha="left", fontsize=11)
 
 
@@ -217,8 +253,8 @@ def _unit(policy: SolvedPolicy) -> str:
 
 def _mark_start(axis: Any, across: float, up: float) -> None:
     axis.plot(
-        [across], [up], "*", color="#E69F00", markersize=10, markeredgecolor="#000000", markeredgewidth=0.6,
-        linestyle="none", zorder=5, label="start",
+        [across], [up], "*", color="#E69F00", markersize=STAR, markeredgecolor="#000000", markeredgewidth=0.6,
+        linestyle="none", zorder=5, label="start", clip_on=False,
     )  # fmt: skip
 
 

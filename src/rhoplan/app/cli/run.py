@@ -194,12 +194,14 @@ def parse_range(text: str) -> tuple[str, list[str]]:
 
 
 def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
-    headings = [name, "agent", "H", "weight", "reward", "tests", "success", "cut off"]
-    cells = [
-        [
-            str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}",
-            signed(row["reward"]), number(row["tests"]), percent(row["success"]), percent(row["truncated"]),
-        ]
-        for row in rows
-    ]  # fmt: skip
+    from rhoplan.report.plots import swept
+
+    columns = swept(rows)
+    cells = []
+    for row in rows:
+        told = {"reward": signed(row["reward"]), "discounted": signed(row["discounted"]), "tests": number(row["tests"])}
+        told["success"] = percent(row["success"])
+        whose = [str(row["setting"]), row["agent"], str(row["horizon"]), f"{row['weight']:g}/{row['unit'][:-1]}"]
+        cells.append([*whose, *(told[column] for column in columns), percent(row["truncated"])])
+    headings = [name, "agent", "H", "weight", *columns, "cut off"]
     show_rows(headings, cells, title=f"{problem}: exact scores over {name}", numbers=2)

@@ -150,6 +150,7 @@ def solve_command(
     lacking = _lacking(solution) if save or plot else None
     if save and not lacking:
         _write(save, lambda: _save(solution.policy, save))
+        _note_first_look(loaded, save, asked["discount"])
     if plot and not lacking:
         _write(plot, lambda: _draw(solution.policy, plot))
     told_already = solution.method in SCORED
@@ -266,6 +267,15 @@ def _save(policy: object, path: Path) -> None:
     else:
         assert isinstance(policy, BoundedPolicy)
         policy.save(path)
+
+
+def _note_first_look(problem: Problem, save: Path, discount: float) -> None:
+    """Say where vectors count a first look as a step, which takes none here."""
+    if save.suffix.lower() == EXPORTED and problem.looks_first:
+        click.echo(
+            f"note: in {save} the first look takes a step: its vectors give {discount:g} times the value of the start",
+            err=True,
+        )
 
 
 def _score(policy: object) -> PlanScore | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
@@ -23,7 +23,7 @@ from rhoplan.report.drawing import Drawing
 from rhoplan.report.page.page import page
 from rhoplan.report.page.parts import safe
 from rhoplan.report.picture import Picture, drawn, plot_belief, plot_frontier
-from rhoplan.report.plots import draw_sweep
+from rhoplan.report.plots import draw_sweep, swept
 from rhoplan.report.telling import as_mermaid, as_text
 
 if TYPE_CHECKING:
@@ -284,24 +284,25 @@ class Sweep(Shown):
 
     def lines(self) -> Sequence[str]:
         told = [
-            f"{self.name} {row['setting']}, {row['agent']}: reward {row['reward']:.6g}, success {row['success']:.4f}, "
-            f"{row['tests']:.3f} tests"
+            f"{self.name} {row['setting']}, {row['agent']}: "
+            + ", ".join(f"{column} {text}" for column, text in self._told(row).items())
             for row in self.scores
         ]
         return [f"{self.spec}: exact scores over {self.name}", *told, *self.notes]
 
     def html(self) -> str:
-        rows = [
-            [row["setting"], row["agent"], f"{row['reward']:.6g}", percent(row["success"]), f"{row['tests']:.3f}"]
-            for row in self.scores
-        ]
-        return cells([self.name, "agent", "reward", "success", "tests"], rows, numbers=2)
+        rows = [[row["setting"], row["agent"], *self._told(row).values()] for row in self.scores]
+        return cells([self.name, "agent", *swept(self.scores)], rows, numbers=2)
+
+    def _told(self, row: Mapping[str, Any]) -> dict[str, str]:
+        told: dict[str, Callable[[float], str]] = {"tests": "{:.3f}".format, "success": percent}
+        return {column: told.get(column, "{:.6g}".format)(row[column]) for column in swept(self.scores)}
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.scores
 
     def plot(self) -> Picture:
-        """Reward, success and tests over the setting, one line for each agent."""
+        """The scores over the setting, one line for each agent."""
         return drawn(lambda path: draw_sweep(path, self.scores, self.name, self.spec, ""))
 
 

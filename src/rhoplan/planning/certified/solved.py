@@ -94,7 +94,7 @@ class SolvedPolicy(BoundedPolicy):
     def start_states(self) -> tuple[str, ...]:
         """The hidden states between which one cannot tell at the start, by name; of several factors, all that vary.
 
-        States that nothing will ever tell apart count as one.
+        States that nothing will ever tell apart count as one, called after those of them that are possible.
         """
         names = [""]
         for factor in self.origin.factors:
@@ -102,8 +102,9 @@ class SolvedPolicy(BoundedPolicy):
                 names = [f"{name}, {state}" if name else state for name in names for state in factor.states]
         kinds, possible = self.problem.kinds, joint_prior(self.origin) > 0
         first, count = self.problem.model.class_state[self.problem.start_class], len(self.problem.start)
-        alike = [np.flatnonzero(possible & (kinds == state)) for state in self.problem.state[first : first + count]]
-        return tuple(" or ".join(names[state] for state in states.tolist()) for states in alike)
+        alike = [kinds == state for state in self.problem.state[first : first + count]]
+        called = [np.flatnonzero(same & possible if (same & possible).any() else same) for same in alike]
+        return tuple(" or ".join(names[state] for state in states.tolist()) for states in called)
 
     def plans_from(self, beliefs: Array) -> tuple[Array, list[str]]:
         """What each vector (n, V) is worth at beliefs (n, S) about `start_states`, and the action each takes first.
