@@ -79,14 +79,19 @@ class ErrandPlan:
         if self.discount == 1 or found.is_dead_end:
             return begun, tests
         best = float(self.outlook.best_tour(found, np.array([place]), worth, after)[0])
+        seen = set[tuple[int, bytes]]()
         for column in np.flatnonzero(found.site == place).tolist():
-            errands, belief = self.outlook.errand(found.errands[column]), situation.beliefs[found.factors[column]]
-            rated = np.array([errands.rate(belief[None, :], fewer) for fewer in range(TESTS_ON_THE_SPOT)])[:, :, 0]
-            rows = [np.repeat(part, TESTS_ON_THE_SPOT, axis=0) for part in (worth, after)]
+            errand, belief = found.errands[column], situation.beliefs[found.factors[column]]
+            if (id(errand), belief.tobytes()) in seen:
+                continue  # as good as another one
+            seen.add((id(errand), belief.tobytes()))
+            ways = [self.outlook.errand(errand).rate(belief[None, :], fewer) for fewer in range(TESTS_ON_THE_SPOT)]
+            rated, fewest = np.unique(np.array(ways)[:, :, 0], axis=0, return_index=True)
+            rows = [np.repeat(part, len(rated), axis=0) for part in (worth, after)]
             rows[0][:, column], rows[1][:, column] = rated.T
             values = self.outlook.begun(found, *rows)[:, column]
             if values.max() > best + ROUNDING * abs(best):
-                best, begun, tests = float(values.max()), (column,), int(values.argmax())
+                best, begun, tests = float(values.max()), (column,), int(fewest[values.argmax()])
         return begun, tests
 
     def action(self, situation: Situation) -> str:
