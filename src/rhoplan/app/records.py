@@ -68,7 +68,7 @@ def decision_record(
 def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
     """An exact score; `world` where it is not the agent's own model."""
     told = {"world": world.spec if world else None, "kind": "exact", **asdict(score)}
-    return {**describe(problem, agent), **told, **ceiling_record(problem)}
+    return {**describe(problem, agent), **told, **ceiling_record(world or problem)}
 
 
 def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:

@@ -212,7 +212,7 @@ def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, c
     else:
         print_scores(problem, agents, scores, truth)
         print_cut_off(truth or problem, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
-        print_ceiling(problem)
+        print_ceiling(truth or problem)
 
 
 def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:

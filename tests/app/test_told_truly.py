@@ -1,0 +1,64 @@
+"""What commands say beside their numbers is true of what was asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rhoplan.app.cli import _guarded
+
+MACHINE = """discount: 0.9
+values: reward
+states: good worn
+actions: run repair
+observations: fine faulty
+start: 0.8 0.2
+T: run
+0.9 0.1
+0.0 1.0
+T: repair
+1.0 0.0
+0.9 0.1
+O: *
+0.9 0.1
+0.2 0.8
+R: run : good : * : * {pays}
+R: run : worn : * : * -1
+R: repair : * : * : * -2
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> str:
+    """A problem without an end."""
+    path = tmp_path / "machine.pomdp"
+    path.write_text(MACHINE.format(pays=5), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    """What a command prints, in one line, or what it says against what was asked."""
+
+    def call(*arguments: str, code: int = 0) -> str:
+        assert _guarded(list(arguments)) == code, capsys.readouterr()
+        captured = capsys.readouterr()
+        return " ".join((captured.out if code == 0 else captured.err).split())
+
+    return call
+
+
+def test_what_nobody_can_beat_is_that_of_the_world(told: Any, machine: str, tmp_path: Path) -> None:
+    rich = tmp_path / "rich.pomdp"
+    rich.write_text(MACHINE.format(pays=50), encoding="utf-8")
+    asked = "--agent", "planning", "--horizon", "1", "--cap", "8"
+    there = str(rich)
+    found = json.loads(told("evaluate", machine, "--world", there, *asked, "--json"))
+    own = json.loads(told("evaluate", there, *asked, "--json"))
+    assert found["ceiling"] == own["ceiling"]
+    assert found["discounted"] <= found["ceiling"]["clairvoyant"]
+    last = told("evaluate", machine, "--world", there, *asked).split("with nothing hidden")[1]
+    assert last == told("evaluate", there, *asked).split("with nothing hidden")[1]
