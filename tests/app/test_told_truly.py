@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rhoplan.app.cli import _guarded
+from rhoplan.errors import ProblemError
 
 MACHINE = """discount: 0.9
 values: reward
@@ -62,3 +63,30 @@ def test_what_nobody_can_beat_is_that_of_the_world(told: Any, machine: str, tmp_
     assert found["discounted"] <= found["ceiling"]["clairvoyant"]
     last = told("evaluate", machine, "--world", there, *asked).split("with nothing hidden")[1]
     assert last == told("evaluate", there, *asked).split("with nothing hidden")[1]
+
+
+def test_what_cannot_be_drawn_within_a_horizon_is_refused_before_it_is_solved(
+    told: Any, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, picture, policy = tmp_path / "known.pomdp", tmp_path / "p.png", tmp_path / "p.policy"
+    known.write_text(MACHINE.format(pays=5).replace("start: 0.8 0.2", "start: good"), encoding="utf-8")
+    monkeypatch.setattr("rhoplan.planning.certified.solve.solve", lambda *_, **__: pytest.fail("it was solved"))
+    asked = "--horizon", "4", "--plot", str(picture), "--save", str(policy)
+    said = told("solve", str(known), *asked, code=2)
+    assert "'known' starts in one that is known: leave the horizon out" in said
+    assert not policy.exists()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_bounds_are_told_where_the_drawing_fails(
+    machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    def fails(*_: object) -> None:
+        raise ProblemError("no drawing today")
+
+    monkeypatch.setattr("rhoplan.report.policy_plot.plot_policy", fails)
+    asked = "--horizon", "2", "--plot", str(tmp_path / "p.png"), *(["--json"] if as_json else [])
+    assert _guarded(["solve", machine, *asked]) == 2
+    captured = capsys.readouterr()
+    assert "no drawing today" in captured.err
+    assert json.loads(captured.out)["upper"] > 0 if as_json else "value    between" in captured.out

@@ -6,15 +6,17 @@ solver's own and hold everywhere; what lies between the beliefs looked at is joi
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
+from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning import clock
 from rhoplan.report.picture import Picture, drawn
 from rhoplan.report.plots import COLOURS, figure, need_matplotlib
 
@@ -61,15 +63,21 @@ def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture
     return None
 
 
-def check_plot(problem: Problem, path: Path, weight: float) -> None:
-    """Refuse what cannot be drawn, before it is solved."""
-    from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior
+def check_plot(problem: Problem, path: Path, weight: float, deadline: float = math.inf) -> None:
+    """Refuse what cannot be drawn, before it is solved, as far as that is found out before `deadline`."""
+    with clock.loading():
+        from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior
 
     need_matplotlib()
     _check_ending(path)
-    possible = int(np.count_nonzero(joint_prior(problem)))
-    few = possible <= MOST_LOOKED_AT
-    _check_states(problem, len(compile_problem(problem, weight=weight).start) if few else possible)
+    states = int(np.count_nonzero(joint_prior(problem)))
+    once = states == 1 and horizon_of(problem) is not None  # nobody comes back to where all actions are left
+    if states <= MOST_LOOKED_AT and not once:
+        try:
+            states = len(compile_problem(problem, weight=weight, deadline=deadline).start)
+        except (LimitError, TimeoutError):  # which solving will tell
+            return
+    _check_states(problem, states)
 
 
 def _check_ending(path: Path) -> None:
@@ -82,6 +90,12 @@ def _check_states(problem: Problem, states: int) -> None:
         raise ProblemError(
             f"a plan is drawn as it is at the start; '{problem.name}' starts with a look, and nothing to choose: save "
             "it, and ask decide --agent solved:FILE",
+            field=("plot",),
+        )
+    if states == 1 and horizon_of(problem) is not None:
+        raise ProblemError(
+            f"a plan with a horizon is drawn as it is at the start, over two or three hidden states; '{problem.name}' "
+            "starts in one that is known: leave the horizon out, or save the plan, and ask decide --agent solved:FILE",
             field=("plot",),
         )
     if states not in (2, 3):

@@ -1,0 +1,130 @@
+"""What `rhoplan solve` prints of a solution: bounds, work, checks, and what following the plan earns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rhoplan.app.cli.common import console, number, percent, print_cut_off, signed
+
+if TYPE_CHECKING:
+    from rhoplan.model.problem import Problem
+    from rhoplan.planning.certified.solve import Solution
+    from rhoplan.scoring.solved import PlanScore
+
+LONG = 5.0
+"""Seconds of compiling, not counted in the time of the work, from which on they are told: loading takes less."""
+
+ROUNDS = {
+    "errands": ("plan", "by one hidden factor after the other"),
+    "grids": ("level", "on a grid of beliefs for each hidden factor"),
+    "points": ("trial", "by bounds carried from belief to belief"),
+    "range": ("plan", "by the range of rewards"),
+}
+"""What a round is called, and how each method works."""
+
+WHY = {
+    "interrupted": "stopped from the keyboard", "method": "this method goes no further",
+    "precision": "rounding lets them come no nearer",
+}  # fmt: skip
+"""Why bounds did not meet where nothing ran out."""
+
+UNCHECKED = {"range": "the range of rewards"}
+"""Where bounds come from that no other code checks."""
+
+REVEAL, EVIDENCE = SCORED = "reveal", "many"
+"""The methods for observe-then-commit problems, which score their plan."""
+
+
+def print_solution(
+    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
+) -> None:
+    out = console()
+    goal = "reward" if not weight else f"reward + {weight:g} {problem.unit} per {unit[:-1]} of information"
+    goal += f", discount {discount}" if discount != 1 else ""
+    limit = "with no horizon limit" if horizon is None else f"of at most {horizon} action{'s' * (horizon > 1)}"
+    out.print(f"{problem.spec}: best plan {limit} for {goal}", style="bold")
+    out.print(f"  value    {_value(solution)}")
+    if not solution.converged:
+        why = WHY.get(solution.stopped_by, f"{solution.stopped_by} ran out")
+        out.print(f"  the bounds did not meet within {solution.gap:g}: {why}", style="bold")
+    if solution.method in SCORED:
+        undiscounted = " (not discounted)" if discount != 1 else ""
+        out.print(
+            f"  the plan behind the lower bound: reward {signed(solution.reward)}{undiscounted}, "
+            f"tests {number(solution.tests)}, success {percent(solution.success)}, first action {solution.first}"
+        )
+        print_cut_off(problem, {"  that plan": solution.truncated}, None)
+        rounds = f"{several(solution.symmetries, 'symmetry')}, {several(solution.rounds, 'round')}"
+        trials = several(solution.rounds, "trial")
+        how = "" if solution.method == REVEAL else ", by branch and bound over evidence"
+        work = f"{rounds if solution.method == REVEAL else trials}, {solution.seconds:.1f} s{how}"
+    else:
+        if math.isfinite(solution.lower):
+            out.print(f"  the plan behind the lower bound begins with {solution.first}")
+        names, hows = zip(*(ROUNDS[method] for method in solution.method.split(" and ")), strict=True)
+        shares = zip(solution.shares or (solution.rounds,), names, strict=True)
+        rounds = "".join(f"{several(share, name)}, " for share, name in shares if share)
+        short = "range" in solution.method and solution.stopped_by in ("time", "memory")
+        more = ": there was not enough time or memory for more" if short else ""
+        work = f"{rounds}{solution.seconds:.1f} s, {', and '.join(hows)}{more}"
+    if solution.compiling >= LONG:
+        work += f" (and {solution.compiling:.1f} s to compile the planner, once)"
+    out.print(f"  {several(solution.nodes, 'node')}, {work}")
+
+
+def _value(solution: Solution) -> str:
+    """The bounds in words."""
+    known, apart = [math.isfinite(bound) for bound in (solution.lower, solution.upper)], solution.upper - solution.lower
+    lower, upper = six(solution.lower), six(solution.upper)
+    if all(known):
+        return f"between {lower} and {upper} (gap {apart:.1e})"
+    if known[0]:
+        return f"at least {lower}; no upper bound is known"
+    return f"at most {upper}; no lower bound is known" if known[1] else "not known yet"
+
+
+def six(number: float) -> str:
+    """A number with six digits; what rounds to 0 has no sign."""
+    text = f"{number:.6f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def several(number: int, what: str) -> str:
+    """`1 node`, `2,000 nodes`, `2 symmetries`."""
+    return f"{number:,} {what if number == 1 else what.removesuffix('y') + 'ies' if what.endswith('y') else what + 's'}"
+
+
+def print_check(solution: Solution) -> None:
+    """What other code found about the bounds, and which of them it does not look at."""
+    out, found = console(), solution.certificate
+    methods = solution.method.split(" and ")
+    followed = not {"grids", "points"} & set(methods)
+    left_out = " and ".join(UNCHECKED[method] for method in methods if method in UNCHECKED)
+    if found is not None:
+        lows = several(found.vectors, "situation" if followed else "vector") + (" of the plan" if followed else "")
+        verdict = "hold" if found.holds else "DO NOT HOLD: please report this"
+        whose = f" of {' and '.join(method for method in methods if method not in UNCHECKED)}" if left_out else ""
+        highs = f" and {several(found.points, 'point')}" if found.points else ""
+        seen = f"{lows}{highs} backed up once more"
+        out.print(f"  checked by other code: the bounds{whose} {verdict} ({seen})")
+    if left_out:
+        follow = "; --score follows the plan" if solution.policy is not None else ""
+        out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")
+
+
+def print_score(score: PlanScore | None, discount: float) -> None:
+    if score is None:
+        console().print("  what following it earns was not worked out: stopped from the keyboard", style="bold")
+        return
+    exact = score.kind == "exact"
+
+    def mean(value: float, error: float) -> str:
+        return signed(value) if exact else f"{signed(value)} ± {number(error)}"
+
+    faded = f" ({mean(score.discounted, score.discounted_se)} discounted)" if discount != 1 else ""
+    steps = number(score.steps, 1) if exact else f"{number(score.steps, 1)} ± {number(score.steps_se, 1)}"
+    how = "exact" if exact else f"estimated from {score.episodes:,} episodes, ± standard error"
+    console().print(f"  following it earns {mean(score.reward, score.reward_se)}{faded} in {steps} steps; {how}")
+    if score.truncated > 0:
+        console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
