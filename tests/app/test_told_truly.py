@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +92,25 @@ def test_bounds_are_told_where_the_drawing_fails(
     captured = capsys.readouterr()
     assert "no drawing today" in captured.err
     assert json.loads(captured.out)["upper"] > 0 if as_json else "value    between" in captured.out
+
+
+def test_loading_the_program_is_not_told_as_reading_the_file(machine: str) -> None:
+    """All that reads a file is loaded before the clock of reading runs."""
+    script = f"""
+import sys
+from rhoplan.app.cli import solve, _guarded
+
+modules, read, load = [], [], solve.load_problem
+
+def loading(spec):
+    modules.append(set(sys.modules))
+    found = load(spec)
+    read.append(set(sys.modules))
+    return found
+
+solve.load_problem = loading
+assert _guarded(["solve", {machine!r}, "--horizon", "2", "--json"]) == 0
+print("late:", *sorted(name for name in read[0] - modules[0] if name.startswith("rhoplan")))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1].strip() == "late:"

@@ -93,6 +93,7 @@ def solve_command(
     from rhoplan.planning import clock
     from rhoplan.planning.certified.solve import solve
 
+    _load_reader(problem)
     begin = time.monotonic()
     loaded = load_problem(problem)
     reading = time.monotonic() - begin
@@ -151,6 +152,14 @@ def solve_command(
             out.print(f"  drawn: {plot}", soft_wrap=True)
     if solution.certificate is not None and not solution.certificate.holds:
         raise click.exceptions.Exit(1)
+
+
+def _load_reader(problem: str) -> None:
+    """Load what reads such a file: on a busy machine that takes seconds, which say nothing about the file."""
+    import rhoplan.problems.registry  # noqa: F401
+    from rhoplan.io.formats import FORMATS, parser_of
+
+    parser_of(FORMATS.get(Path(problem).suffix.lower(), "yaml"))
 
 
 def _with_policy(
