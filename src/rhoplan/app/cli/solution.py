@@ -25,9 +25,10 @@ ROUNDS = {
 
 WHY = {
     "interrupted": "stopped from the keyboard", "method": "this method goes no further",
+    "memory": "it is too large for the memory allowed",
     "precision": "rounding lets them come no nearer",
 }  # fmt: skip
-"""Why bounds did not meet where nothing ran out."""
+"""Why bounds did not meet, where it is not the time that ran out."""
 
 UNCHECKED = {"range": "the range of rewards"}
 """Where bounds come from that no other code checks."""
@@ -66,7 +67,7 @@ def print_solution(
         shares = zip(solution.shares or (solution.rounds,), names, strict=True)
         rounds = "".join(f"{several(share, name)}, " for share, name in shares if share)
         short = "range" in solution.method and solution.stopped_by in ("time", "memory")
-        more = ": there was not enough time or memory for more" if short else ""
+        more = f": there was not enough {solution.stopped_by} for more" if short else ""
         work = f"{rounds}{solution.seconds:.1f} s, {', and '.join(hows)}{more}"
     if solution.compiling >= LONG:
         work += f" (and {solution.compiling:.1f} s to compile the planner, once)"

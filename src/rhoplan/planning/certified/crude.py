@@ -8,6 +8,9 @@ action.
 Without a discount the range says little: where going on may pay, an infinite bound is all that is known of that side.
 Where it never does, no plan is worth more than the best ending; and where the hidden state stays as it is, all tests
 together tell no more than there is to know, and nobody does better than who knows it from the start.
+
+With a horizon there is always a bound: so many steps pay at most so many times the largest reward. Nothing is laid out
+for each number of actions left: what can be done is the same for all of them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.belief.information import entropy
+from rhoplan.model.limited import Left, without_horizon
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.model.sparse import Sparse, expected
 from rhoplan.planning import clock
@@ -48,18 +52,13 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
     if problem.listed is not None:
         upper = _known_at_once(problem, problem.listed.everything, weight, discount)
         return _rounded(lower, upper, first, (lower, upper))
-    menus: dict[Visible, tuple[Action, ...]] = {problem.start: start}
     try:
-        queue = [problem.start]
-        for visible in queue:
-            for action in menus[visible]:
-                for there in action.leads_to:
-                    if there is not END and there not in menus:
-                        clock.check(deadline)
-                        menus[there] = problem.menu(there)
-                        queue.append(there)
+        menus = _menus(without_horizon(problem), deadline)
     except TimeoutError:
         return Crude(lower, math.inf, first)
+    if isinstance(problem.start, Left):
+        at_once = Crude(lower, math.inf, first)
+        return _within_horizon(problem, menus, problem.start.actions, at_once, weight, discount, deadline)
     every = [action for menu in menus.values() for action in menu]
     ends = any(there is END for action in every for there in action.leads_to)
     careful = min(max(float(action.reward.min()) for action in menu) for menu in menus.values())
@@ -86,6 +85,114 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
                     value = float(belief[0] @ values)
                     lower, first = (value, action.name) if value > lower else (lower, first)
     return _rounded(lower, upper, first, (low, high, lower, upper))
+
+
+def _menus(problem: Problem, deadline: float) -> dict[Visible, tuple[Action, ...]]:
+    """What can be done in each visible state that one can come to; TimeoutError where `deadline` comes first."""
+    menus = {problem.start: problem.menu(problem.start)}
+    queue = [problem.start]
+    for visible in queue:
+        for action in menus[visible]:
+            for there in action.leads_to:
+                if there is not END and there not in menus:
+                    clock.check(deadline)
+                    menus[there] = problem.menu(there)
+                    queue.append(there)
+    return menus
+
+
+def _within_horizon(
+    problem: Problem,
+    menus: Mapping[Visible, tuple[Action, ...]],
+    steps: int,
+    at_once: Crude,
+    weight: float,
+    discount: float,
+    deadline: float,
+) -> Crude:
+    """Bounds for at most so many `steps`, from the `menus` without a horizon: there are as many for each number left.
+
+    at_once: what ending at the start is worth. A sum of n steps that pay the same each, and an end worth a number,
+    goes one way in n: its extremes are at the fewest steps and at the most.
+    """
+    every = [action for menu in menus.values() for action in menu]
+    endings = {visible: [action for action in menu if action.ends_episode] for visible, menu in menus.items()}
+    stops, left = _may_end(every), discount**steps
+    over = [0.0] if not all(endings.values()) else []  # where nothing ends, all is over after the last step
+    doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
+    most = [float(a.reward.max()) + (doubt if len(a.outcomes) > 1 else 0.0) for a in every]
+    going = [pay for pay, action in zip(most, every, strict=True) if not action.ends_episode]
+    ending = [pay for pay, action in zip(most, every, strict=True) if action.ends_episode]
+    high = max(ending, default=-math.inf)
+    if going:
+        whole = _summed(max(going), steps, discount)
+        high = max([high, whole + left * max([*ending, *over]), *([max(going), whole] if stops else [])])
+    careful = min(max(float(action.reward.min()) for action in menu) for menu in menus.values())
+    last = [max(float(action.reward.min()) for action in found) for found in endings.values() if found]
+    whole = _summed(careful, steps, discount)
+    low = min([whole + left * min([*last, *over]), *([careful, whole] if stops or last else [])])
+    lower, upper, first = at_once.lower, high, at_once.first
+    start = problem.menu(problem.start)
+    if low > lower:
+        lower, first = low, max(start, key=lambda action: float(action.reward.min())).name
+    if len(problem.factors) == 1:
+        (factor,), home = problem.factors, without_horizon(problem).start
+        nothing = np.zeros(len(factor.states))
+        stays = all(action.transition is None for action in every)
+        if weight == 0 or stays:
+            best = {v: np.max([a.reward for a in found], axis=0) if found else nothing for v, found in endings.items()}
+            seen = _counted_down(menus, best, steps, discount, _part(deadline, 2), 1.0)
+            told = weight * float(entropy(factor.prior)) if stays else 0.0
+            upper = upper if seen is None else min(upper, float(factor.prior @ seen[home]) + told)
+        safe = {
+            visible: max((a.reward for a in found), key=lambda reward: float(reward.min())) if found else nothing
+            for visible, found in endings.items()
+        }
+        for number, action in enumerate(start):
+            blind = {visible: _named(menu, action.name) for visible, menu in menus.items()}
+            always = {visible: (found,) for visible, found in blind.items() if found is not None}
+            share = _part(deadline, len(start) - number)
+            earned = _counted_down(always, safe, steps, discount, share, -1.0) if len(always) == len(menus) else None
+            value = -math.inf if earned is None else float(factor.prior @ earned[home])
+            lower, first = (value, action.name) if value > lower else (lower, first)
+    return _rounded(lower, upper, first, (low, high, lower, upper))
+
+
+def _summed(each: float, steps: int, discount: float) -> float:
+    """What so many steps come to that pay `each`."""
+    return each * (steps if discount == 1 else (1 - discount**steps) / (1 - discount))
+
+
+def _counted_down(
+    menus: Mapping[Visible, tuple[Action, ...]],
+    last: Mapping[Visible, Array],
+    steps: int,
+    discount: float,
+    deadline: float,
+    sign: float,
+) -> dict[Visible, Array] | None:
+    """Bounds, from above (sign 1) or from below (-1), on the best action in each state and place with `steps` left.
+
+    last: values with none left. If one step more adds at most so much anywhere, each further one adds at most that,
+    discounted: so the bound holds wherever the sweeps stop. None where not one of them was done in time.
+    """
+    values, found = dict(last), None
+    for done in range(1, min(steps, MOST_SWEEPS) + 1):
+        after = dict[Visible, Array]()
+        for visible, menu in menus.items():
+            worths = list[Array]()
+            for action in menu:
+                if clock.now() > deadline:
+                    return found
+                worths.append(_worth(action, values, discount))
+            after[visible] = np.max(worths, axis=0)
+        changes = np.array([sign * (after[visible] - values[visible]) for visible in menus])
+        more = _summed(discount * max(float(changes.max()), 0.0), steps - done, discount)
+        further = _summed(discount * float(np.abs(changes).max()), steps - done, discount)
+        values, found = after, {visible: value + sign * more for visible, value in after.items()}
+        if further <= SETTLED * max(float(np.abs(value).max()) for value in after.values()):
+            break
+    return found
 
 
 def _rounded(lower: float, upper: float, first: str, seen: tuple[float, ...]) -> Crude:
