@@ -592,6 +592,27 @@ def test_an_error_names_its_field(refuse: Any, path: str, body: dict[str, Any], 
     assert (found, error["field"]) == (status, field)
 
 
+@pytest.mark.parametrize("path", ["decide", "evaluate", "advise", "pathway", "compare", "what-if"])
+def test_no_file_of_the_server_is_opened_as_an_agent(refuse: Any, tmp_path: Path, path: str) -> None:
+    policy = tmp_path / "tiger.policy"
+    policy.write_text("no policy")
+    for file in (policy, tmp_path / "none"):  # that it is there, or what it is, is not told either
+        status, error = refuse(path, problem="tiger", agent=f"solved:{file}")
+        assert (status, error["field"]) == (422, "agent")
+        assert error["message"].endswith("or a rule of the problem; the server opens no files")
+    several = f"planning,solved:{policy}"
+    assert path != "evaluate" or "opens no files" in refuse(path, problem="tiger", agent=several)[1]["message"]
+
+
+def test_no_file_of_the_server_is_opened_for_a_kept_case(post: Any, refuse: Any, tmp_path: Path) -> None:
+    kept = post("journal", problem="tiger", entries=[RESULT])
+    (entry,), who = kept["entries"], kept["agent"] | {"name": f"solved:{tmp_path / 'tiger.policy'}"}
+    own = {name: value for name, value in who.items() if value is not None}
+    assert "opens no files" in refuse("journal", problem="tiger", entries=[{**RESULT, "agent": own}])[1]["message"]
+    for case in (kept | {"agent": who}, kept | {"entries": [entry | {"agent": who}]}):
+        assert "opens no files" in refuse("replay", text=json.dumps(case))[1]["message"]
+
+
 def test_an_upload_with_a_fault_names_line_and_field(refuse: Any, client: Any) -> None:
     text = "states: [a, b]\ntests:\n  look: {cost: -1, outcomes: [x, y], likelihood: {a: [1, 0], b: [0, 1]}}\n"
     _, error = refuse("models", name="broken", text=text)

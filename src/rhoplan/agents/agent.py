@@ -7,7 +7,9 @@ numbers of this table only. EFE is Planning+IG with weight 1 in the chosen unit 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -223,11 +225,25 @@ def _priced(problem: Problem, unit: str) -> float:
 SOLVED = "solved:"
 """How the name of an agent begins that follows the policy in a file."""
 
+_refused: ContextVar[str | None] = ContextVar("refused", default=None)
+
+
+@contextmanager
+def without_files(why: str) -> Iterator[None]:
+    """Within the block no agent is made of a file: `why` is what the refusal says."""
+    before = _refused.set(why)
+    try:
+        yield
+    finally:
+        _refused.reset(before)
+
 
 def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> Agent:
     """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
     from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
+    if refused := _refused.get():
+        raise AgentError(refused, field=("agent",))
     path = name.removeprefix(SOLVED)
     policy = load_policy(path, problem)
     objective = Objective(policy.settings.weight, "nats", policy.settings.discount)

@@ -22,7 +22,7 @@ from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent
+from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent, without_files
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
 from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, target_tasks
@@ -38,6 +38,8 @@ from rhoplan.problems.registry import WORKED_MODELS
 
 SHARE_OF_LIMIT = 0.7
 """Part of the time limit after which work that can stop with what it has does stop."""
+
+NO_POLICIES = "an agent must be one that GET /api/v1/models lists, or a rule of the problem; the server opens no files"
 
 Record = dict[str, Any]
 
@@ -293,9 +295,9 @@ def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
     """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
     parts = {name: asked.request[name] for name in ("prior", "costs", "rewards", "first_prices") if asked.get(name)}
     problem = overridden(asked.problem, **parts) if parts else asked.problem
-    values = asked.get("values") or {}
+    values, own = asked.get("values") or {}, asked.one_agent(problem)
     try:
-        moved, agent = with_values(problem, asked.one_agent(problem), values)
+        moved, agent = with_values(problem, own, values)
     except RhoplanError as error:
         raise error.within("values") from None
     numbers = {name: value for name, value in values.items() if name != "weight"}
@@ -341,4 +343,5 @@ TASKS: dict[str, Callable[[Asked], Any]] = {
 
 def run(job: Job, shelf: Shelf, tell: Tell = lambda done, of: None) -> Any:
     """The record that `job` asks for."""
-    return TASKS[job.task](Asked(job.source, job.request, shelf, tell))
+    with without_files(NO_POLICIES):
+        return TASKS[job.task](Asked(job.source, job.request, shelf, tell))
