@@ -114,3 +114,15 @@ print("late:", *sorted(name for name in read[0] - modules[0] if name.startswith(
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1].strip() == "late:"
+
+
+@pytest.mark.parametrize("command", [("evaluate", "--cap", "8"), ("simulate", "--episodes", "3", "--seeds", "1")])
+def test_the_discount_of_a_column_is_named_where_another_was_planned_with(
+    told: Any, machine: str, command: tuple[str, ...]
+) -> None:
+    asked = command[0], machine, *command[1:], "--agent", "planning", "--horizon", "1"
+    line = "discounted: by the problem's own discount, 0.9; planned was planning with 0.5"
+    assert line in told(*asked, "--discount", "0.5")
+    for same in ((), ("--discount", "0.9")):
+        assert "discounted: by" not in told(*asked, *same)
+    assert "discounted: by" not in told(command[0], "tiger", *command[1:], "--discount", "0.5")  # has no such column

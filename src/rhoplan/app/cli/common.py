@@ -208,6 +208,16 @@ def check_page(out: Path, name: str, *read: Path | str) -> None:
     check_output(out, *read)
 
 
+def print_discount(problem: Problem, agents: list[Agent]) -> None:
+    """A line on the discount of the column `discounted` where agents planned with another."""
+    others = {f"{agent.name} with {agent.discount:g}": None for agent in agents if agent.discount != problem.discount}
+    if problem.discount < 1 and others:
+        console().print(
+            f"discounted: by the problem's own discount, {problem.discount:g}; planned was {', '.join(others)}",
+            soft_wrap=True,
+        )
+
+
 def print_ceiling(problem: Problem) -> None:
     """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
     record = ceiling_record(problem)

@@ -21,6 +21,7 @@ from rhoplan.app.cli.common import (
     percent,
     print_ceiling,
     print_cut_off,
+    print_discount,
     print_json,
     problem_argument,
     progress,
@@ -211,6 +212,7 @@ def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, c
         print_json(one_or_more([score_record(problem, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
     else:
         print_scores(problem, agents, scores, truth)
+        print_discount(truth or problem, agents)
         print_cut_off(truth or problem, {a.name: s.truncated for a, s in zip(agents, scores, strict=True)}, cap)
         print_ceiling(truth or problem)
 

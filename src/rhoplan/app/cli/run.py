@@ -22,6 +22,7 @@ from rhoplan.app.cli.common import (
     percent,
     print_ceiling,
     print_cut_off,
+    print_discount,
     print_json,
     problem_argument,
     settings_line,
@@ -78,6 +79,7 @@ def simulate_command(
     else:
         print_estimates(problem, agents, estimates, truth)
         print_errors_from(agents, estimates)
+        print_discount(truth or problem, agents)
         print_cut_off(truth or problem, {a.name: e.truncated for a, e in zip(agents, estimates, strict=True)}, cap)
         print_ceiling(truth or problem)
     warn_of_unseen_losses(problem, agents, estimates)
