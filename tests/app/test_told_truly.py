@@ -126,3 +126,28 @@ def test_the_discount_of_a_column_is_named_where_another_was_planned_with(
     for same in ((), ("--discount", "0.9")):
         assert "discounted: by" not in told(*asked, *same)
     assert "discounted: by" not in told(command[0], "tiger", *command[1:], "--discount", "0.5")  # has no such column
+
+
+def test_evidence_that_uses_up_the_horizon_is_told_as_that(told: Any, machine: str, tmp_path: Path) -> None:
+    policy, other = str(tmp_path / "two"), str(tmp_path / "one")
+    told("solve", machine, "--horizon", "2", "--save", policy)
+    asked = "decide", machine, "--agent", f"solved:{policy}", "--given"
+    assert "Do next" in told(*asked, "run=fine")
+    used_up = "the horizon of 2 actions is used up with 'run': after it nothing is left to decide"
+    assert used_up in told(*asked, "run=fine,run=fine", code=2)
+
+    told("solve", "tiger", "--horizon", "1", "--save", other)
+    asked = "decide", "tiger", "--agent", f"solved:{other}", "--given"
+    assert "Do next" in told(*asked, "listen=hear-left")
+    used_up = "the horizon of 1 action is used up before 'listen': left are open-left, open-right"
+    assert used_up in told(*asked, "listen=hear-left,listen=hear-left", code=2)
+    assert "'open-left' is a commit, not a test" in told(*asked, "open-left=done", code=2)
+
+
+def test_a_cap_within_a_horizon_misses_no_end_that_there_is_not(told: Any, machine: str, tmp_path: Path) -> None:
+    policy = str(tmp_path / "three")
+    told("solve", machine, "--horizon", "3", "--save", policy)
+    cut = told("evaluate", machine, "--agent", f"solved:{policy}", "--cap", "2")
+    assert "are cut off at 2 steps, before all 3 of the horizon are taken; what comes later could change the " in cut
+    assert f"discounted mean by {0.9**2 * 5:.2g} at most" in cut  # one step is left, and pays 5 at most
+    assert "final reward" not in cut

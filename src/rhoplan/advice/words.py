@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from rhoplan.graph.ties import ranked
+from rhoplan.model.limited import horizon_of, without_horizon
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth, is_endless
 
@@ -187,10 +188,12 @@ def cut_off(problem: Problem, share: float, cap: int | None = None) -> str:
     ends = [action.reward for action in problem.menu(problem.start) if action.ends_episode]
     steps = problem.cap if cap is None else cap
     told = f"{percent(share)} of cases are cut off at {counted(steps, 'step')}"
-    if is_endless(problem):
-        left = cut_off_worth(problem, share, steps)
-        more = "" if math.isnan(left) else f"; what comes later could change the discounted mean by {left:.2g} at most"
-        return f"{told}, for the problem has no end{more}"
+    if is_endless(without_horizon(problem)):
+        left, horizon = cut_off_worth(problem, share, steps), horizon_of(problem)
+        mean = "discounted mean" if problem.discount < 1 else "mean"
+        more = "" if math.isnan(left) else f"; what comes later could change the {mean} by {left:.2g} at most"
+        why = "for the problem has no end" if horizon is None else f"before all {horizon} of the horizon are taken"
+        return f"{told}, {why}{more}"
     if ends and all((reward <= 0).all() for reward in ends):
         return f"{told} and pay no final loss: the mean looks better than it is"
     if not ends or all((reward >= 0).all() for reward in ends):

@@ -13,6 +13,7 @@ import numpy as np
 
 from rhoplan.belief.information import is_tiny, underflows, update, update_logs
 from rhoplan.errors import EvidenceError, ImpossibleEvidence, in_a_row
+from rhoplan.model.limited import Left, horizon_of, without_horizon
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 
@@ -103,6 +104,8 @@ def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
 def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> Situation:
     """The situation after `test` came out as `outcome`."""
     actions = {action.name: action for action in available(problem, situation)}
+    if isinstance(situation.visible, Left):
+        _check_horizon(problem, situation.visible, test)
     if test not in actions:
         if problem.listed is not None and any(known.name == test for known in problem.listed.tests):
             raise EvidenceError(_why_not(problem, situation, test), field=("test",))
@@ -123,6 +126,25 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         if candidate.outcome == outcome:
             return candidate.situation
     raise impossible(problem, situation.beliefs[action.factor], action, outcome)
+
+
+def _check_horizon(problem: Problem, here: Left, test: str) -> None:
+    """Refuse a test that is the last of the horizon, where nothing comes after, or that comes after the last."""
+    known = {action.name: action for action in without_horizon(problem).menu(here.visible)}
+    if here.actions > 1 or test not in known or known[test].ends_episode:
+        return
+    horizon, endings = horizon_of(problem), [name for name, action in known.items() if action.ends_episode]
+    many = f"{horizon} action{'s' if horizon != 1 else ''}"
+    if not here.actions:
+        raise EvidenceError(
+            f"the horizon of {many} is used up before '{test}': left are {_some(endings)}",
+            field=("test",),
+        )
+    last = next(action for action in problem.menu(here) if action.name == test)
+    if last.ends_episode:
+        raise EvidenceError(
+            f"the horizon of {many} is used up with '{test}': after it nothing is left to decide", field=("test",)
+        )
 
 
 def _unread(situation: Situation, action: Action) -> Situation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.limited import without_horizon
+from rhoplan.model.limited import Left, without_horizon
 from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.problem import END, Problem
 from rhoplan.model.sparse import numbers
@@ -36,7 +36,9 @@ def cut_off_worth(problem: Problem, share: float, cap: int) -> float:
     reward; NaN where that has no bound."""
     if share <= 0:
         return 0.0
-    if problem.discount == 1:
-        return float("nan")
-    worth = share * problem.discount ** problem.time_taken(cap) * largest_payment(problem) / (1 - problem.discount)
+    discount, steps = problem.discount, np.inf
+    if isinstance(problem.start, Left):  # and after the horizon what ends it
+        steps = max(problem.start.actions + has_commits(problem) - cap, 0)
+    times = steps if discount == 1 else (1 - discount**steps) / (1 - discount)
+    worth = share * discount ** problem.time_taken(cap) * largest_payment(problem) * times if times else 0.0
     return float(worth) if np.isfinite(worth) else float("nan")
