@@ -151,3 +151,17 @@ def test_a_cap_within_a_horizon_misses_no_end_that_there_is_not(told: Any, machi
     assert "are cut off at 2 steps, before all 3 of the horizon are taken; what comes later could change the " in cut
     assert f"discounted mean by {0.9**2 * 5:.2g} at most" in cut  # one step is left, and pays 5 at most
     assert "final reward" not in cut
+
+
+def test_one_episode_has_no_standard_error(told: Any, machine: str) -> None:
+    one = "--episodes", "1", "--seeds", "1"
+    alone = told("simulate", machine, *one, "--agent", "planning", "--horizon", "1")
+    assert "1 episode, seed 1;" in alone
+    assert "one episode has no standard error" in alone
+    assert alone.count("±") == 1  # of the title
+    spread = told("simulate", "tiger", *one)
+    assert "standard errors come from the exact spread, one episode has none for the rest" in spread
+    assert "nan" not in alone + spread
+    several = told("simulate", machine, "--episodes", "2", "--seeds", "1", "--agent", "planning", "--horizon", "1")
+    assert "standard errors come from the episodes" in several
+    assert several.count("±") > 3

@@ -90,7 +90,8 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
     what = f"mean ± standard error, {problem.unit}{settings_line(agents[0])}"
-    title = f"{problem.spec}{where}: {first.episodes:,} episodes, seeds {seeds}; {what}"
+    episodes = "1 episode, seed" if first.episodes == 1 else f"{first.episodes:,} episodes, seeds"
+    title = f"{problem.spec}{where}: {episodes} {seeds}; {what}"
     factored, fades = math.isnan(first.log_score), (world or problem).discount < 1
     last = (["discounted"] if fades else []) + (["steps", *first.tallies] if factored else ["log score"])
     rated = ["success"] if any(not math.isnan(row.success) for row in estimates) else []
@@ -99,9 +100,9 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
         success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
         more = [(row.discounted, row.discounted_se)] if fades else []
         more += [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
-        cells = [f"{signed(row.reward, 3)} ± {row.reward_se:.3f}", f"{number(row.tests, 3)} ± {row.tests_se:.3f}"]
+        cells = [_give_or_take(signed(row.reward, 3), row.reward_se), _give_or_take(number(row.tests, 3), row.tests_se)]
         cells += [success] if rated else []
-        cells += [percent(row.truncated), *(f"{number(mean, 3)} ± {error:.3f}" for mean, error in more)]
+        cells += [percent(row.truncated), *(_give_or_take(number(mean, 3), error) for mean, error in more)]
         rows.append([agent.name, str(agent.horizon), weight_of(agent), *cells])
     headings = [
         heading.replace("_", " ") for heading in ("agent", "H", "weight", "reward", "tests", *rated, "cut off", *last)
@@ -109,14 +110,22 @@ def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estim
     show_rows(headings, rows, title=title, numbers=1)
 
 
+def _give_or_take(mean: str, error: float) -> str:
+    """A mean with its standard error, where it has one."""
+    return mean if math.isnan(error) else f"{mean} ± {error:.3f}"
+
+
 def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
     """A line that says where the standard errors come from."""
     exact = [agent.name for agent, row in zip(agents, estimates, strict=True) if row.se_from == "exact"]
+    alone = estimates[0].episodes == 1
     if not exact:
-        console().print("standard errors come from the episodes")
+        told = "one episode has no standard error" if alone else "standard errors come from the episodes"
+        console().print(told)
         return
     which = "" if len(exact) == len(agents) else f" of {', '.join(exact)}"
-    console().print(f"standard errors{which} come from the exact spread, those of the log score from the episodes")
+    others = "one episode has none for the rest" if alone else "those of the log score from the episodes"
+    console().print(f"standard errors{which} come from the exact spread, {others}")
 
 
 def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list[Estimate]) -> None:
