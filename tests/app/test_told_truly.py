@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rhoplan
 from rhoplan.app.cli import _guarded
+from rhoplan.app.cli.solution import print_score
 from rhoplan.errors import ProblemError
+from rhoplan.scoring.solved import PlanScore
 
 MACHINE = """discount: 0.9
 values: reward
@@ -165,3 +170,17 @@ def test_one_episode_has_no_standard_error(told: Any, machine: str) -> None:
     several = told("simulate", machine, "--episodes", "2", "--seeds", "1", "--agent", "planning", "--horizon", "1")
     assert "standard errors come from the episodes" in several
     assert several.count("±") > 3
+
+
+@pytest.mark.parametrize(("earned", "too_little"), [(8.0, True), (8.99998, True), (8.999999, False), (math.nan, False)])
+def test_a_plan_that_earns_less_than_its_bound_is_told(
+    earned: float, too_little: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rhoplan.solve(rhoplan.make("rocksample:n=3,k=1"), gap=1e-6)
+    score = PlanScore("exact", earned, 0.0, earned, 0.0, 0.0, 3.0, 0.0, 0.0, 100, 0)
+    print_score(score, replace(found, lower=8.99999, method="points"), weight=0.0, discount=1.0)
+    assert ("less than the lower bound: PLEASE REPORT THIS" in capsys.readouterr().out) == too_little
+    print_score(score, replace(found, lower=8.99999, method="errands and grids"), weight=0.0, discount=1.0)
+    assert ("a policy on grids aims at it" in capsys.readouterr().out) == too_little
+    print_score(score, replace(found, lower=8.99999, method="points"), weight=1.0, discount=1.0)
+    assert "less than" not in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import pytest
@@ -155,10 +154,3 @@ def test_with_a_discount_the_plan_of_errands_earns_what_it_claims() -> None:
     assert found.certificate is not None
     assert found.certificate.holds
     assert earned(problem, found, cap=200) >= found.lower > 51.1
-
-
-def test_a_policy_can_be_sent_to_another_process() -> None:
-    problem = flat(SHARP)
-    policy = rhoplan.solve(problem).policy
-    again = pickle.loads(pickle.dumps(policy))
-    assert again.value(initial(problem)) == policy.value(initial(problem))

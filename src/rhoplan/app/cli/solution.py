@@ -36,6 +36,9 @@ UNCHECKED = {"range": "the range of rewards"}
 REVEAL, EVIDENCE = SCORED = "reveal", "many"
 """The methods for observe-then-commit problems, which score their plan."""
 
+FAR, ROUNDING = 5.0, 1e-9
+"""Standard errors that chance does not explain, and shares of a value that rounding does."""
+
 
 def print_solution(
     problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
@@ -114,7 +117,8 @@ def print_check(solution: Solution) -> None:
         out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")
 
 
-def print_score(score: PlanScore | None, discount: float) -> None:
+def print_score(score: PlanScore | None, solution: Solution, *, weight: float, discount: float) -> None:
+    """What following the plan behind the lower bound of `solution` earns, and whether that is too little."""
     if score is None:
         console().print("  what following it earns was not worked out: stopped from the keyboard", style="bold")
         return
@@ -129,3 +133,16 @@ def print_score(score: PlanScore | None, discount: float) -> None:
     console().print(f"  following it earns {mean(score.reward, score.reward_se)}{faded} in {steps} steps; {how}")
     if score.truncated > 0:
         console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
+    if weight == 0 and _is_too_little(score, solution):
+        aims = "grids" in solution.method.split(" and ")
+        why = "a policy on grids aims at it, no more" if aims else "PLEASE REPORT THIS"
+        console().print(f"  which is less than the lower bound: {why}", style="bold")
+
+
+def _is_too_little(score: PlanScore, solution: Solution) -> bool:
+    """Whether a plan earns less than its lower bound, beyond rounding, what chance explains and what cut-off cases may
+    have paid later."""
+    more = (FAR * score.discounted_se if score.kind != "exact" else 0.0) + (
+        score.discounted_tail if score.truncated > 0 else 0.0
+    )
+    return score.discounted + more < solution.lower - ROUNDING * max(abs(solution.lower), 1.0)

@@ -142,7 +142,7 @@ def solve_command(
         _note_first_look(loaded, save, asked["discount"])
     if not as_json:
         if wanted:
-            print_score(_score(solution.policy), asked["discount"])
+            print_score(_score(solution.policy), solution, weight=asked["weight"], discount=asked["discount"])
         elif not told_already and solution.policy is not None:
             out.print("  what following it earns: --score")
         if save:

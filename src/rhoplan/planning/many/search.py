@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -290,4 +291,4 @@ class Search:
 def anew(problem: Problem, settings: Asked) -> Callable[[Situation], ManySolution]:
     """A search for the same from any situation."""
     weight, discount = settings.weight, settings.discount
-    return lambda situation: search(problem, situation, weight=weight, discount=discount, work=WORK_ANEW)
+    return partial(search, problem, weight=weight, discount=discount, work=WORK_ANEW)  # other processes can have it
