@@ -29,7 +29,7 @@ from rhoplan.advice import pathway as advice_pathway
 from rhoplan.advice import sensitivity
 from rhoplan.scoring import steps as scoring_steps
 
-MODELS = 300
+MODELS = 200
 
 
 FOUND = (50888, 51405, 60063, 61390, 68651, 69559, 69858, 89173, 89574, 90786)

@@ -144,7 +144,7 @@ def test_killed_at_random_moments_and_resumed(clean: Path, tmp_path: Path) -> No
     command = [sys.executable, "-m", "rhoplan", "reproduce", *SMALL, "--out", str(tmp_path), "--jobs", "2"]
     killed = 0
     # `rhoplan bench --kills N` does it more often, and with every command
-    for moment in sorted(random.Random(5).sample(range(results_in(clean)), 3)):
+    for moment in sorted(random.Random(5).sample(range(results_in(clean)), 2)):
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )

@@ -18,8 +18,15 @@ pytest.importorskip("numba", reason="solving general problems needs numba")
 check = pytest.importorskip("rhoplan.planning.certified.errand_check")
 
 
-@pytest.mark.parametrize("weight", [0.0, 1.0])
-@pytest.mark.parametrize("spec", ["inspection:n=2", "rocksample:n=4,k=2", "rocksample-standard:n=4,k=3"])
+@pytest.mark.parametrize(
+    ("spec", "weight"),
+    [
+        ("inspection:n=2", 0.0),
+        ("inspection:n=2", 1.0),
+        ("rocksample:n=4,k=2", 1.0),
+        ("rocksample-standard:n=4,k=3", 0.0),
+    ],
+)
 def test_the_bounds_of_errands_hold(spec: str, weight: float) -> None:
     found = rhoplan.solve(rhoplan.make(spec), weight=weight, method="errands", check=True).certificate
     assert found is not None

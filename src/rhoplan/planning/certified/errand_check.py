@@ -32,7 +32,7 @@ LONGEST = 200
 """Actions on the way before it begins again."""
 
 
-def check_errands(policy: ErrandPolicy, rng: Generator, *, most: int = 100, seconds: float = np.inf) -> Certificate:
+def check_errands(policy: ErrandPolicy, rng: Generator, *, most: int = 60, seconds: float = np.inf) -> Certificate:
     """Check both bounds in up to `most` situations, until `seconds` are over."""
     below, above, scale = [-math.inf], [-math.inf], policy.settings.weight
     for situation in in_time(_met(policy, rng, most), seconds):
