@@ -1,4 +1,4 @@
-"""The standing adversary: 300 random model files on which rhoplan and the oracle must agree, and the adversary itself.
+"""The standing adversary: 200 random model files on which rhoplan and the oracle must agree, and the adversary itself.
 
 An adversary is worth what it catches: the last tests plant faults and see it find them.
 """
