@@ -134,7 +134,9 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
     if score.truncated > 0:
         console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
     if weight == 0 and _is_too_little(score, solution):
-        aims = "grids" in solution.method.split(" and ")
+        from rhoplan.planning.certified.lattice.policy import GridPolicy
+
+        aims = isinstance(solution.policy, GridPolicy)
         why = "a policy on grids aims at it, no more" if aims else "PLEASE REPORT THIS"
         console().print(f"  which is less than the lower bound: {why}", style="bold")
 
