@@ -64,6 +64,15 @@ def yard(accuracy: float, *, turned: bool = False) -> Problem:
     return Problem("yard", factors, "yard", menus.__getitem__, horizon=3, discount=0.9, tallies=tallies)
 
 
+def tells(action: Action, belief: Array) -> float:
+    """Mutual information of outcome and the state after it, from their joint chances."""
+    change = np.eye(len(belief)) if action.transition is None else np.asarray(action.transition)
+    changes = np.broadcast_to(change, (len(action.outcomes), *change.shape[-2:]))
+    joint = np.array([(belief * shares) @ one for shares, one in zip(action.likelihood.T, changes, strict=True)])
+    apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    return sum(p * math.log(p / q) for p, q in zip(joint.flat, apart.flat, strict=True) if p > 0)
+
+
 def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -> dict[str, Any]:
     """One episode, step by step."""
     entropy = SEED * 10000 + number
@@ -72,8 +81,9 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
     states = [draw_state(rng, factor.prior) for factor in world.factors]
     situation = rhoplan.initial(problem)
     told: dict[str, Any] = {
-        "reward": 0.0, "discounted": 0.0, "tests": 0, "steps": 0, "success": math.nan, "truncated": False,
-        "worst_paid": math.inf, "worst_possible": math.inf, "worst_chance": 0.0, **dict.fromkeys(world.tallies, 0.0),
+        "reward": 0.0, "discounted": 0.0, "information": 0.0, "tests": 0, "steps": 0, "success": math.nan,
+        "truncated": False, "worst_paid": math.inf, "worst_possible": math.inf, "worst_chance": 0.0,
+        **dict.fromkeys(world.tallies, 0.0),
     }  # fmt: skip
     for step in range(cap):
         decision = rhoplan.decide(problem, agent, situation)
@@ -105,6 +115,8 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
         paid = action.reward[before] if action.pays is None else np.asarray(action.pays)[before, outcome]
         told["reward"] += paid
         told["discounted"] += world.discount**step * paid
+        model = next(one for one in problem.menu(situation.visible) if one.name == name)
+        told["information"] += world.discount**step * tells(model, situation.beliefs[model.factor])
         told["steps"] += 1
         told["tests"] += action.kind == "test"
         told["worst_paid"] = min(told["worst_paid"], paid)

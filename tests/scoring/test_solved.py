@@ -17,7 +17,7 @@ from rhoplan.scoring.followed import Followed
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-from rhoplan.scoring.solved import score_solved
+from rhoplan.scoring.solved import FEWEST, score_solved
 
 
 def door() -> Problem:
@@ -54,17 +54,77 @@ def test_where_the_graph_is_too_small_episodes_estimate_it():
     assert abs(found.steps - 2) < 6 * found.steps_se
 
 
+def test_where_there_is_no_time_a_few_episodes_must_do():
+    found = score_solved(rhoplan.solve(door()).policy, most_nodes=0, episodes=400, seconds=0.0)
+    assert found.episodes == FEWEST
+    assert found.reward_se > 0
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
 @pytest.mark.parametrize(
     ("spec", "discount"), [("tiger", 0.9), ("rocksample:n=3,k=2", 0.95), ("drilling", 1.0), ("diagnosis", 1.0)]
 )
-def test_episodes_on_the_arrays_of_the_solver_earn_what_the_plan_does(spec: str, discount: float) -> None:
-    policy = rhoplan.solve(rhoplan.make(spec), method="points", discount=discount, gap=0.1).policy
+def test_episodes_on_the_arrays_of_the_solver_earn_what_the_plan_does(
+    spec: str, discount: float, weight: float
+) -> None:
+    policy = rhoplan.solve(rhoplan.make(spec), method="points", discount=discount, weight=weight, gap=0.1).policy
     exact, found = score_solved(policy, most_nodes=100_000), score_solved(policy, most_nodes=0, episodes=600)
     assert (exact.kind, found.kind) == ("exact", "estimated")
-    for column in ("reward", "discounted", "steps"):
+    for column in ("reward", "discounted", "information", "value", "steps"):
         error = getattr(found, f"{column}_se")
         assert abs(getattr(found, column) - getattr(exact, column)) <= 6 * error + 1e-6, column
     assert found.steps > 1
+    assert found.value == pytest.approx(found.discounted + weight * found.information)
+
+
+@pytest.mark.parametrize("weight", [0.3, 5.0])
+@pytest.mark.parametrize("horizon", [None, 1, 3])
+@pytest.mark.parametrize("number", range(3))
+def test_what_a_plan_earns_with_information_paid_lies_within_its_bounds(
+    number: int, horizon: int | None, weight: float
+) -> None:
+    """Also what the last action of all tells counts."""
+    rng = np.random.default_rng(number)
+    changes, shows = rng.dirichlet(np.full(3, 0.5), (2, 3)), rng.dirichlet(np.full(3, 0.5), (2, 3))
+    pays = np.repeat(rng.uniform(-2, 2, (2, 3, 1)), 3, axis=2)
+    problem = rhoplan.from_arrays(changes, shows, pays, discount=0.4)
+    solution = rhoplan.solve(problem, weight=weight, horizon=horizon, gap=1e-3)
+    found = score_solved(solution.policy, most_nodes=300, episodes=12)
+    assert (found.kind == "exact") == (found.value_se == 0) == (horizon is not None)
+    assert found.information > 0
+    slack = 6 * found.value_se + found.value_tail + 1e-9 * abs(solution.lower)
+    assert solution.lower - slack <= found.value <= solution.upper + slack
+    assert slack < 1e-6 or horizon is None
+
+
+@pytest.mark.parametrize("spec", ["rocksample:n=3,k=2", "inspection:n=2", "drilling"])
+def test_plans_of_several_factors_earn_what_their_bounds_say_with_information_paid(spec: str) -> None:
+    solution = rhoplan.solve(rhoplan.make(spec), weight=1.0, gap=0.01)
+    found = score_solved(solution.policy, most_nodes=100_000)
+    assert solution.lower - 1e-6 <= found.value <= solution.upper + 1e-6
+    assert found.information > 0.1
+
+
+def test_one_look_that_ends_it_all_tells_what_it_tells():
+    """Two states alike, a look that is right nine times in ten, and one action."""
+    shows = np.array([[[0.9, 0.1], [0.1, 0.9]]])
+    problem = rhoplan.from_arrays(np.eye(2)[None], shows, np.zeros((1, 2, 2)), discount=0.5)
+    found = score_solved(rhoplan.solve(problem, weight=2.0, horizon=1).policy)
+    told = np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
+    assert found.information == pytest.approx(told, abs=1e-12)
+    assert found.value == pytest.approx(2 * told, abs=1e-12)
+    assert (found.reward, found.steps) == (0.0, 1.0)
+
+
+def test_what_cut_off_cases_may_still_learn_is_in_the_tail():
+    """A look that tells everything of a state that changes each time: a full nat and more at every step, for ever."""
+    shows, changes = np.eye(3)[None], np.full((1, 3, 3), 1 / 3)
+    problem = rhoplan.from_arrays(changes, shows, np.ones((1, 3, 3)), discount=0.99)
+    found = score_solved(rhoplan.solve(problem, weight=2.0, gap=1e-3).policy)
+    assert found.truncated == pytest.approx(1.0)
+    whole = (1 + 2 * np.log(3)) / (1 - 0.99)
+    assert found.value + found.value_tail == pytest.approx(whole)
+    assert found.discounted + found.discounted_tail == pytest.approx(100)
 
 
 def test_a_solved_file_that_never_ends_earns_what_its_bounds_say():
@@ -93,6 +153,17 @@ def test_solve_tells_the_score_when_asked_and_else_how_to_ask(file):
     assert "following it earns -" not in plain.output
 
 
+def test_with_a_weight_solve_tells_what_the_plan_is_worth_with_information_paid(tmp_path):
+    shows = np.array([[[0.9, 0.1], [0.1, 0.9]]])
+    problem = rhoplan.from_arrays(np.eye(2)[None], shows, np.zeros((1, 2, 2)), discount=0.5)
+    path = tmp_path / "look.pomdp"
+    path.write_text(rhoplan.write_pomdp(problem))
+    told = CliRunner().invoke(solve_command, [str(path), "--weight", "2", "--horizon", "1", "--score"]).output
+    assert "following it earns +0.0000 (+0.0000 discounted) and 0.3681 nats discounted in 1.0 steps; exact" in told
+    assert "which is worth +0.7361 with information paid" in told
+    assert "less than the lower bound" not in told
+
+
 def test_json_says_whether_the_score_is_exact(file):
     told = json.loads(CliRunner().invoke(solve_command, [file, "--score", "--json"]).stdout)
     assert told["score"]["kind"] == "exact"
@@ -111,3 +182,16 @@ def test_all_cases_stop_and_what_they_learned_is_what_is_no_longer_unsure(name: 
     assert sum(followed.stops.values()) == pytest.approx(1.0, abs=1e-9)
     assert followed.ends.sum(axis=0) == pytest.approx(problem.prior, abs=1e-9)
     assert followed.information == pytest.approx(unsure[graph.root] - left, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["chest-pain", "four-diseases"])
+def test_information_is_what_the_log_score_gains_over_the_prior(name: str) -> None:
+    """Where nothing changes: H(prior) less the expected entropy at the end."""
+    problem = rhoplan.make(name)
+    agent = rhoplan.make_agent("efe", problem)
+    score = rhoplan.evaluate(problem, agent)
+    unsure = -float(problem.prior @ np.log(problem.prior))
+    assert score.information == pytest.approx(unsure + score.log_score, abs=1e-9)
+    drawn = rhoplan.simulate(problem, agent, seeds=(0,), episodes=400)
+    assert abs(drawn.information - score.information) <= 5 * drawn.information_se
+    assert drawn.information_se > 0

@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan.belief.information import information
 from rhoplan.belief.situation import impossible
 from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import Ending, World
@@ -263,3 +264,17 @@ def actions(graph: Graph, nodes: Ids, acts_slot: Ids, acts_ending: Ids) -> Itera
             yield menu.going[slot], places[slots == slot]
         for ending in np.unique(endings[slots < 0]):
             yield menu.ending[ending], places[(slots < 0) & (endings == ending)]
+
+
+def information_of(graph: Graph, nodes: Ids, acts_slot: Ids, acts_ending: Ids) -> Array:
+    """What (m,) the actions that are taken at `nodes` (m,) are expected to tell, in nats; those that end it too."""
+    going, stops = acts_slot >= 0, (acts_slot < 0).nonzero()[0]
+    found = np.zeros(len(nodes))
+    found[going] = graph.information[nodes[going], acts_slot[going]]
+    for visible, places in graph.by_visible(nodes[stops]) if stops.size else ():
+        for ending, action in enumerate(graph.menus[visible].ending):
+            if len(action.outcomes) > 1:
+                taken = stops[places[acts_ending[stops[places]] == ending]]
+                beliefs = graph.beliefs(nodes[taken], action.factor)
+                found[taken] = information(beliefs, action, graph.problem.factors[action.factor])
+    return found

@@ -31,14 +31,14 @@ def largest_payment(problem: Problem) -> float:
     return largest if count <= MOST_MENUS else np.inf
 
 
-def cut_off_worth(problem: Problem, share: float, cap: int) -> float:
+def cut_off_worth(problem: Problem, share: float, cap: int, *, bonus: float = 0.0) -> float:
     """What the `share` of cases that is cut off after `cap` steps could still add to, or take from, the discounted
-    reward; NaN where that has no bound."""
+    reward; NaN where that has no bound. bonus: the most that an action may be worth beside what it pays."""
     if share <= 0:
         return 0.0
     discount, steps = problem.discount, np.inf
     if isinstance(problem.start, Left):  # and after the horizon what ends it
         steps = max(problem.start.actions + has_commits(problem) - cap, 0)
     times = steps if discount == 1 else (1 - discount**steps) / (1 - discount)
-    worth = share * discount ** problem.time_taken(cap) * largest_payment(problem) * times if times else 0.0
+    worth = share * discount ** problem.time_taken(cap) * (largest_payment(problem) + bonus) * times if times else 0.0
     return float(worth) if np.isfinite(worth) else float("nan")

@@ -19,6 +19,7 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.draws import outcome_order
 from rhoplan.belief.situation import impossible
+from rhoplan.following.flow import information_of
 from rhoplan.following.worlds import check_menu
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
@@ -49,7 +50,8 @@ NEGLIGIBLE = 1e-12
 class Episodes:
     """One row per episode, in order of seed and number; each array (n,).
 
-    discounted is the reward as the world discounts it.
+    discounted is the reward as the world discounts it, and information, in nats, what the agent's beliefs expected of
+    its actions when it took them, discounted alike.
     tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
     whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
     log_score: log of the probability that the final belief gave the true diagnosis (NaN with more factors or places).
@@ -59,6 +61,7 @@ class Episodes:
 
     reward: Array
     discounted: Array
+    information: Array
     tests: Ids
     steps: Ids
     success: Array
@@ -121,6 +124,7 @@ class Walk:
         before = self.graph.size
         slots, commits = self._act(nodes[active], streams, active, step)
         self._added = max(self._added, (self.graph.size - before) / len(np.unique(nodes[active])))
+        log.learn(active, information_of(self.graph, nodes[active], slots, commits))
         uniforms = streams.uniforms(active, drawn[active])
         still = np.ones(len(active), dtype=bool)
         for visible, positions in self.graph.by_visible(nodes[active]):
@@ -330,6 +334,7 @@ class Log:
         self.world = world
         self.reward = np.zeros(count)
         self.discounted = np.zeros(count)
+        self.information = np.zeros(count)
         self.tests = np.zeros(count, dtype=np.int64)
         self.steps = np.zeros(count, dtype=np.int64)
         self.success = np.zeros(count)
@@ -339,12 +344,19 @@ class Log:
         self.worst_possible = np.full(count, np.inf)
         self.worst_chance = np.zeros(count)
 
+    def learn(self, walkers: Ids, information: Array) -> None:
+        """What the step that comes is expected to tell the episodes `walkers`."""
+        self.information[walkers] += self._fade(walkers) * information
+
     def pay(self, walkers: Ids, reward: Array) -> None:
         """One more step of the episodes `walkers`, and what it pays."""
         self.reward[walkers] += reward
-        self.discounted[walkers] += self.world.discount ** self.world.time_taken(self.steps[walkers]) * reward
+        self.discounted[walkers] += self._fade(walkers) * reward
         self.steps[walkers] += 1
         self.worst_paid[walkers] = np.minimum(self.worst_paid[walkers], reward)
+
+    def _fade(self, walkers: Ids) -> Array:
+        return np.power(float(self.world.discount), self.world.time_taken(self.steps[walkers]))
 
     def fear(self, walkers: Ids, rewards: Array, beliefs: Array) -> None:
         """What the step that comes may pay the episodes `walkers`, by state, and how probable (n, S) these are."""

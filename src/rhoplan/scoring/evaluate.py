@@ -11,7 +11,7 @@ from rhoplan.agents.agent import Agent
 from rhoplan.agents.policy import Policy
 from rhoplan.belief.information import entropy
 from rhoplan.errors import AgentError, LimitError, expect
-from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions
+from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, information_of
 from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
@@ -30,7 +30,8 @@ class Score:
     """How good an agent is.
 
     reward, reward_sd: mean and spread of what an episode pays. discounted: its mean as the world discounts it;
-    discounted_tail: how far that can be from what it is without the cap, NaN where nothing bounds it. tests, steps:
+    discounted_tail: how far that can be from what it is without the cap, NaN where nothing bounds it. information:
+    expected information of all actions taken, in nats, by the beliefs of the agent and discounted alike. tests, steps:
     expected number of tests, and of actions, the one that ends included. success: share of episodes that the problem
     tallies as one, or else, with one hidden factor, that end with a best ending action for the true state. truncated:
     share cut off at the cap; they are not successful and pay what they spent. log_score: expected log, in nats, of the
@@ -52,6 +53,7 @@ class Score:
     discounted: float = math.nan
     discounted_tail: float = 0.0
     steps: float = math.nan
+    information: float = math.nan
 
 
 def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, cap: int | None = None) -> Score:
@@ -123,6 +125,7 @@ def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
         discounted=totals.discounted,
         discounted_tail=cut_off_worth(world.problem, truncated, cap),
         steps=counts.steps,
+        information=totals.information,
     )
 
 
@@ -141,13 +144,14 @@ class _Counts:
 
 
 class _Totals:
-    """What else is added up over acts: discounted reward, success, tallies; and the log score where cases end."""
+    """What else is added up over acts: discounted reward, information, success, tallies; and the log score where cases
+    end."""
 
     def __init__(self, graph: Graph, world: World) -> None:
         self.graph, self.world = graph, world
         problem = world.problem
         self._tallied = dict.fromkeys(problem.tallies, 0.0)
-        self.discounted = 0.0
+        self.discounted = self.information = 0.0
         # With several hidden factors no ending action is about all of them: a problem tallies what it calls success.
         self._right = 0.0 if len(problem.factors) == 1 and has_commits(problem) else math.nan
         self._scored = 0.0 if graph.problem.observes_then_commits else math.nan
@@ -168,6 +172,8 @@ class _Totals:
         acts, world = layer.acts, self.world
         fade = float(world.problem.discount ** world.problem.time_taken(layer.step))
         self.discounted += fade * float(acts.mass @ acts.reward)
+        told = information_of(self.graph, layer.node[acts.row], acts.slot, acts.ending)
+        self.information += fade * float(acts.mass @ told)
         stops = acts.stops
         if stops.size:
             ended = acts.row[stops]

@@ -72,7 +72,8 @@ class Estimate:
     """Means over episodes with their standard errors; the same columns as the exact `Score`.
 
     se_from: `exact` where the spread of reward, tests, steps, success and truncated is the exact one, `sample` where
-    it is that of the episodes; log_score, tallies and a discounted reward have that of the episodes always. Of a share
+    it is that of the episodes; log_score, information, tallies and a discounted reward have that of the episodes
+    always. Of a share
     the sample's error is half of Wilson's interval, which is not 0 where all or none succeeded.
     discounted_tail: how far `discounted` can be from what it is without the cap, NaN where nothing bounds it.
     success_interval: Wilson's, 95%; NaN where nothing counts as success. unseen_loss: with errors from the sample, the
@@ -95,6 +96,8 @@ class Estimate:
     log_score_se: float
     steps: float
     steps_se: float
+    information: float
+    information_se: float
     tallies: dict[str, tuple[float, float]]
     tests_distribution: tuple[float, ...]
     episodes: int
@@ -226,7 +229,7 @@ def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = N
     return Estimate(
         reward, reward_se, reward_se * math.sqrt(count), discounted, discounted_se, math.nan,
         tests, tests_se, success, success_se,
-        truncated, truncated_se, log_score, log_score_se, steps, steps_se,
+        truncated, truncated_se, log_score, log_score_se, steps, steps_se, *mean(rows.information),
         tallies={name: mean(values) for name, values in rows.tallies.items()},
         tests_distribution=tuple(float(share) for share in np.bincount(rows.tests) / count),
         episodes=count,

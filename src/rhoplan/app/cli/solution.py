@@ -128,12 +128,16 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
         return signed(value) if exact else f"{signed(value)} ± {number(error)}"
 
     faded = f" ({mean(score.discounted, score.discounted_se)} discounted)" if discount != 1 else ""
+    learned = mean(score.information, score.information_se).removeprefix("+")
+    faded += f" and {learned} nats{' discounted' if discount != 1 else ''}" if weight else ""
     steps = number(score.steps, 1) if exact else f"{number(score.steps, 1)} ± {number(score.steps_se, 1)}"
     how = "exact" if exact else f"estimated from {score.episodes:,} episodes, ± standard error"
     console().print(f"  following it earns {mean(score.reward, score.reward_se)}{faded} in {steps} steps; {how}")
+    if weight:
+        console().print(f"  which is worth {mean(score.value, score.value_se)} with information paid")
     if score.truncated > 0:
         console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
-    if weight == 0 and _is_too_little(score, solution):
+    if _is_too_little(score, solution):
         from rhoplan.planning.certified.lattice.policy import GridPolicy
 
         aims = isinstance(solution.policy, GridPolicy)
@@ -144,7 +148,5 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
 def _is_too_little(score: PlanScore, solution: Solution) -> bool:
     """Whether a plan earns less than its lower bound, beyond rounding, what chance explains and what cut-off cases may
     have paid later."""
-    more = (FAR * score.discounted_se if score.kind != "exact" else 0.0) + (
-        score.discounted_tail if score.truncated > 0 else 0.0
-    )
-    return score.discounted + more < solution.lower - ROUNDING * max(abs(solution.lower), 1.0)
+    more = FAR * score.value_se + (score.value_tail if score.truncated > 0 else 0.0)
+    return score.value + more < solution.lower - ROUNDING * max(abs(solution.lower), 1.0)

@@ -69,7 +69,10 @@ EXPORTED = ".policyx"
 )
 @click.option("--check", is_flag=True, help="Check both bounds by other code afterwards (all but reveal).")
 @click.option(
-    "--score", is_flag=True, help="Tell what following the plan earns: some seconds more (reveal and many always do)."
+    "--score",
+    is_flag=True,
+    help="Tell what following the plan earns, information included: some seconds more (reveal and many tell the reward "
+    "always).",
 )
 @json_option
 def solve_command(
