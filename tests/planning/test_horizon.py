@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.model.limited import with_horizon
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 
 WEIGHTS = (0.0, 1.0)
@@ -170,3 +172,28 @@ def test_others_are_compared_within_the_horizon(tmp_path: Path, capsys: pytest.C
         assert score["truncated"] == 0
     assert _guarded(["evaluate", spec, "--agent", f"solved:{policy},greedy"]) == 2
     assert "there is no agent 'greedy'" in capsys.readouterr().err  # rules know of no horizon
+
+
+def test_the_last_action_of_a_horizon_is_no_commit() -> None:
+    """What it shows, and how what it pays scatters, counts as that of any other."""
+    one = np.ones((1, 1))
+    shows, pays = np.full((1, 1, 2), 0.5), np.array([[[[10.0, -10.0]]]])
+    problem = rhoplan.from_arrays(one[None], shows, pays, discount=0.9)
+    for actions in (1, 2):
+        limited = with_horizon(problem, actions)
+        policy = rhoplan.solve(problem, horizon=actions).policy
+        agent = rhoplan.Agent("solved", planner=FollowRule(rule=policy))
+        score = rhoplan.evaluate(limited, agent)
+        assert (score.reward, score.tests, score.steps) == (0.0, actions, actions)
+        assert score.reward_sd == pytest.approx(10 * actions**0.5)
+        assert np.isnan(score.log_score)
+        drawn = rhoplan.simulate(limited, agent, seeds=(0,), episodes=200)
+        assert (drawn.tests, drawn.steps) == (actions, actions)
+        assert drawn.reward_sd == pytest.approx(10 * actions**0.5, rel=0.2)
+
+
+def test_where_one_can_commit_the_horizon_leaves_commits_what_they_are() -> None:
+    limited = with_horizon(rhoplan.make("tiger"), 1)
+    kinds = {action.name: action.kind for action in limited.menu(limited.start)}
+    assert kinds["listen"] == "test"
+    assert {kinds[name] for name in kinds if name != "listen"} == {"commit"}

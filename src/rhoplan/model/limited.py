@@ -61,10 +61,12 @@ class LimitedMenu(CachedMenu):
     def build(self, visible: Left) -> tuple[Action, ...]:
         if not visible.actions:
             return self._ending(visible.visible)
-        return tuple(
-            replace(action, leads_to=tuple(self._after(visible.actions - 1, place) for place in action.leads_to))
-            for action in self.menu(visible.visible)
-        )
+        return tuple(self._limited(action, visible.actions - 1) for action in self.menu(visible.visible))
+
+    def _limited(self, action: Action, left: int) -> Action:
+        """`action`, after which so many are left."""
+        leads_to = tuple(self._after(left, place) for place in action.leads_to)
+        return replace(action, leads_to=leads_to, is_last=not action.ends_episode and set(leads_to) == {END})
 
     def _ending(self, place: Visible) -> tuple[Action, ...]:
         return tuple(action for action in self.menu(place) if action.ends_episode)

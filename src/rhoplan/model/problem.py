@@ -133,6 +133,7 @@ class Action:
         dense or `Sparse`. The row of an outcome that a state cannot give may be empty.
     pays: None where `reward` is what is paid; else what is, by state and outcome (S, O), or by outcome, state and the
         state after it (O, S, S). Its mean given the state before is `reward`, which is all that plans ask for.
+    is_last: whether only a horizon ends the episode after it (`limited`): it is no commit for that.
     """
 
     name: str
@@ -143,10 +144,11 @@ class Action:
     factor: int = 0
     transition: Change | None = None
     pays: Change | None = None
+    is_last: bool = False
 
     @cached_property
     def ends_episode(self) -> bool:
-        return all(visible is END for visible in self.leads_to)
+        return all(visible is END for visible in self.leads_to) and not self.is_last
 
     @cached_property
     def same_reward(self) -> float | None:

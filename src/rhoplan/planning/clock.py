@@ -7,9 +7,15 @@ out is told apart. `planning.machine` reports to `Compiling`. The same goes for 
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+
+AGES = 1e9
+"""Seconds after which every deadline is past."""
 
 
 class Compiling:
@@ -28,6 +34,10 @@ class Compiling:
         self._depth -= 1
         if not self._depth:
             self._total += time.monotonic() - self._since
+
+    def leap(self, seconds: float) -> None:
+        """The clock goes on by so many seconds at once."""
+        self._total -= seconds
 
     def makes_anew(self) -> None:
         """Machine code is being made, not loaded: whoever waits is told."""
@@ -71,3 +81,34 @@ def telling(compiles: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         COMPILING.tell = before
+
+
+class Hurry:
+    """Whether somebody has pressed ctrl-C within the block of `hurrying`."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+
+@contextmanager
+def hurrying() -> Iterator[Hurry]:
+    """Within the block the first ctrl-C makes every deadline pass, so that what is under way ends with what it has; the
+    next stops it at once. Nothing changes where ctrl-C means something else, or another thread hears of it."""
+    hurry, before = Hurry(), signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+        yield hurry
+        return
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if hurry.pressed:
+            raise KeyboardInterrupt
+        hurry.pressed = True
+        COMPILING.leap(AGES)
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield hurry
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if hurry.pressed:
+            COMPILING.leap(-AGES)

@@ -25,6 +25,7 @@ from rhoplan.model.reach import cut_off_worth
 from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
+from rhoplan.planning.certified.pointbased.check import joint_chances, spans
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.scoring.evaluate import score_policy
@@ -151,7 +152,7 @@ def _episode(policy: SolvedPolicy, cap: int, rng: Generator) -> tuple[float, flo
         fade = float(policy.settings.discount ** policy.origin.time_taken(step))
         reward, discounted = reward + paid, discounted + fade * paid
         first = int(model.pair_branch[pair])
-        joint, begins = _joint(compiled, pair, belief)
+        joint, begins = joint_chances(compiled, pair, belief)
         information += fade * _information(compiled, pair, joint, begins)
         branch, state = _drawn(compiled, pair, state, rng)
         after = joint[begins[branch - first] : begins[branch - first + 1]]
@@ -164,32 +165,13 @@ def _drawn(problem: Compiled, pair: int, state: int, rng: Generator) -> tuple[in
     model = problem.model
     branches = np.arange(model.pair_branch[pair], model.pair_branch[pair + 1])
     rows = model.branch_row[branches] + state
-    places, owner = _spans(model.row[rows], model.row[rows + 1])
+    places, owner = spans(model.row[rows], model.row[rows + 1])
     drawn = int(rng.choice(len(places), p=model.chance[places] / model.chance[places].sum()))
     return int(branches[owner[drawn]]), int(model.column[places[drawn]])
 
 
-def _joint(problem: Compiled, pair: int, belief: Array) -> tuple[Array, Ids]:
-    """P(s', o) of taking `pair` at `belief`, one branch after the other, and where each of them begins."""
-    model, held = problem.model, np.flatnonzero(belief)
-    branches = np.arange(model.pair_branch[pair], model.pair_branch[pair + 1])
-    begins = np.concatenate([[0], np.cumsum(problem.sizes[model.branch_target[branches]])])
-    rows = (model.branch_row[branches][:, None] + held).ravel()
-    places, owner = _spans(model.row[rows], model.row[rows + 1])
-    chances = model.chance[places] * belief[held[owner % len(held)]]
-    into = begins[owner // len(held)] + model.column[places]
-    return np.bincount(into, chances, minlength=int(begins[-1])).astype(float, copy=False), begins
-
-
-def _spans(begins: Ids, ends: Ids) -> tuple[Ids, Ids]:
-    """All numbers from each of `begins` to its end, and which of them each belongs to."""
-    counts = ends - begins
-    owner = np.repeat(np.arange(len(counts)), counts)
-    return np.arange(len(owner)) + (begins - np.cumsum(counts) + counts)[owner], owner
-
-
 def _information(problem: Compiled, pair: int, joint: Array, begins: Ids) -> float:
-    """Expected information of `pair`, in nats, from what `_joint` says: H(s') + H(o) - H(s', o)."""
+    """Expected information of `pair`, in nats, from what `joint_chances` says: H(s') + H(o) - H(s', o)."""
     model, places = problem.model, np.flatnonzero(joint)
     branch, chances = np.searchsorted(begins, places, side="right") - 1, joint[places]
     target = model.branch_target[model.pair_branch[pair] + branch]

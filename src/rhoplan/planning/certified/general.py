@@ -44,6 +44,9 @@ at hand for one of them at once."""
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
 
+BEGUN = 10
+"""Rounds of work before which the bounds of last resort may be the better ones."""
+
 CHECKING = 10.0
 """Seconds for a check after the time is over, or a tenth of the time there was, if that is less; one at least."""
 
@@ -90,6 +93,10 @@ class General:
             stopped_by = "method"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
+        elif sum(solution.rounds for solution in found) < BEGUN and not _met(found):
+            crude = self._crude(stopped_by := found[-1].stopped_by)
+            if crude.lower > _closest(found)[0] or crude.upper < _closest(found)[1]:
+                found.append(crude)
         return self._together([self._checked(solution) for solution in found], stopped_by)
 
     def _checked(self, solution: Solution) -> Solution:

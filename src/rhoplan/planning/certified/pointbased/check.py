@@ -2,7 +2,8 @@
 
 Lower: each vector takes an action and then follows other vectors. If at every belief its value is at most the reward
 and information of that action plus what the followers claim, then by induction no claim is above what its plan gives.
-With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included.
+With weight 0 both sides are linear, and the corners decide; else beliefs are drawn, corners included, and the belief
+in which the plan comes to follow the vector is among them: there the claim is tight.
 
 Upper: if one exact backup at every point gives at most what the point claims, the convex hull of the claims lies above
 its own backup (W = V - p H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.graph import COUNT, ENTRY, VECTOR_PAIR
@@ -33,6 +35,11 @@ TOLERANCE = 1e-9
 
 APART = 1e-4
 """How far a point must lie from another to speak for it."""
+
+
+MOST_CORNERS, FEW_CORNERS = 5_000, 64
+"""Known states at which a vector is looked at, at most: without a weight, where they are all that counts, and with one.
+Others are drawn."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,8 @@ def check_plan(
     """
     part = seconds / 4
     lower = [
-        _vector_excess(plan, vector, rng, beliefs, clock.now() + part)
-        for vector in in_time(_followed(plan, most), part)
+        _vector_excess(plan, vector, met, rng, beliefs, clock.now() + part)
+        for vector, met in in_time(_followed(plan, most), part)
     ]
     upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
     upper += [_corner_excess(plan, slot) for slot in in_time(_drawn_slots(plan, rng, most), part)]
@@ -92,15 +99,23 @@ def in_time(things: Iterable[Thing], seconds: float) -> Iterator[Thing]:
         yield thing
 
 
-def branch_matrix(problem: Compiled, branch: int, home: int) -> Array:
-    """P(s', o | s) of one branch, dense."""
-    model, size = problem.model, int(problem.sizes[home])
-    matrix = np.zeros((size, int(problem.sizes[model.branch_target[branch]])))
-    begins = model.row[model.branch_row[branch] : model.branch_row[branch] + size + 1]
-    for state in range(size):
-        places = slice(begins[state], begins[state + 1])
-        matrix[state, model.column[places]] = model.chance[places]
-    return matrix
+def spans(begins: Ids, ends: Ids) -> tuple[Ids, Ids]:
+    """All numbers from each of `begins` to its end, and which of them each belongs to."""
+    counts = ends - begins
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return np.arange(len(owner)) + (begins - np.cumsum(counts) + counts)[owner], owner
+
+
+def joint_chances(problem: Compiled, pair: int, belief: Array) -> tuple[Array, Ids]:
+    """P(s', o) of taking `pair` at `belief`, one branch after the other, and where each of them begins."""
+    model, held = problem.model, np.flatnonzero(belief)
+    branches = np.arange(model.pair_branch[pair], model.pair_branch[pair + 1])
+    begins = np.concatenate([[0], np.cumsum(problem.sizes[model.branch_target[branches]])])
+    rows = (model.branch_row[branches][:, None] + held).ravel()
+    places, owner = spans(model.row[rows], model.row[rows + 1])
+    chances = model.chance[places] * belief[held[owner % len(held)]]
+    into = begins[owner // len(held)] + model.column[places]
+    return _added(chances, into, int(begins[-1])), begins
 
 
 class Solved(Protocol):
@@ -116,12 +131,12 @@ class Solved(Protocol):
 def backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, int, Array], float]) -> float:
     """Reward, information and discounted `value` (of branch, class and belief) of taking `pair` at `belief`."""
     problem, model = plan.problem, plan.problem.model
-    home = int(model.pair_class[pair])
     total = float(belief @ model.reward[model.pair_reward[pair] : model.pair_reward[pair] + len(belief)])
     weight, discount = plan.settings.weight, plan.settings.discount
     predicted, later = np.zeros(problem.symbols), 0.0
-    for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-        joint = belief @ branch_matrix(problem, branch, home)
+    every, begins = joint_chances(problem, pair, belief)
+    for number, branch in enumerate(range(model.pair_branch[pair], model.pair_branch[pair + 1])):
+        joint = every[begins[number] : begins[number + 1]]
         chance = float(joint.sum())
         if chance <= 0:
             continue
@@ -139,21 +154,23 @@ def entropy(belief: Array) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def _followed(plan: Plan, most: int) -> list[int]:
-    """The vectors that the plan can come to follow, nearest first."""
+def _followed(plan: Plan, most: int) -> list[tuple[int, Array]]:
+    """The vectors that the plan can come to follow, nearest first, each with the belief in which it does."""
     if plan.root_vector < 0:
         return []
-    found, place, model = [plan.root_vector], 0, plan.problem.model
-    seen = set(found)
+    problem, model, place = plan.problem, plan.problem.model, 0
+    found = [(plan.root_vector, problem.start)]
+    seen = {plan.root_vector}
     while place < len(found) and len(found) < most:
-        vector = found[place]
+        vector, belief = found[place]
         place += 1
         for pair in _pairs(plan, vector):
-            for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-                other = plan.follower(vector, branch)
-                if other >= 0 and other not in seen:
+            every, begins = joint_chances(problem, pair, belief)
+            for number, branch in enumerate(range(model.pair_branch[pair], model.pair_branch[pair + 1])):
+                other, joint = plan.follower(vector, branch), every[begins[number] : begins[number + 1]]
+                if other >= 0 and other not in seen and joint.sum() > 0:
                     seen.add(other)
-                    found.append(other)
+                    found.append((other, joint / joint.sum()))
     return found[:most]
 
 
@@ -164,25 +181,33 @@ def _pairs(plan: Plan, vector: int) -> range:
     return range(taken, taken + 1)
 
 
-def _vector_excess(plan: Plan, vector: int, rng: Generator, beliefs: int, deadline: float) -> float:
-    """By how much `vector` claims more than one backup of its followers gives, over corners and drawn beliefs."""
+def _vector_excess(plan: Plan, vector: int, met: Array, rng: Generator, beliefs: int, deadline: float) -> float:
+    """By how much `vector` claims more than one backup of its followers gives, where it is `met`, over corners and over
+    drawn beliefs."""
     size = int(plan.problem.sizes[plan.home(vector)])
     if plan.problem.ended[plan.home(vector)]:
         return float(plan.numbers(vector).max())
     drawn = rng.dirichlet(np.full(size, 0.5), beliefs) if plan.settings.weight > 0 and size > 1 else np.empty((0, size))
-    corners = np.eye(size) if size <= 64 or plan.settings.weight == 0 else np.eye(size)[rng.choice(size, 64)]
+    most = MOST_CORNERS if plan.settings.weight == 0 else FEW_CORNERS
+    corners = range(size) if size <= most else rng.choice(size, most)
     worst = -np.inf
 
     def claim(branch: int, target: int, belief: Array) -> float:
         return _claim(plan, plan.follower(vector, branch), belief)
 
     pairs = _pairs(plan, vector)
-    for belief in (*corners, *drawn):
+    for belief in chain([met], drawn, (_certain(state, size) for state in corners)):
         worth = sum(backup(plan, pair, belief, claim) for pair in pairs) / len(pairs)
         worst = max(worst, _claim(plan, vector, belief) - worth)
         if clock.now() > deadline:
             break
     return worst
+
+
+def _certain(state: int, size: int) -> Array:
+    belief = np.zeros(size)
+    belief[state] = 1.0
+    return belief
 
 
 def _claim(plan: Plan, vector: int, belief: Array) -> float:
@@ -221,7 +246,7 @@ def _corner_excess(plan: Plan, slot: int) -> float:
     excess = max(float(plan.first.action[model.pair_reward[pair] + state]) for pair in pairs) - claimed
     if excess <= 0:
         return excess
-    return min(excess, _backed_up(plan, home, np.eye(1, size, state).ravel()) - claimed)
+    return min(excess, _backed_up(plan, home, _certain(state, size)) - claimed)
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
@@ -256,23 +281,38 @@ def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> f
     for pair in in_time(pairs, seconds):
         home = int(model.pair_class[pair])
         at, size = model.pair_reward[pair], int(problem.sizes[home])
-        total = model.reward[at : at + size].copy()
-        predicted, later = np.zeros((size, problem.symbols)) if weight > 0 else np.zeros((size, 0)), np.zeros(size)
+        total, gained = model.reward[at : at + size].copy(), np.zeros(size)
+        symbols, states, shares = [], [], []
         for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            matrix, target = branch_matrix(problem, branch, home), int(model.branch_target[branch])
+            rows, target = model.branch_row[branch] + np.arange(size), int(model.branch_target[branch])
+            places, owner = spans(model.row[rows], model.row[rows + 1])
+            column, chance = model.column[places], model.chance[places]
             if weight > 0:
-                symbols = model.symbol[model.class_state[target] : model.class_state[target + 1]]
-                for state in range(size):
-                    np.add.at(predicted[state], symbols, matrix[state])
-                    chance = matrix[state].sum()
-                    later[state] += chance * entropy(matrix[state] / chance) if chance > 0 else 0.0
+                seen = _added(chance, owner, size)
+                later = _disorder(chance, owner, size) - _disorder(seen, np.arange(size), size)
+                gained -= (weight - discount * plan.settings.potential) * later
+                symbols.append(model.symbol[model.class_state[target] + column])
+                states.append(owner)
+                shares.append(chance)
             if not problem.ended[target]:
-                rows = slice(
-                    model.pair_reward[model.class_pair[target]], model.pair_reward[model.class_pair[target + 1]]
-                )
-                total += discount * (matrix @ action[rows].reshape(-1, matrix.shape[1]).T).max(axis=1)
+                first, last = (model.pair_reward[model.class_pair[target + more]] for more in (0, 1))
+                offers = action[first:last].reshape(-1, int(problem.sizes[target]))
+                total += discount * np.max([_added(chance * offer[column], owner, size) for offer in offers], axis=0)
         if weight > 0:
-            kept = weight - discount * plan.settings.potential
-            total += weight * np.array([entropy(row) for row in predicted]) - kept * later
+            code = np.concatenate(states) * problem.symbols + np.concatenate(symbols)
+            kinds, place = np.unique(code, return_inverse=True)
+            predicted = _added(np.concatenate(shares), place, len(kinds))
+            total += gained + weight * _disorder(predicted, kinds // problem.symbols, size)
         worst = max(worst, float((total - action[at : at + size]).max()))
     return worst
+
+
+def _disorder(chances: Array, owner: Ids, size: int) -> Array:
+    """- sum p ln p (n,) over the `chances` of each owner."""
+    logs = np.log(chances, out=np.zeros_like(chances), where=chances > 0)
+    return _added(-chances * logs, owner, size)
+
+
+def _added(numbers: Array, owner: Ids, size: int) -> Array:
+    """Sums (size,) of the numbers of each owner."""
+    return np.bincount(owner, numbers, minlength=size).astype(float, copy=False)

@@ -130,7 +130,8 @@ class Plan:
         corner = self.graph.corner[first:last]
         if len(belief) <= hull_states(self.problem):
             prices = prices_of(belief, self.settings.penalty, self.settings.lost)
-            return mixture(beliefs, values, corner, belief, prices)
+            mixed = mixture(beliefs, values, corner, belief, prices)  # which rounding may end a little early
+            return min(mixed, sawtooth(beliefs, values, corner, belief))
         return sawtooth(beliefs, values, corner, belief)
 
     @cached_property

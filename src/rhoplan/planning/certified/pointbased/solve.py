@@ -108,8 +108,9 @@ def solve_general(
     Not covered: weights below 0, and with discount 1 problems where one can go on for ever without losing.
     """
     check_asked(weight, discount, gap)
-    search = Search(problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory)
-    return search.solution(search.run(progress))
+    with clock.hurrying() as hurry:  # with the first bounds as far as they have come
+        search = Search(problem, weight=weight, discount=discount, gap=gap, seconds=seconds, memory=memory)
+    return search.solution("interrupted" if hurry.pressed else search.run(progress))
 
 
 class Search(Standing):
