@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ import pytest
 import rhoplan
 from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.model.limited import horizon_of
+from rhoplan.model.limited import Left, horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.planning.asked import check_about_states, check_asked, unbeaten
+from rhoplan.model.observe_then_commit import Done
+from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.planning.asked import check_about_states, check_asked, spelt, unbeaten
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
@@ -71,10 +74,57 @@ def test_a_plan_of_errands_brings_no_bounds_of_another_problem(tmp_path: Path) -
         load_policy(tmp_path / "mixed", problem)
 
 
+TOOLS = (0, 8)
+"""Numbers with one place in a set of eight: the first to come stands first, as strings do by chance."""
+
+
+def basket(tools: frozenset[int]) -> Problem:
+    """Two things to be taken or not, with the tools at hand."""
+    coins = tuple(Factor(f"f{n}", ("good", "bad"), np.array([0.6, 0.4])) for n in (0, 1))
+
+    def take(n: int, visible: tuple[str, frozenset[int]]) -> Action:
+        after = (visible[0] + str(n), tools)
+        return Action(f"take-{n}", np.array([2.0, -1.0]), np.ones((2, 1)), ("on",), (after,), factor=n)
+
+    def menu(visible: Any) -> tuple[Action, ...]:
+        stop = Action("stop", np.zeros(2), np.ones((2, 1)), ("on",), (END,))
+        return (*(take(n, visible) for n in (0, 1) if str(n) not in visible[0]), stop)
+
+    return Problem("basket", coins, ("", tools), menu)
+
+
+@pytest.mark.parametrize("method", ["errands", "grids", "points"])
+def test_a_policy_is_read_whatever_the_order_in_which_members_of_sets_stand(method: str, tmp_path: Path) -> None:
+    one, other = frozenset(TOOLS), frozenset(reversed(TOOLS))
+    assert one == other
+    assert repr(one) != repr(other)
+    policy = rhoplan.solve(basket(one), method=method, gap=0.5).policy
+    assert policy is not None
+    policy.save(tmp_path / "basket")
+    again = load_policy(tmp_path / "basket", basket(other))
+    assert again.action(initial(again.origin)) == policy.action(initial(policy.origin))
+
+
+@dataclass(frozen=True)
+class Shelf:
+    held: frozenset[str]
+    number: int = 1
+    note: str = field(default="", repr=False)
+
+
+def test_visible_states_are_spelt_as_they_are_shown_but_for_sets() -> None:
+    plain = (END, "a", 1.5, (1,), (), ("b", ("c", None)), frozenset(), frozenset({3}), Left(2, Done(tests=1)), Shelf)
+    for visible in (*plain, Shelf(frozenset({"x"}))):
+        assert spelt(visible) == repr(visible)
+    assert spelt(frozenset({"pear", "fig", 10, 2})) == "frozenset({2, 10, 'fig', 'pear'})"
+    shelf = spelt(Left(1, (Shelf(frozenset({"b", "a"})),)))
+    assert shelf == "Left(actions=1, visible=(Shelf(held=frozenset({'a', 'b'}), number=1),))"
+
+
 def test_what_is_asked_may_go_as_far_as_the_words_say() -> None:
     check_asked(0.0, 1.0, 1e-300)
     check_asked(LARGEST_REWARD, 1e-9, 1.0)
-    for weight, discount, gap, field in (
+    for weight, discount, gap, name in (
         (np.nextafter(LARGEST_REWARD, np.inf), 1.0, 1.0, "weight"),
         (-1e-300, 1.0, 1.0, "weight"),
         (np.nan, 1.0, 1.0, "weight"),
@@ -84,9 +134,9 @@ def test_what_is_asked_may_go_as_far_as_the_words_say() -> None:
         (0.0, 1.0, 0.0, "gap"),
         (0.0, 1.0, np.nan, "gap"),
     ):
-        with pytest.raises(AgentError, match=f"^{field} must be") as caught:
+        with pytest.raises(AgentError, match=f"^{name} must be") as caught:
             check_asked(weight, discount, gap)
-        assert caught.value.field == (field,)
+        assert caught.value.field == (name,)
 
 
 def test_one_factor_that_asks_about_its_diagnosis_is_enough_to_refuse() -> None:

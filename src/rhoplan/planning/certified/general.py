@@ -90,7 +90,7 @@ class General:
             stopped_by = "method"
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
-        return self._together([self._checked(solution) for solution in found], stopped_by)
+        return self._together([self._checked(solution) for solution in found])
 
     def _checked(self, solution: Solution) -> Solution:
         """`solution`, with a check of the bounds of errands; those of others are checked where they are found."""
@@ -261,7 +261,7 @@ class General:
         found = crude_bounds(self.problem, weight=self.weight, discount=self.discount, deadline=deadline)
         return replace(self._solution(found.lower, found.upper, stopped_by, found.first), method=RANGE)
 
-    def _together(self, found: list[Solution], stopped_by: str) -> Solution:
+    def _together(self, found: list[Solution]) -> Solution:
         """The closest of all bounds, and the policy of the best lower one."""
         if len(found) == 1:
             return found[0]
@@ -269,7 +269,7 @@ class General:
         lower, upper = _closest(found)
         seen = [solution.certificate for solution in found if solution.certificate]
         return replace(
-            self._solution(lower, upper, found[-1].stopped_by if found[-1].method != RANGE else stopped_by, best.first),
+            self._solution(lower, upper, found[-1].stopped_by, best.first),
             nodes=sum(solution.nodes for solution in found),
             rounds=sum(solution.rounds for solution in found),
             shares=tuple(solution.rounds for solution in found),
