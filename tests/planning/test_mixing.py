@@ -80,3 +80,16 @@ def test_a_likely_state_has_a_price_by_its_share_and_an_impossible_one_the_whole
     prices = prices_of(np.array([0.5, 0.1, 1e-9, 0.0]), 100.0, 10.0)
     assert prices.tolist() == pytest.approx([20.0, 100.0, 100.0, 100.0])
     assert prices_of(np.array([0.5, 0.0]), 100.0, 1e10).tolist() == [100.0, 100.0]
+
+
+def test_a_point_with_a_little_more_of_a_state_of_no_weight_is_of_use() -> None:
+    """To the letter a fifth of it is all that the belief has room for."""
+    points, belief = np.array([[0.5, 0.5 - 5e-13, 5e-13]]), np.array([0.5, 0.5 - 1e-13, 1e-13])
+    corner, prices = np.full(3, 10.0), np.full(3, 20.0)
+    assert mixture(points, np.array([1.0]), corner, belief, prices) == pytest.approx(1.0, abs=1e-6)
+    assert sawtooth(points, np.array([1.0]), corner, belief) == pytest.approx(10 - 0.2 * 9, abs=1e-3)
+
+
+def test_a_share_too_small_for_floats_to_divide_by_is_no_limit() -> None:
+    found = sawtooth(np.array([[1.0, 1e-310]]), np.array([1.0]), np.array([3.0, 5.0]), np.array([0.5, 0.5]))
+    assert found == pytest.approx(4.0 - 0.5 * 2.0)
