@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rhoplan.planning.certified.mixing import mixture, mixture_weights, sawtooth
+from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture, mixture_weights, prices_of, sawtooth
 
 
 def drawn(seed: int, states: int, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,3 +54,42 @@ def test_where_rounding_ends_it_early_the_best_so_far_comes_back(
     assert amount @ columns[basis] == pytest.approx(belief, abs=1e-12)
     assert (amount >= 0).all()
     assert whole - 1e-3 <= cost[basis] @ amount <= corner @ belief + 1e-9
+
+
+def test_without_points_corners_are_all_there_is() -> None:
+    corner, belief = np.array([3.0, 5.0]), np.array([0.25, 0.75])
+    none = np.empty((0, 2)), np.empty(0)
+    assert sawtooth(*none, corner, belief) == pytest.approx(4.5)
+    assert mixture(*none, corner, belief, np.full(2, 10.0)) == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0])
+def test_a_state_of_no_weight_does_not_keep_a_point_away(share: float) -> None:
+    """The point is one half of each of two states; what the belief has of a third is paid for where it is little."""
+    points, values, corner = np.array([[0.5, 0.5, 0.0]]), np.array([1.0]), np.array([10.0, 10.0, 10.0])
+    third = share * NEGLIGIBLE
+    belief = np.array([0.5 - third / 2, 0.5 - third / 2, third])
+    assert mixture(points, values, corner, belief, np.full(3, 20.0)) == pytest.approx(1.0, abs=1e-6)
+    beside = np.array([[0.5 - third / 2, 0.5 - third / 2, third]])
+    known = 1.0 if share < 1 else 10.0  # a point with more of a state than can be left out is of no use
+    found = mixture(beside, values, corner, np.array([0.5, 0.5, 0.0]), np.full(3, 20.0))
+    assert found == pytest.approx(known, abs=1e-6)
+
+
+def test_a_likely_state_has_a_price_by_its_share_and_an_impossible_one_the_whole() -> None:
+    prices = prices_of(np.array([0.5, 0.1, 1e-9, 0.0]), 100.0, 10.0)
+    assert prices.tolist() == pytest.approx([20.0, 100.0, 100.0, 100.0])
+    assert prices_of(np.array([0.5, 0.0]), 100.0, 1e10).tolist() == [100.0, 100.0]
+
+
+def test_a_point_with_a_little_more_of_a_state_of_no_weight_is_of_use() -> None:
+    """To the letter a fifth of it is all that the belief has room for."""
+    points, belief = np.array([[0.5, 0.5 - 5e-13, 5e-13]]), np.array([0.5, 0.5 - 1e-13, 1e-13])
+    corner, prices = np.full(3, 10.0), np.full(3, 20.0)
+    assert mixture(points, np.array([1.0]), corner, belief, prices) == pytest.approx(1.0, abs=1e-6)
+    assert sawtooth(points, np.array([1.0]), corner, belief) == pytest.approx(10 - 0.2 * 9, abs=1e-3)
+
+
+def test_a_share_too_small_for_floats_to_divide_by_is_no_limit() -> None:
+    found = sawtooth(np.array([[1.0, 1e-310]]), np.array([1.0]), np.array([3.0, 5.0]), np.array([0.5, 0.5]))
+    assert found == pytest.approx(4.0 - 0.5 * 2.0)

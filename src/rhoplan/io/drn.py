@@ -75,8 +75,6 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
             name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=reader.note, spec=file
         )
         check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(states))))
-    except ModelFileError:
-        raise
     except ProblemError as error:
         raise ModelFileError(error.message, file=file, field=error.field) from None
     return problem

@@ -155,8 +155,6 @@ class _Reader:
         place, found = self.at, self._until_head()
         if head in self.names:
             self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2)
-        if self._tables is not None:
-            self._fault(f"'{head}:' must stand before T, O and R", place - 2)
         if len(found) == 1 and found[0].isdigit():
             count = counted(found[0])
             if not count or count > self.budget.most:

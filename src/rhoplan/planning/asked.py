@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,23 @@ def seal(told: dict[str, Any], arrays: dict[str, Any]) -> str:
         found.update(f"{name} {array.dtype.str} {array.shape}".encode())
         found.update(array.tobytes())
     return found.hexdigest()
+
+
+def spelt(visible: object) -> str:
+    """A visible state as `repr` writes it, but with the members of sets in an order: `repr` writes strings in that in
+    which they are hashed, which is another one in every process."""
+    if isinstance(visible, frozenset) and visible:
+        members = sorted(map(spelt, visible), key=lambda member: (len(member), member))
+        return f"frozenset({{{', '.join(members)}}})"
+    names: tuple[str, ...] | None = getattr(visible, "_fields", None) if isinstance(visible, tuple) else None
+    if is_dataclass(visible) and not isinstance(visible, type):
+        names = tuple(part.name for part in fields(visible) if part.repr)
+    if names is not None:
+        inside = (f"{name}={spelt(getattr(visible, name))}" for name in names)
+        return f"{type(visible).__qualname__}({', '.join(inside)})"
+    if isinstance(visible, tuple):
+        return f"({', '.join(map(spelt, visible))}{',' * (len(visible) == 1)})"
+    return repr(visible)
 
 
 def check_about_states(problem: Problem, weight: float, who: str) -> None:

@@ -16,7 +16,7 @@ from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import EvidenceError, LimitError
 from rhoplan.model.problem import END, Action, Array, Problem
-from rhoplan.planning.asked import Asked, BoundedPolicy
+from rhoplan.planning.asked import Asked, BoundedPolicy, spelt
 from rhoplan.planning.certified.errands import ErrandPlan, Unfit
 from rhoplan.planning.certified.reveal import errand_bounds
 from rhoplan.planning.errands.apart import numbers_of
@@ -139,10 +139,10 @@ def file_of(policy: BoundedPolicy) -> Any:
 
 def digest_of(plan: ErrandPlan) -> str:
     """What tells two problems apart by the surroundings of their starts."""
-    found = hashlib.sha256(repr(sorted(map(repr, plan.survey.place))).encode())
+    found = hashlib.sha256(repr(sorted(map(spelt, plan.survey.place))).encode())
     for visible in plan.survey.place:
         for action in plan.problem.menu(visible):
-            found.update(repr((numbers_of(action), action.leads_to)).encode())
+            found.update(f"({numbers_of(action)!r}, {spelt(action.leads_to)})".encode())
     for factor in plan.problem.factors:
         found.update(factor.prior.tobytes())
     return found.hexdigest()

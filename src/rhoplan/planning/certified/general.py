@@ -94,10 +94,10 @@ class General:
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
         elif sum(solution.rounds for solution in found) < BEGUN and not _met(found):
-            crude = self._crude(stopped_by := found[-1].stopped_by)
+            crude = self._crude(found[-1].stopped_by, soon=True)
             if crude.lower > _closest(found)[0] or crude.upper < _closest(found)[1]:
                 found.append(crude)
-        return self._together([self._checked(solution) for solution in found], stopped_by)
+        return self._together([self._checked(solution) for solution in found])
 
     def _checked(self, solution: Solution) -> Solution:
         """`solution`, with a check of the bounds of errands; those of others are checked where they are found."""
@@ -262,13 +262,14 @@ class General:
             certificate=check_plan(found.plan, rng, seconds=self._checking) if checks else None,
         )
 
-    def _crude(self, stopped_by: str) -> Solution:
-        soon = clock.now() + GRACE
-        deadline = soon if stopped_by == "interrupted" else max(self.deadline, soon)
+    def _crude(self, stopped_by: str, *, soon: bool = False) -> Solution:
+        deadline = clock.now() + GRACE
+        if not soon and stopped_by != "interrupted":
+            deadline = max(self.deadline, deadline)
         found = crude_bounds(self.problem, weight=self.weight, discount=self.discount, deadline=deadline)
         return replace(self._solution(found.lower, found.upper, stopped_by, found.first), method=RANGE)
 
-    def _together(self, found: list[Solution], stopped_by: str) -> Solution:
+    def _together(self, found: list[Solution]) -> Solution:
         """The closest of all bounds, and the policy of the best lower one."""
         if len(found) == 1:
             return found[0]
@@ -276,7 +277,7 @@ class General:
         lower, upper = _closest(found)
         seen = [solution.certificate for solution in found if solution.certificate]
         return replace(
-            self._solution(lower, upper, found[-1].stopped_by if found[-1].method != RANGE else stopped_by, best.first),
+            self._solution(lower, upper, found[-1].stopped_by, best.first),
             nodes=sum(solution.nodes for solution in found),
             rounds=sum(solution.rounds for solution in found),
             shares=tuple(solution.rounds for solution in found),

@@ -18,6 +18,7 @@ import numpy as np
 from rhoplan.model.problem import END, Action, Ids, Problem, Visible
 from rhoplan.model.sparse import Sparse
 from rhoplan.planning import clock
+from rhoplan.planning.asked import spelt
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.grid import neutral
 from rhoplan.planning.certified.lattice.sweeps import PLAIN
@@ -78,7 +79,7 @@ class Structure:
     @cached_property
     def digest(self) -> str:
         """What tells two structures apart."""
-        found = hashlib.sha256(json.dumps([self.names, repr(self.visibles)]).encode())
+        found = hashlib.sha256(json.dumps([self.names, f"[{', '.join(map(spelt, self.visibles))}]"]).encode())
         for part in (self.room, self.first, self.kind, self.leads, self.lead):
             found.update(part.astype(np.int64).tobytes())
         for action, about in self.kinds:

@@ -1,0 +1,194 @@
+"""The words of `rhoplan solve`: bounds that are known or not, why they did not meet, checks, and what a plan earns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import rhoplan
+from rhoplan.app.cli.solution import FAR, ROUNDING, print_check, print_score, print_solution, several, six
+from rhoplan.planning.certified.pointbased.check import Certificate
+from rhoplan.planning.certified.solution import Solution
+from rhoplan.scoring.solved import PlanScore
+
+FOUND = Solution(
+    lower=1.25, upper=1.5, gap=0.001, stopped_by="time", reward=2.0, tests=3.0, success=0.75, truncated=0.0,
+    first="listen", nodes=2000, symmetries=2, rounds=1, seconds=4.0, method="points",
+)  # fmt: skip
+
+SCORE = PlanScore("exact", 3.0, 0.0, 1.25, 0.0, math.nan, 2.5, 0.0, 0.0, 50, 0)
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    def lines(print_it: Any, *arguments: Any, **named: Any) -> list[str]:
+        print_it(*arguments, **named)
+        return [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+    return lines
+
+
+def solution(told: Any, found: Solution, *, weight: float = 0.0, discount: float = 1.0, horizon: int | None = None):
+    tiger = rhoplan.make("tiger")
+    return told(print_solution, tiger, found, weight=weight, unit="nats", discount=discount, horizon=horizon)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "words"),
+    [
+        (1.25, 1.5, "value    between 1.250000 and 1.500000 (gap 2.5e-01)"),
+        (1.25, math.inf, "value    at least 1.250000; no upper bound is known"),
+        (-math.inf, 1.5, "value    at most 1.500000; no lower bound is known"),
+        (-math.inf, math.inf, "value    not known yet"),
+        (-1e-9, 0.0, "value    between 0.000000 and 0.000000 (gap 1.0e-09)"),
+    ],
+)
+def test_bounds_are_told_as_far_as_they_are_known(told: Any, lower: float, upper: float, words: str) -> None:
+    lines = solution(told, replace(FOUND, lower=lower, upper=upper))
+    assert words in lines
+    begins = "the plan behind the lower bound begins with listen"
+    assert (begins in lines) == math.isfinite(lower)
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "why"),
+    [
+        ("time", "time ran out"),
+        ("interrupted", "stopped from the keyboard"),
+        ("memory", "it is too large for the memory allowed"),
+        ("precision", "rounding lets them come no nearer"),
+        ("method", "this method goes no further"),
+    ],
+)
+def test_why_bounds_did_not_meet_is_told_where_they_did_not(told: Any, stopped_by: str, why: str) -> None:
+    said = f"the bounds did not meet within 0.001: {why}"
+    assert said in solution(told, replace(FOUND, stopped_by=stopped_by))
+    assert not any("did not meet" in line for line in solution(told, replace(FOUND, upper=1.251)))
+
+
+@pytest.mark.parametrize(
+    ("weight", "discount", "horizon", "words"),
+    [
+        (0.0, 1.0, None, "with no horizon limit for reward"),
+        (0.0, 0.5, 1, "of at most 1 action for reward, discount 0.5"),
+        (2.0, 1.0, 3, "of at most 3 actions for reward + 2 points per nat of information"),
+    ],
+)
+def test_the_goal_is_told(told: Any, weight: float, discount: float, horizon: int | None, words: str) -> None:
+    tiger = replace(rhoplan.make("tiger"), unit="points")
+    first, *_ = told(print_solution, tiger, FOUND, weight=weight, unit="nats", discount=discount, horizon=horizon)
+    assert first == f"tiger: best plan {words}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "2,000 nodes, 1 trial, 4.0 s, by bounds carried from belief to belief"),
+        ({"compiling": 4.9}, "2,000 nodes, 1 trial, 4.0 s, by bounds carried from belief to belief"),
+        (
+            {"compiling": 5.0, "nodes": 1},
+            "1 node, 1 trial, 4.0 s, by bounds carried from belief to belief (and 5.0 s to compile the planner, once)",
+        ),
+        (
+            {"method": "errands and grids", "shares": (0, 2)},
+            "2,000 nodes, 2 levels, 4.0 s, by one hidden factor after the other, and on a grid of beliefs for each "
+            "hidden factor",
+        ),
+        (
+            {"method": "range", "rounds": 0},
+            "2,000 nodes, 4.0 s, by the range of rewards: there was not enough time for more",
+        ),
+        (
+            {"method": "range", "rounds": 0, "stopped_by": "interrupted"},
+            "2,000 nodes, 4.0 s, by the range of rewards",
+        ),
+        ({"method": "reveal"}, "2,000 nodes, 2 symmetries, 1 round, 4.0 s"),
+        ({"method": "many"}, "2,000 nodes, 1 trial, 4.0 s, by branch and bound over evidence"),
+    ],
+)
+def test_the_work_is_told_by_the_words_of_the_method(told: Any, changes: dict[str, Any], words: str) -> None:
+    assert " ".join(solution(told, replace(FOUND, **changes))).endswith(words)
+
+
+@pytest.mark.parametrize("method", ["reveal", "many"])
+def test_a_plan_that_is_scored_is_told_with_its_score(told: Any, method: str) -> None:
+    scored = replace(FOUND, method=method, truncated=0.5)
+    words = "the plan behind the lower bound: reward +2.0000, tests 3.0000, success 75.00%, first action listen"
+    text = " ".join(solution(told, scored))
+    assert words in text
+    assert "that plan: 50.0% of cases are cut off" in text
+    faded = " ".join(solution(told, replace(scored, truncated=0.0), discount=0.5))
+    assert words.replace("+2.0000", "+2.0000 (not discounted)") in faded
+    assert "that plan:" not in faded
+
+
+def test_numbers_and_their_words() -> None:
+    assert [six(number) for number in (-4e-7, 4e-7, -6e-7, 0.0, -1.5)] == [
+        "0.000000", "0.000000", "-0.000001", "0.000000", "-1.500000",
+    ]  # fmt: skip
+    assert [several(number, "symmetry") for number in (0, 1, 2)] == ["0 symmetries", "1 symmetry", "2 symmetries"]
+    assert several(12345, "node") == "12,345 nodes"
+
+
+@pytest.mark.parametrize(
+    ("method", "certificate", "words"),
+    [
+        ("points", (0.0, 0.0, 3, 2), "the bounds hold (3 vectors and 2 points backed up once more)"),
+        ("grids", (0.0, 0.0, 1, 0), "the bounds hold (1 vector backed up once more)"),
+        ("errands", (0.0, 0.0, 3, 0), "the bounds hold (3 situations of the plan backed up once more)"),
+        ("points", (0.1, 0.0, 3, 2), "the bounds DO NOT HOLD: please report this (3 vectors and 2 points"),
+        ("errands and range", (0.0, 0.0, 3, 0), "the bounds of errands hold (3 situations of the plan"),
+    ],
+)
+def test_what_was_checked_is_told_and_what_was_not(told: Any, method: str, certificate: Any, words: str) -> None:
+    found = replace(FOUND, method=method, certificate=Certificate(*certificate, 1.0))
+    lines = told(print_check, found)
+    assert lines[0].startswith(f"checked by other code: {words}")
+    assert len(lines) == 1 + ("range" in method)
+    if "range" in method:
+        assert lines[1] == "not checked: no other code looks at the bounds of the range of rewards"
+    assert told(print_check, replace(FOUND, method="points")) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "discount", "words"),
+    [
+        (SCORE, 1.0, "following it earns +3.0000 in 2.5 steps; exact"),
+        (SCORE, 0.5, "following it earns +3.0000 (+1.2500 discounted) in 2.5 steps; exact"),
+        (
+            replace(SCORE, kind="estimated", reward_se=0.5, discounted_se=0.25, steps_se=0.1, episodes=1300),
+            0.5,
+            "following it earns +3.0000 ± 0.5000 (+1.2500 ± 0.2500 discounted) in 2.5 ± 0.1 steps; estimated from "
+            "1,300 episodes, ± standard error",
+        ),
+    ],
+)
+def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, discount: float, words: str) -> None:
+    assert " ".join(told(print_score, score, FOUND, weight=0.0, discount=discount)) == words
+    cut = told(print_score, replace(score, truncated=0.25, discounted_tail=1.0), FOUND, weight=0.0, discount=discount)
+    assert " ".join(cut) == f"{words} 25.00% of cases are cut off after 50 steps"
+    (stopped,) = told(print_score, None, FOUND, weight=0.0, discount=discount)
+    assert stopped == "what following it earns was not worked out: stopped from the keyboard"
+
+
+@pytest.mark.parametrize("lower", [100.0, -100.0, 0.0])
+def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(told: Any, lower: float) -> None:
+    """The least that is told of: just beyond what may be missing."""
+    found, rounding = replace(FOUND, lower=lower, upper=lower + 1), ROUNDING * max(abs(lower), 1.0)
+    estimated = replace(SCORE, kind="estimated", discounted_se=0.25, episodes=300)
+    later = replace(SCORE, truncated=0.25, discounted_tail=2.0)
+    for score, allowed in (
+        (SCORE, rounding),
+        (replace(SCORE, discounted_tail=2.0), rounding),  # nothing is cut off: nothing comes later
+        (estimated, FAR * 0.25),
+        (later, 2.0),
+        (replace(estimated, truncated=0.25, discounted_tail=2.0), FAR * 0.25 + 2.0),
+    ):
+        for share, little in ((0.9, False), (1.1, True)):
+            earned = replace(score, discounted=lower - share * allowed)
+            lines = told(print_score, earned, found, weight=0.0, discount=0.5)
+            assert ("which is less than the lower bound: PLEASE REPORT THIS" in lines) == little
+            assert not any("lower bound" in line for line in told(print_score, earned, found, weight=1.0, discount=0.5))
