@@ -41,6 +41,23 @@ def test_the_closest_bounds_count_and_the_plan_of_the_best_lower_one() -> None:
     assert asked(0.5)._together(ways[:1]) is ways[0]
 
 
+@pytest.mark.parametrize(("rounds", "method"), [(0, "points and range"), (10, "points")])
+def test_where_there_was_time_for_little_the_range_of_rewards_may_be_closer(
+    monkeypatch: pytest.MonkeyPatch, rounds: int, method: str
+) -> None:
+    """Rewards from -1 to 2 at a discount of a half: from -2 to 4."""
+    pays = np.array([[[-1.0, -1.0], [2.0, 2.0]]])
+    problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.full((1, 2, 2), 0.5), pays, discount=0.5)
+    wide = found("points", -50.0, 3.0, "time", rounds)
+    monkeypatch.setattr(General, "_by_points", lambda self: wide)
+    both = rhoplan.solve(problem, method="points")
+    assert both.method == method
+    if method == "points":
+        assert (both.lower, both.upper, both.stopped_by) == (-50.0, 3.0, "time")
+    else:
+        assert -2 - 1e-6 <= both.lower <= 1 <= both.upper <= 3  # -1 or 2, half each: a half in each step, 1 in all
+
+
 def test_a_check_takes_a_tenth_of_the_time_within_limits() -> None:
     assert [checking(seconds) for seconds in (0.0, 10.0, 50.0, 100.0, 1e6)] == [1.0, 1.0, 5.0, 10.0, 10.0]
 

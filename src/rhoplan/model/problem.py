@@ -395,8 +395,6 @@ class Problem:
             rewards = np.stack([a.reward for a in actions if a.ends_episode and a.factor == factor])
             rewards = rewards[~(rewards[rewards.min(axis=1).argmax()] > rewards).all(axis=1)]  # most of them, as a rule
             largest = np.abs(rewards).max(axis=1)
-            for place in np.argsort(-largest, kind="stable"):
-                if not (rewards > rewards[place]).all(axis=1).any():
-                    sizes.append(float(largest[place]))
-                    break
+            order = np.argsort(-largest, kind="stable").tolist()
+            sizes.append(next(float(largest[n]) for n in order if not (rewards > rewards[n]).all(axis=1).any()))
         return max([*sizes, 0.0]) or 1.0
