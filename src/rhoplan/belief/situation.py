@@ -141,7 +141,7 @@ def _check_horizon(problem: Problem, here: Left, test: str) -> None:
             field=("test",),
         )
     last = next(action for action in problem.menu(here) if action.name == test)
-    if last.ends_episode:
+    if last.is_last:
         raise EvidenceError(
             f"the horizon of {many} is used up with '{test}': after it nothing is left to decide", field=("test",)
         )
