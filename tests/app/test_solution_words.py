@@ -19,7 +19,11 @@ FOUND = Solution(
     first="listen", nodes=2000, symmetries=2, rounds=1, seconds=4.0, method="points",
 )  # fmt: skip
 
-SCORE = PlanScore("exact", 3.0, 0.0, 1.25, 0.0, math.nan, 2.5, 0.0, 0.0, 50, 0)
+SCORE = PlanScore(
+    kind="exact", reward=3.0, reward_se=0.0, discounted=1.25, discounted_se=0.0, discounted_tail=math.nan,
+    information=0.5, information_se=0.0, value=1.25, value_se=0.0, value_tail=math.nan, steps=2.5, steps_se=0.0,
+    truncated=0.0, cap=50, episodes=0,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -168,27 +172,46 @@ def test_what_was_checked_is_told_and_what_was_not(told: Any, method: str, certi
 )
 def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, discount: float, words: str) -> None:
     assert " ".join(told(print_score, score, FOUND, weight=0.0, discount=discount)) == words
-    cut = told(print_score, replace(score, truncated=0.25, discounted_tail=1.0), FOUND, weight=0.0, discount=discount)
+    cut = told(print_score, replace(score, truncated=0.25, value_tail=1.0), FOUND, weight=0.0, discount=discount)
     assert " ".join(cut) == f"{words} 25.00% of cases are cut off after 50 steps"
     (stopped,) = told(print_score, None, FOUND, weight=0.0, discount=discount)
     assert stopped == "what following it earns was not worked out: stopped from the keyboard"
+
+
+@pytest.mark.parametrize(
+    ("score", "discount", "words"),
+    [
+        (SCORE, 1.0, "following it earns +3.0000 and 0.5000 nats in 2.5 steps; exact which is worth +1.2500"),
+        (
+            replace(SCORE, kind="estimated", information_se=0.1, value_se=0.2, episodes=40),
+            0.5,
+            "following it earns +3.0000 ± 0.0000 (+1.2500 ± 0.0000 discounted) and 0.5000 ± 0.1000 nats discounted in "
+            "2.5 ± 0.0 steps; estimated from 40 episodes, ± standard error which is worth +1.2500 ± 0.2000",
+        ),
+    ],
+)
+def test_with_a_weight_information_and_what_it_is_worth_are_told(
+    told: Any, score: PlanScore, discount: float, words: str
+) -> None:
+    lines = told(print_score, score, FOUND, weight=2.0, discount=discount)
+    assert " ".join(lines) == f"{words} with information paid"
 
 
 @pytest.mark.parametrize("lower", [100.0, -100.0, 0.0])
 def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(told: Any, lower: float) -> None:
     """The least that is told of: just beyond what may be missing."""
     found, rounding = replace(FOUND, lower=lower, upper=lower + 1), ROUNDING * max(abs(lower), 1.0)
-    estimated = replace(SCORE, kind="estimated", discounted_se=0.25, episodes=300)
-    later = replace(SCORE, truncated=0.25, discounted_tail=2.0)
+    estimated = replace(SCORE, kind="estimated", value_se=0.25, episodes=300)
+    later = replace(SCORE, truncated=0.25, value_tail=2.0)
     for score, allowed in (
         (SCORE, rounding),
-        (replace(SCORE, discounted_tail=2.0), rounding),  # nothing is cut off: nothing comes later
+        (replace(SCORE, value_tail=2.0), rounding),  # nothing is cut off: nothing comes later
         (estimated, FAR * 0.25),
         (later, 2.0),
-        (replace(estimated, truncated=0.25, discounted_tail=2.0), FAR * 0.25 + 2.0),
+        (replace(estimated, truncated=0.25, value_tail=2.0), FAR * 0.25 + 2.0),
     ):
         for share, little in ((0.9, False), (1.1, True)):
-            earned = replace(score, discounted=lower - share * allowed)
-            lines = told(print_score, earned, found, weight=0.0, discount=0.5)
-            assert ("which is less than the lower bound: PLEASE REPORT THIS" in lines) == little
-            assert not any("lower bound" in line for line in told(print_score, earned, found, weight=1.0, discount=0.5))
+            earned = replace(score, value=lower - share * allowed)
+            for weight in (0.0, 1.0):
+                lines = told(print_score, earned, found, weight=weight, discount=0.5)
+                assert ("which is less than the lower bound: PLEASE REPORT THIS" in lines) == little
