@@ -143,7 +143,7 @@ def solve_command(
         if wanted:
             print_score(_score(solution.policy), solution, weight=asked["weight"], discount=asked["discount"])
         elif not told_already and solution.policy is not None:
-            out.print("  what following it earns: --score")
+            out.print("  add --score to see what following it earns")
         if save:
             use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
             out.print(f"  policy written: {save} ({use})", soft_wrap=True)
