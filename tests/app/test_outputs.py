@@ -116,6 +116,15 @@ def test_bounds_are_told_whatever_goes_wrong_in_writing(
     assert err.strip().startswith("rhoplan: ")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there alone is a folder that takes no files from anybody")
+@pytest.mark.parametrize("wish", ["--save", "--plot"])
+def test_a_place_that_takes_no_files_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, wish: str
+) -> None:
+    monkeypatch.setattr("rhoplan.planning.certified.solve.solve", interrupt)
+    assert "cannot write '/proc/tiger.png'" in refusal(capsys, "solve", "tiger", wish, "/proc/tiger.png")
+
+
 @pytest.mark.parametrize("command", ["report", "carry"])
 def test_pages_do_not_take_the_place_of_their_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
