@@ -54,6 +54,7 @@ LEFT_OUT = {
 """What happens without a field that has no plain default."""
 
 LEFT_OUT_OF = {
+    "Solve": {"weight": "0", "horizon": "no limit", "method": "what fits the problem"},
     "Learn": {"group": "no such column", "time": "splits are by chance"},
     "AskUncertainty": {
         "spread": "as the model states",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rhoplan.app.serve.saving import Files
-from rhoplan.files import replacing, sweep, write_text
+from rhoplan.files import begin_and_drop, replacing, sweep, write_text
 
 KILLED = """
 import os, signal, sys
@@ -130,6 +130,18 @@ def test_one_who_writes_meanwhile_is_not_disturbed(tmp_path: Path) -> None:
         assert path.read_text() == "theirs"
     assert path.read_text() == "mine"
     assert {one.name for one in tmp_path.iterdir()} == {"model.yaml", ".model-personal.yaml"}
+
+
+def test_looking_whether_a_file_can_be_written_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model.yaml"
+    begin_and_drop(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("whole")
+    begin_and_drop(path)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("model.yaml", "whole")]
+    begin_and_drop(Path(os.devnull))
+    with pytest.raises(OSError, match="too long"):
+        begin_and_drop(tmp_path / f"{'a' * 250}.yaml")
 
 
 def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:

@@ -87,6 +87,15 @@ def _begin(path: Path) -> tuple[int, Path]:
         os.close(handle)
 
 
+def begin_and_drop(path: Path) -> None:
+    """Raise OSError where `path` could not be replaced in the end: who may write everywhere cannot where the system
+    keeps no files. Nothing is left, and what is there stays."""
+    if not path.exists() or path.is_file():
+        handle, temporary = _begin(path)
+        os.close(handle)
+        temporary.unlink()
+
+
 def _locked(handle: int, *, wait: bool = False) -> bool:
     """Whether nobody else held the file's lock, which is held from now on; no where the system has no locks.
 

@@ -193,6 +193,14 @@ def test_sweep_writes_a_table_and_a_plot(run: Any, run_json: Any, tmp_path: Path
     assert {p.name for p in tmp_path.iterdir()} == {"weights.csv", "weights.png"}
 
 
+@pytest.mark.parametrize(("over", "agent"), [("weight=0,5", "planning-ig"), ("horizon=1,2", "efe")])
+def test_a_sweep_of_the_weight_takes_an_agent_that_has_one(
+    run_json: Any, tmp_path: Path, over: str, agent: str
+) -> None:
+    record = run_json("sweep", "tiger", "--over", over, "--out", str(tmp_path / "x"))
+    assert {row["agent"] for row in record["rows"]} == {agent}
+
+
 @pytest.mark.parametrize("over", ["horizon=1:3", "discount=0.9,1", "accuracy=0.7:0.9:0.1", "wrong=-100,-10"])
 def test_sweep_over_anything(run_json: Any, tmp_path: Path, over: str) -> None:
     record = run_json("sweep", "tiger", "--over", over, "--agent", "planning,efe", "--out", str(tmp_path / "x"))

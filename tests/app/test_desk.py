@@ -13,7 +13,7 @@ pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[s
 from rhoplan.advice.case import Adviser
 from rhoplan.app.serve import app as desks
 from rhoplan.app.serve import replying, tasks
-from rhoplan.app.serve.app import BRISK, SLOW, Desk
+from rhoplan.app.serve.app import BRISK, QUICK, SLOW, Desk
 from rhoplan.app.serve.refusals import Reply, refusal, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source, find_source
@@ -135,6 +135,8 @@ def test_what_may_take_long_leaves_a_worker_free(monkeypatch: pytest.MonkeyPatch
     assert not asked.is_slow("decide", weight=2.0)
     assert asked.is_slow("decide", horizon=3)
     assert asked.is_slow("advise")
+    lasts[0] = BRISK
+    assert not any(asked.is_slow(task) for task in QUICK for _ in range(2))
 
 
 def test_few_kinds_are_remembered_to_be_quick(monkeypatch: pytest.MonkeyPatch) -> None:

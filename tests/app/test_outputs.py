@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -87,6 +89,40 @@ def test_who_has_no_time_for_a_policy_sees_the_bounds(tmp_path: Path, capsys: py
     told, err = capsys.readouterr()
     assert json.loads(told)["stopped_by"] == "time"
     assert "--save and --plot need a policy; there was not enough time or memory for one: allow more" in err
+
+
+def test_what_is_asked_for_is_written_where_nobody_reads_what_is_printed(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="a drawing needs it")
+    reads, writes = os.pipe()
+    os.close(reads)
+    wish = ["--save", "tiger.policy", "--plot", "tiger.svg", "--gap", "10"]
+    subprocess.run([sys.executable, "-m", "rhoplan", "solve", "tiger", *wish], stdout=writes, cwd=tmp_path, check=False)
+    os.close(writes)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiger.policy", "tiger.svg"]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt, MemoryError])
+def test_bounds_are_told_whatever_goes_wrong_in_writing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fault: type[BaseException]
+) -> None:
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("rhoplan.app.cli.solve._save", fail)
+    assert _guarded(["solve", "tiger", "--save", str(tmp_path / "tiger.policy"), "--gap", "10"]) in (1, 130)
+    told, err = capsys.readouterr()
+    assert "between" in told
+    assert "policy written" not in told
+    assert err.strip().startswith("rhoplan: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there alone is a folder that takes no files from anybody")
+@pytest.mark.parametrize("wish", ["--save", "--plot"])
+def test_a_place_that_takes_no_files_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, wish: str
+) -> None:
+    monkeypatch.setattr("rhoplan.planning.certified.solve.solve", interrupt)
+    assert "cannot write '/proc/tiger.png'" in refusal(capsys, "solve", "tiger", wish, "/proc/tiger.png")
 
 
 @pytest.mark.parametrize("command", ["report", "carry"])

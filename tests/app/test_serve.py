@@ -146,6 +146,24 @@ def test_solve_gives_what_the_command_line_gives(post: Any, command: Any) -> Non
     assert_same(here, there)
 
 
+@pytest.mark.parametrize("method", [None, "points", "grids"])
+def test_a_check_of_bounds_is_told_as_the_command_line_tells_it(post: Any, command: Any, method: str | None) -> None:
+    wish = {"method": method} if method else {}
+    here = post("solve", problem="tiger", check=True, **wish)
+    there = command("solve", "tiger", "--check", *(("--method", method) if method else ()))
+    assert here.keys() == there.keys()
+    assert here["certificate"].keys() == there["certificate"].keys()
+    assert here["certificate"]["holds"]
+    assert here["method"] == there["method"] == (method or "points")
+    assert max(here["lower"], there["lower"]) <= min(here["upper"], there["upper"])
+
+
+def test_what_is_no_problem_is_told_what_one_is(refuse: Any) -> None:
+    for problem in (5, None, True, ["tiger"]):
+        _, error = refuse("solve", problem=problem)
+        assert error["message"] == "a problem must be a name, or a whole model as an object"
+
+
 def test_models_are_listed_with_everything_that_ships(client: Any, command: Any) -> None:
     listed = client.get("models").json()
     names = ("problems", "models", "agents", "planners", "utilities", "settings")
@@ -576,6 +594,10 @@ def test_a_text_that_is_no_case_is_refused(refuse: Any, post: Any) -> None:
         ),
         ("advise", {"problem": "tiger", "agent": "planning-ig", "weight": 1.7e308, "unit": "bits"}, 422, "weight"),
         ("evaluate", {"problem": "tiger", "world": "no-such"}, 404, "world"),
+        ("evaluate", {"problem": "tiger", "world": 5}, 422, "world"),
+        ("solve", {"problem": 5}, 422, "problem"),
+        ("solve", {"problem": "tiger", "check": True, "method": "reveal"}, 422, "check"),
+        ("solve", {"problem": "tiger", "method": "guess"}, 422, "method"),
         ("advise", {"problem": "tiger", "precision": 1}, 422, "precision"),
         ("advise", {"problem": "tiger", "agent": "efe,planning"}, 422, "agent"),
         ("advise", {"problem": {"states": ["a"], "commits": {"x": {"a": "much"}}}}, 422, "problem.commits.x.a"),

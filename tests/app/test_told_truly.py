@@ -158,6 +158,13 @@ def test_a_cap_within_a_horizon_misses_no_end_that_there_is_not(told: Any, machi
     assert "final reward" not in cut
 
 
+def test_what_is_no_weight_is_told_by_its_own_fault(told: Any) -> None:
+    odd = told("solve", "tiger", "--weight", "nan", code=2)
+    assert odd == "rhoplan: weight must be a number of at least 0; it is nan"
+    below = told("solve", "tiger", "--weight", "-1", code=2)
+    assert below.endswith("it is -1: with a price on knowing, no bound is certain")
+
+
 def test_one_episode_has_no_standard_error(told: Any, machine: str) -> None:
     one = "--episodes", "1", "--seeds", "1"
     alone = told("simulate", machine, *one, "--agent", "planning", "--horizon", "1")

@@ -9,6 +9,10 @@ from rhoplan.model.payments import mean_payment
 from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
 from test_general_file import written_and_read
 
+NONE, SAME, BY_OUTCOME, NOTHING, NOTHING_BY_OUTCOME = range(5)
+"""How an action changes the state: not at all, the same whatever it shows, by what it shows; tables that change nothing
+are the last two."""
+
 
 def drawn(seed: int) -> Problem:
     """Three states, two places, and an action for every way in which it may change the state and pay."""
@@ -25,7 +29,9 @@ def drawn(seed: int) -> Problem:
     def action(name: str, change: int, pay: int, here: Visible, there: Visible) -> Action:
         count = int(rng.integers(1, 4))
         likelihood = whole(rows(states, count))
-        transition = None if change == 0 else whole(rows(*((states,), (count, states))[change - 1], states))
+        transition = None if change == NONE else whole(rows(*((states,), (count, states))[change % 2 == 0], states))
+        if change in (NOTHING, NOTHING_BY_OUTCOME):
+            transition = np.broadcast_to(np.eye(states), np.shape(transition)).copy()
         if pay == 0:
             reward, pays = np.round(rng.normal(size=states), 2), None
         else:
@@ -39,7 +45,7 @@ def drawn(seed: int) -> Problem:
         return Action(name, reward, likelihood, tuple("abc"[:count]), leads, transition=transition, pays=pays)
 
     def menu(here: Visible, there: Visible) -> tuple[Action, ...]:
-        acts = [action(f"{here}-{change}{pay}", change, pay, here, there) for change in range(3) for pay in range(3)]
+        acts = [action(f"{here}-{change}{pay}", change, pay, here, there) for change in range(5) for pay in range(3)]
         stop = Action(f"{here}-stop", np.round(rng.normal(size=states), 2), np.ones((states, 1)), ("done",), (END,))
         return (*acts, Action(f"{here}-go", np.full(states, -0.5), np.ones((states, 1)), ("gone",), (there,)), stop)
 
@@ -54,3 +60,16 @@ def test_what_is_read_is_what_was_written(seed: int) -> None:
     again = written_and_read(problem)
     assert (again.horizon, again.cap, again.discount) == (2, 7, 0.9)
     assert again.factors[0].prior == pytest.approx(problem.factors[0].prior)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_paid_by_the_state_after_a_change_of_nothing_is_read_as_that(seed: int) -> None:
+    here = {action.name: action for action in written_and_read(drawn(seed)).menu("home")}
+    paid = {action.name: action.pays_by_chance for action in drawn(seed).menu("home")}
+    for change in (NOTHING, NOTHING_BY_OUTCOME):
+        mine, other = paid[f"home-{change}2"], here[f"home-{change}2"].pays_by_chance
+        assert mine is not None
+        assert other is not None
+        assert here[f"home-{change}2"].preserves_hidden_state
+        assert other.worst == pytest.approx(mine.worst)
+        assert other.variance == pytest.approx(mine.variance, abs=1e-9)

@@ -230,6 +230,15 @@ def test_the_clock_stands_still_while_machine_code_is_made(monkeypatch):
     assert compiling.seconds == pytest.approx(45.0)
     assert told == ["once"]
 
+    with clock.never_standing():
+        with clock.loading():
+            at[0] += 4.0
+        assert clock.now() - before == pytest.approx(7.0)
+    with clock.loading():
+        at[0] += 8.0
+    assert clock.now() - before == pytest.approx(7.0)
+    assert compiling.seconds == pytest.approx(53.0)
+
 
 def test_numba_reports_to_the_clock():
     from numba import njit

@@ -149,7 +149,7 @@ def test_solve_tells_the_score_when_asked_and_else_how_to_ask(file):
     asked = CliRunner().invoke(solve_command, [file, "--score"])
     assert "following it earns -2.0000 in 2.0 steps; exact" in asked.output
     plain = CliRunner().invoke(solve_command, [file])
-    assert "what following it earns: --score" in plain.output
+    assert "add --score to see what following it earns" in plain.output
     assert "following it earns -" not in plain.output
 
 

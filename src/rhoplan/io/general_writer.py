@@ -17,6 +17,7 @@ from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import Flow
 from rhoplan.io.general import THE_END
 from rhoplan.model.parts import DONE
+from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
 from rhoplan.model.sparse import Sparse, as_dense, key
 
@@ -166,10 +167,11 @@ def _action(problem: Problem, action: Action, offers: list[Offer], places: dict[
     if action.outcomes != (DONE,):
         part["outcomes"] = list(action.outcomes)
         part["likelihood"] = dict(zip(factor.states, _shares(action.likelihood), strict=True))
-    part |= _change(action, factor.states)
+    change = _change(action, factor.states)
+    part |= change
     return {
         **_where(action, offers, places),
-        **_reward(action, factor),
+        **_reward(action, factor, stays=not change),
         **({"parts": {factor.name: part}} if part else {}),
     }
 
@@ -198,12 +200,15 @@ def _where(action: Action, offers: list[Offer], places: dict[Visible, str]) -> d
     return {"to": Flow(table)}  # without `at` an action is offered where `to` says
 
 
-def _reward(action: Action, factor: Factor) -> dict[str, Any]:
+def _reward(action: Action, factor: Factor, *, stays: bool) -> dict[str, Any]:
+    """The field `reward` or `cost`. stays: whether no change is written, so that no state after it can be named."""
     if action.pays is not None:
         outcomes, states = action.outcomes, factor.states
-        if action.pays.ndim == 2:
-            assert isinstance(action.pays, np.ndarray)
-            rows: list[Any] = [Flow(zip(outcomes, row, strict=True)) for row in action.pays.tolist()]
+        if action.pays.ndim == 2 or stays:
+            before, outcome = (one.ravel() for one in np.indices(action.likelihood.shape))
+            found = paid(action.pays, outcome, before, before).reshape(-1, len(outcomes))
+            by_outcome: list[list[float]] = found.tolist()
+            rows: list[Any] = [Flow(zip(outcomes, row, strict=True)) for row in by_outcome]
         else:
             table = as_dense(action.pays, len(outcomes)).swapaxes(0, 1).tolist()
             rows = [

@@ -32,10 +32,8 @@ class Asked:
 def check_asked(weight: float, discount: float, gap: float) -> None:
     """Refuse what no bound can be certified for."""
     if not weight >= 0:
-        raise AgentError(
-            f"weight must be a number of at least 0; it is {weight:g}: with a price on knowing, no bound is certain",
-            field=("weight",),
-        )
+        why = ": with a price on knowing, no bound is certain" if weight < 0 else ""
+        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}{why}", field=("weight",))
     if weight > LARGEST_REWARD:
         raise AgentError(
             f"weight must be at most {LARGEST_REWARD:g}, like rewards; it is {weight:g}", field=("weight",)

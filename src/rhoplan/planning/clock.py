@@ -19,18 +19,26 @@ AGES = 1e9
 
 
 class Compiling:
-    """How long machine code has been made or loaded so far; those phases may lie within one another."""
+    """How long machine code has been made or loaded so far; those phases may lie within one another.
+
+    counts: whether it counts as work for now, and is not told apart.
+    """
 
     def __init__(self) -> None:
         self._depth, self._since, self._total = 0, 0.0, 0.0
+        self.counts = False
         self.tell: Callable[[], None] | None = None
 
     def begins(self) -> None:
+        if self.counts:
+            return
         if not self._depth:
             self._since = time.monotonic()
         self._depth += 1
 
     def ends(self) -> None:
+        if self.counts:
+            return
         self._depth -= 1
         if not self._depth:
             self._total += time.monotonic() - self._since
@@ -71,6 +79,16 @@ def loading() -> Iterator[None]:
         yield
     finally:
         COMPILING.ends()
+
+
+@contextmanager
+def never_standing() -> Iterator[None]:
+    """Within the block the clock never stands still: who is ended at a certain time must be done by then."""
+    before, COMPILING.counts = COMPILING.counts, True
+    try:
+        yield
+    finally:
+        COMPILING.counts = before
 
 
 @contextmanager

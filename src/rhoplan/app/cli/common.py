@@ -39,9 +39,17 @@ def weight_options(command: Command) -> Command:
     return _with_settings(command, ("weight", "unit", "discount"))
 
 
-def agent_options(command: Command, words: Iterable[str] = DECIDING, agent: str | None = "efe") -> Command:
-    """The options that describe an agent: its name, `agent` if nobody says, and the settings of the table."""
-    plain = "" if agent else "  [default: cost-only, and information at the price that PROBLEM or --weight puts on it]"
+COST_ONLY = "cost-only, and information at the price that PROBLEM or --weight puts on it"
+
+
+def agent_options(
+    command: Command, words: Iterable[str] = DECIDING, agent: str | None = "efe", otherwise: str = COST_ONLY
+) -> Command:
+    """The options that describe an agent: its name, `agent` if nobody says, and the settings of the table.
+
+    otherwise: what holds where nobody says and `agent` is None, in words.
+    """
+    plain = "" if agent else f"  [default: {otherwise}]"
     return click.option(
         "--agent", default=agent, show_default=True, help=f"Name of an agent, several with commas, or all.{plain}"
     )(_with_settings(command, [name for name, one in SETTINGS.items() if one.word in words]))
@@ -170,11 +178,17 @@ def settings_line(agent: Agent) -> str:
 
 def check_folder(out: Path) -> None:
     """Refuse a file in a folder that cannot be written to, before the work is done."""
+    from rhoplan.files import begin_and_drop
+
     folder = next((one for one in out.absolute().parents if one.exists()), Path("/"))
     if not folder.is_dir():
         raise click.UsageError(f"cannot write '{out}': '{folder}' is not a folder")
     if not os.access(folder, os.W_OK):
         raise click.UsageError(f"cannot write '{out}': '{folder}' is read-only")
+    try:
+        begin_and_drop(folder / out.name)
+    except OSError as error:
+        raise click.UsageError(f"cannot write '{out}': nothing can be made in '{folder}' ({error.strerror})") from None
 
 
 def is_read(out: Path, *read: Path | str) -> bool:

@@ -152,13 +152,10 @@ def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list
     help="What to vary: NAME=1,2,5 or NAME=FROM:TO:STEP. NAME is weight, horizon, discount or a parameter of PROBLEM.",
 )
 @click.option("--out", type=click.Path(), help="Where to write OUT.csv and OUT.png.  [default: sweep-PROBLEM-NAME]")
-@agent_options
+@partial(agent_options, agent=None, otherwise="planning-ig where the weight is swept, else efe")
 @json_option
 def sweep_command(problem: str, over: str, out: str | None, agent: str | None, as_json: bool, **options: Any) -> None:
-    """Exact scores of agents in PROBLEM over a range of one setting, as a table, a CSV file and a plot.
-
-    Sweeping the weight uses planning-ig unless an agent is named.
-    """
+    """Exact scores of agents in PROBLEM over a range of one setting, as a table, a CSV file and a plot."""
     from rhoplan.agents.agent import AGENTS
     from rhoplan.app.sweep import sweep, write_sweep
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,25 +130,23 @@ def solve_command(
         )  # fmt: skip
     told_already = solution.method in SCORED
     wanted = score and not told_already and solution.policy is not None and solution.stopped_by != "interrupted"
-    if not as_json:  # before anything else can go wrong
-        print_solution(loaded, solution, **asked)
-        if check:
-            print_check(solution)
-        if reading > time_limit:
-            out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
-    unwritten = _keep(solution, save, plot)
-    if as_json:
-        earned = _score(solution.policy) if wanted else None
-        print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
-    if unwritten:
-        raise unwritten
+    with _kept(solution, save, plot):  # first: who reads what is printed may have gone
+        if as_json:
+            earned = _score(solution.policy) if wanted else None
+            print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
+        else:
+            print_solution(loaded, solution, **asked)
+            if check:
+                print_check(solution)
+            if reading > time_limit:
+                out.print(f"  reading the file took {reading:.1f} s of the {time_limit:g} s allowed", style="bold")
     if save:
         _note_first_look(loaded, save, asked["discount"])
     if not as_json:
         if wanted:
             print_score(_score(solution.policy), solution, weight=asked["weight"], discount=asked["discount"])
         elif not told_already and solution.policy is not None:
-            out.print("  what following it earns: --score")
+            out.print("  add --score to see what following it earns")
         if save:
             use = "SARSOP's format" if save.suffix.lower() == EXPORTED else f"--agent solved:{save}"
             out.print(f"  policy written: {save} ({use})", soft_wrap=True)
@@ -224,20 +223,28 @@ def _check_ending(save: Path) -> None:
         raise click.UsageError(f"--save must not end as problem files do ({', '.join(FILE_ENDINGS)}); it is '{save}'")
 
 
-def _keep(solution: Solution, save: Path | None, plot: Path | None) -> Exception | None:
-    """Write the policy to a file, and draw it; what went wrong is given back, to be told after the bounds."""
-    from rhoplan.errors import RhoplanError
-
-    if (save or plot) and (lacking := _lacking(solution)):
-        return click.UsageError(lacking)
+@contextmanager
+def _kept(solution: Solution, save: Path | None, plot: Path | None) -> Iterator[None]:
+    """Write the policy to a file, and draw it; what went wrong is told after the block, which tells the bounds."""
+    unwritten: BaseException | None = None
     try:
-        if save:
-            _write(save, lambda: _save(solution.policy, save))
-        if plot:
-            _write(plot, lambda: _draw(solution.policy, plot))
-    except (RhoplanError, click.UsageError) as error:
-        return error
-    return None
+        _keep(solution, save, plot)
+    except (Exception, KeyboardInterrupt) as error:
+        unwritten = error
+    try:
+        yield
+    finally:
+        if unwritten:
+            raise unwritten
+
+
+def _keep(solution: Solution, save: Path | None, plot: Path | None) -> None:
+    if (save or plot) and (lacking := _lacking(solution)):
+        raise click.UsageError(lacking)
+    if save:
+        _write(save, lambda: _save(solution.policy, save))
+    if plot:
+        _write(plot, lambda: _draw(solution.policy, plot))
 
 
 def _lacking(solution: Solution) -> str | None:

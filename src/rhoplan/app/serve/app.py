@@ -56,6 +56,9 @@ SLOW = (
 )  # fmt: skip
 """Tasks that may take long: they leave a worker free for the others."""
 
+QUICK = ("catalogue", "model", "situation")
+"""Tasks that plan nothing: they never wait behind those that may take long, where there are two workers or more."""
+
 HEAVY = ("agent", "horizon", "planner", "simulations", "time", "part")
 """Fields that make the same task on the same problem take longer."""
 
@@ -164,7 +167,7 @@ class Desk:
         job = Job(task, source, {**request, "seconds": seconds, "memory": self.settings.memory / 2})
         kind = repr([task, source.key, *(request.get(name) for name in HEAVY)])
         brisk = kind in self._brisk or (source.name in WORKED_MODELS and request.get("horizon") is None)
-        slow = task in SLOW or (task == "what-if" and request["flips"]) or not brisk
+        slow = task in SLOW or (task == "what-if" and request["flips"]) or not (brisk or task in QUICK)
         begin = time.monotonic()
         reply = await self.pool.run(job, seconds=seconds, slow=slow)
         if time.monotonic() - begin < BRISK:

@@ -14,6 +14,8 @@ from rhoplan.app.serve.refusals import refusal, refused
 from rhoplan.app.serve.replying import response
 from rhoplan.errors import RhoplanError
 
+NAME_OR_MODEL = "a problem must be a name, or a whole model as an object"
+
 
 def add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
@@ -24,7 +26,9 @@ def add_errors(app: FastAPI) -> None:
             str(part) for part in place if isinstance(part, int) or not str(part).startswith(("function", "dict["))
         ]
         field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
-        return response(refusal(422, field or None, _sentence(first)))
+        either = [fault["type"] for fault in error.errors() if fault["loc"][:-1] == first["loc"][:-1]]
+        told = NAME_OR_MODEL if either == ["string_type", "dict_type"] else _sentence(first)
+        return response(refusal(422, field or None, told))
 
     @app.exception_handler(RhoplanError)
     async def broken(_: Any, error: RhoplanError) -> Response:

@@ -10,13 +10,18 @@ from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
-from rhoplan.planning.certified.solve import solve
+from rhoplan.planning import clock
+from rhoplan.planning.certified.solution import POINTS, REVEAL
+from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.scoring.evaluate import evaluate
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.tasks import Asked
 
 Record = dict[str, Any]
+
+SHARE_BEFORE_CHECK = 0.5
+"""Part of the time for bounds where other code is to look at them afterwards."""
 
 
 def decision(asked: Asked) -> Record:
@@ -75,12 +80,16 @@ def solution(asked: Asked) -> Record:
     problem, request = asked.problem, asked.request
     weight, unit, discount = request.get("weight") or 0.0, request["unit"], request.get("discount")
     discount = problem.discount if discount is None else discount
-    seconds = min(request["time_limit"], asked.seconds)
     priced, horizon = per_nat(weight, unit), request.get("horizon")
-    found = solve(
-        problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
-        memory=request["memory"],
-    )  # fmt: skip
+    check, method = bool(request.get("check")), request.get("method")
+    if check and method is None and horizon is None and usual_method(problem) == REVEAL:
+        method = POINTS  # which can be checked
+    seconds = min(request["time_limit"], asked.seconds_left * (SHARE_BEFORE_CHECK if check else 1.0))
+    with clock.never_standing():  # the limit of the server holds while machine code is loaded, too
+        found = solve(
+            problem, weight=priced, discount=discount, horizon=horizon, gap=request["gap"], seconds=seconds,
+            memory=request["memory"], method=method, check=check,
+        )  # fmt: skip
     return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
 
 

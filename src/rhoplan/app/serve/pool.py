@@ -102,7 +102,7 @@ class Worker:
                     if left > LOOK:
                         continue
                     self.replace()
-                    return over_time(seconds, job.task)
+                    return over_time(seconds, job.task, job.request)
                 answer: Answer | Progress = self.connection.recv()
                 if isinstance(answer, Answer):
                     break
@@ -110,7 +110,7 @@ class Worker:
         except (EOFError, OSError):
             self.replace()
             if most >= NEARLY * self.settings.memory:  # a library that is refused memory may end the whole process
-                return over_memory(self.settings.memory, job.task)
+                return over_memory(self.settings.memory, job.task, job.request)
             raise Lost from None
         self.hot = answer.hot
         if answer.worn:

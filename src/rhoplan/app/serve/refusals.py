@@ -34,9 +34,8 @@ ABOUT: dict[type[RhoplanError], str] = {
 """The field of a request that an error is about as a whole, where it names none."""
 
 
-SMALLER = "shorten the horizon or make the problem smaller"
-SHORTER = dict.fromkeys(("table", "draft", "learn"), "use fewer folds, or fewer rows and columns")
-"""What to do about a limit in work on a table, by task; SMALLER is for the others."""
+TABLES = "table", "draft", "learn"
+"""Tasks that work on a table of cases."""
 
 
 def success(record: Any) -> Reply:
@@ -61,14 +60,23 @@ def refused(error: RhoplanError) -> Reply:
     return refusal(status, dotted(error.field) if error.field else whole, message, **more)
 
 
-def over_time(seconds: float, task: str) -> Reply:
-    told = f"this takes longer than {seconds:g} seconds, the limit; {SHORTER.get(task, SMALLER)}"
+def over_time(seconds: float, task: str, request: dict[str, Any]) -> Reply:
+    told = f"this takes longer than {seconds:g} seconds, the limit; {_remedy(task, request)}"
     return refusal(413, "timeout", told, limit={"seconds": seconds})
 
 
-def over_memory(memory: int, task: str) -> Reply:
-    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {SHORTER.get(task, SMALLER)}"
-    return refusal(413, "table" if task in SHORTER else "problem", told, limit={"memory_bytes": memory})
+def over_memory(memory: int, task: str, request: dict[str, Any]) -> Reply:
+    told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {_remedy(task, request)}"
+    return refusal(413, "table" if task in TABLES else "problem", told, limit={"memory_bytes": memory})
+
+
+def _remedy(task: str, request: dict[str, Any]) -> str:
+    """What to do about a limit; who plans has a horizon, also where the request leaves it to the problem."""
+    if task in TABLES:
+        return "use fewer folds, or fewer rows and columns"
+    plans = "horizon" in request and (task != "solve" or request["horizon"] is not None)
+    first = "shorten the horizon or " if plans else "leave out check or " if request.get("check") else ""
+    return f"{first}make the problem smaller"
 
 
 def busy(seconds: float) -> Reply:

@@ -106,6 +106,16 @@ Ceiling = shape("Ceiling", says="What no agent can beat.", clairvoyant=Number, t
 Scored = shape(
     "Scored", Whose, Score, world=Text, kind=Kind, ceiling=(maybe(Ceiling), None), ceiling_missing=(str, None)
 )
+Certified = shape(
+    "Certified",
+    says="What other code found about both bounds: by how much claims went beyond their backups, at worst.",
+    lower_excess=Number,
+    upper_excess=Number,
+    vectors=int,
+    points=int,
+    scale=Number,
+    holds=bool,
+)
 Solved = shape(
     "Solved",
     Solution,
@@ -120,7 +130,7 @@ Solved = shape(
     converged=bool,
     reward_unit=str,
     version=str,
-    certificate=Annotated[Any, Field(description="Null: checks are made by the command line.")],
+    certificate=maybe(Certified),
     score=Annotated[Any, Field(description="Null: scores are made by the command line.")],
 )
 ScoredEach = either(Scored, many(Scored))

@@ -11,6 +11,7 @@ from rhoplan.advice.parts import BASIC, NAMES
 from rhoplan.advice.variations import Kind
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import FINITE, KEPT, SETTINGS, Setting
+from rhoplan.planning.certified.solution import METHODS
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Problem = Annotated[
@@ -184,6 +185,14 @@ class Solve(Request):
     )
     gap: float = Field(1e-3, gt=0)
     time_limit: float = Field(600.0, gt=0, description="Seconds; the server's own limit is kept in any case.")
+    method: Literal[METHODS] | None = Field(  # type: ignore[valid-type]
+        None,
+        description="How: reveal for observe-then-commit problems, many where they have dozens of tests, errands and "
+        "grids for several hidden factors, points for any.",
+    )
+    check: bool = Field(
+        False, description="Check both bounds by other code, for a few seconds (all methods but reveal)."
+    )
 
 
 class DrawPathway(Advise):

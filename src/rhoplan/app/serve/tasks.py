@@ -6,8 +6,9 @@ Every task takes what was asked: the request, with the problems at hand that it 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -46,12 +47,16 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A request, and what it names. key: that of the problem among those at hand. tell: is told how far the work is."""
+    """A request, and what it names. key: that of the problem among those at hand. tell: is told how far the work is.
+
+    begin: when the work on it began.
+    """
 
     source: Source
     request: Record
     shelf: Shelf
     tell: Tell = lambda done, of: None
+    begin: float = field(default_factory=time.monotonic)
 
     @property
     def key(self) -> str:
@@ -93,6 +98,11 @@ class Asked:
     def seconds(self) -> float:
         """Time for work that can stop with what it has."""
         return float(SHARE_OF_LIMIT * self.request["seconds"])
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of `seconds`: reading a large model may have taken its part."""
+        return max(self.seconds - (time.monotonic() - self.begin), 0.0)
 
     def get(self, name: str) -> Any:
         return self.request.get(name)

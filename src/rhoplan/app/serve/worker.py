@@ -143,7 +143,7 @@ def answer(run: Callable[[Job, Shelf], Any], job: Job, shelf: Shelf, settings: S
     except RhoplanError as error:
         return refused(error), False
     except MemoryError:
-        return over_memory(settings.memory, job.task), True
+        return over_memory(settings.memory, job.task, job.request), True
     except (ArithmeticError, RecursionError, ValueError) as error:
         shelf.drop(job.source)
         return refusal(422, "problem", f"this cannot be computed: {' '.join(str(error).split())[:200]}"), False
