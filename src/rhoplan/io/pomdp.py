@@ -82,10 +82,11 @@ class _Reader:
         moves, shows, pays = self.tables
         states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
         prior = self._start()
-        ways = {
-            act: pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign)
+        self.words.clear()  # which in a large file take most of the memory
+        ways = (
+            (act, pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign))
             for number, act in enumerate(acts.names)
-        }
+        )
         name = Path(self.file).stem
         try:
             return assembled(
@@ -95,9 +96,11 @@ class _Reader:
                 ways=ways,
                 prior=prior,
                 discount=self.discount,
-                note=self.rounding.note,
+                rounding=self.rounding,
                 spec=self.file,
             )
+        except ModelFileError:
+            raise
         except ProblemError as error:
             raise ModelFileError(error.message, file=self.file, field=error.field) from None
 
@@ -359,7 +362,7 @@ class _Reader:
         return f"'{shown(self.words[self.at])}'" if self.at < len(self.words) else "the end of the file"
 
     def _fault(self, message: str, at: int) -> NoReturn:
-        line = bisect_right(self._ends, min(at, max(len(self.words) - 1, 0))) + 1
+        line = bisect_right(self._ends, min(at, max(self._ends[-1] - 1, 0))) + 1
         raise ModelFileError(message, file=self.file, line=min(line, max(len(self._ends), 1)))
 
     def _raise_at(self, message: str, at: int | None) -> NoReturn:

@@ -212,8 +212,11 @@ class Rewards:
                 place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
                 when, number = np.where(keys[place] == wanted, order[place], -1), numbers[place]
             later = when > latest
-            pays, latest = np.where(later, number, pays), np.where(later, when, latest)
-        return replace(ways, pays=sign * pays + 0.0)
+            np.copyto(pays, number, where=later)
+            np.copyto(latest, when, where=later)
+        pays *= sign
+        pays += 0.0  # no zero below 0
+        return replace(ways, pays=pays)
 
     @cached_property
     def _of_all(self) -> Patterns:

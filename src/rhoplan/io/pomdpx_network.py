@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any, NoReturn
@@ -40,6 +41,17 @@ class Network:
     pays: tuple[Table, ...]
     rounding: Rounding
     budget: Budget
+
+    @cached_property
+    def asked(self) -> tuple[frozenset[str], ...]:
+        """After each of the tables `changes` and `shows`, the variables that something still asks for."""
+        later = {name for table in self.pays for name in table.parents}
+        later |= {one.name for one in (*self.states, *self.seen)}
+        found = list[frozenset[str]]()
+        for table in reversed((*self.changes, *self.shows)):
+            found.insert(0, frozenset(later))
+            later |= {*table.parents}
+        return tuple(found)
 
     @property
     def choices(self) -> list[tuple[int, ...]]:
