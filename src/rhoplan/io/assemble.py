@@ -108,7 +108,10 @@ def default_horizon(actions: tuple[Action, ...]) -> int:
 def check_discount(discount: float) -> None:
     told = f"{discount:g}" if isinstance(discount, Real) else repr(discount)
     if not isinstance(discount, Real) or not 0 < discount <= 1:
-        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}", field=("discount",))
+        only = (
+            ": where only the first action counts, write 1 and plan one action (--horizon 1)" if discount == 0 else ""
+        )
+        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}{only}", field=("discount",))
 
 
 class _Gathered:
