@@ -31,6 +31,7 @@ from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, lines_of, number_of, numbers_of, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
+from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import Array, Problem
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
@@ -92,6 +93,9 @@ class _Reader:
         moves, shows, pays = self.tables
         states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
         prior = self._start()
+        if moves.is_empty:
+            raise ModelFileError("the file must say 'T:', where actions lead; it does not", file=self.file)
+        moves.count_products(shows)
         self.words.clear()  # which in a large file take most of the memory
         ways = (
             (act, pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign))
@@ -112,6 +116,8 @@ class _Reader:
         except ModelFileError:
             raise
         except ProblemError as error:
+            if (at := pays.beyond(LARGEST_REWARD)) is not None and {*(error.field or ())} & {"reward", "pays", "R"}:
+                self._fault(error.message, at)
             raise ModelFileError(error.message, file=self.file, field=error.field) from None
 
     @property
@@ -285,7 +291,7 @@ class _Reader:
         states, seen = (len(self.names[head].names) for head in ("states", "observations"))
         shape = (states, seen)[len(places) - 2 :]
         numbers = self._numbers(int(np.prod(shape)), "rewards") if shape else np.array(self._number("a reward"))
-        self.tables[2].put(places, numbers.reshape(shape))
+        self.tables[2].put(places, numbers.reshape(shape), place)
 
     def _row(self, count: int, place: int) -> Array:
         self.budget.spend(count / PER_CELL)
