@@ -343,7 +343,7 @@ FAULTS = {
         7,
         "observations of action 'stay' and state 'c' must be probabilities that sum to 1; they sum to 1.1",
     ),
-    "a reward too large": (f"{HEAD}T: * identity\nO: * uniform\nR: go : a : * : * 1e200", None, "reward of test 'go'"),
+    "a reward too large": (f"{HEAD}T: * identity\nO: * uniform\nR: go : a : * : * 1e200", 7, "reward of test 'go'"),
     "more observations than fit": (
         "discount: 1 states: 100000 actions: 10 observations: 1000\nO: 0 : 0 : 0 1",
         None,

@@ -57,8 +57,10 @@ def from_arrays(
     for number, act in enumerate(acts):
         one = Ways.of(_rows(moves[number], ("T", number), rounding), _rows(shows[number], ("Z", number), rounding))
         ways[act] = replace(one, pays=pays[number][one.before, one.after, one.outcome])
-    prior, note = _belief(prior, "start", rounding), rounding.note
-    return assembled(name, states=held, outcomes=seen, ways=ways, prior=prior, discount=discount, note=note)
+    prior = _belief(prior, "start", rounding)
+    return assembled(
+        name, states=held, outcomes=seen, ways=ways.items(), prior=prior, discount=discount, rounding=rounding
+    )
 
 
 def from_pymdp(
@@ -119,10 +121,10 @@ def from_pymdp(
         name,
         states=tuple("/".join(map(str, place)) for place in np.ndindex(*sizes)),
         outcomes=tuple("/".join(map(str, place)) for place in np.ndindex(*counts)),
-        ways=ways,
+        ways=ways.items(),
         prior=belief,
         discount=discount,
-        note=rounding.note,
+        rounding=rounding,
     )
 
 

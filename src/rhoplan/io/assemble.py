@@ -8,7 +8,7 @@ Shapes: S hidden states, O outcomes, E ways in which an action can go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -69,16 +69,22 @@ def assembled(
     *,
     states: tuple[str, ...],
     outcomes: tuple[str, ...],
-    ways: Mapping[str, Ways],
+    ways: Iterable[tuple[str, Ways]],
     prior: Array,
     discount: float,
-    note: str = "",
+    rounding: Rounding,
     spec: str = "",
 ) -> Problem:
-    """The problem with one hidden factor whose actions go `ways`, by name, whatever the situation."""
+    """The problem with one hidden factor whose actions go `ways`, with their names, whatever the situation.
+
+    Of `ways`, which may take much more memory than the action that is made of them, one is asked for after the other.
+    """
     check_discount(discount)
-    sinks = _sinks(list(ways.values()))
-    actions = tuple(_action(action, one, outcomes, sinks) for action, one in ways.items())
+    gathered = _Gathered(len(states), outcomes)
+    for action, one in ways:
+        gathered.add(action, one)
+        del one  # before the next is made
+    actions = gathered.finished()
     problem = Problem(
         name,
         (Factor("state", states, prior),),
@@ -86,7 +92,7 @@ def assembled(
         FixedMenu(actions),
         horizon=default_horizon(actions),
         discount=discount,
-        note=note,
+        note=rounding.note,
         spec=spec,
     )
     check_problem(problem)
@@ -102,26 +108,41 @@ def default_horizon(actions: tuple[Action, ...]) -> int:
 def check_discount(discount: float) -> None:
     told = f"{discount:g}" if isinstance(discount, Real) else repr(discount)
     if not isinstance(discount, Real) or not 0 < discount <= 1:
-        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}", field=("discount",))
+        only = (
+            ": where only the first action counts, write 1 and plan one action (--horizon 1)" if discount == 0 else ""
+        )
+        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}{only}", field=("discount",))
 
 
-def _sinks(ways: list[Ways]) -> NDArray[np.bool_]:
-    """Whether (S,) a state is never left, pays nothing and shows nothing that another such state does not show."""
-    sinks = np.ones(ways[0].states, dtype=bool)
-    for one in ways:
-        sinks[one.before[(one.before != one.after) | (one.pays != 0)]] = False
-    found = np.flatnonzero(sinks)
-    for one in ways:
-        shown = one.likelihood[found]
-        if len(found) and not np.all(shown == shown[0]):
-            return np.zeros_like(sinks)
-    return sinks
+class _Gathered:
+    """Actions, and what of their ways tells which states are sinks: never left, paying nothing, and showing nothing
+    that another such state does not show."""
 
+    def __init__(self, states: int, outcomes: tuple[str, ...]) -> None:
+        self._outcomes = outcomes
+        self._alive = np.zeros(states, dtype=bool)
+        self._made: list[tuple[Action, NDArray[np.bool_]]] = []
 
-def _action(name: str, ways: Ways, outcomes: tuple[str, ...], sinks: NDArray[np.bool_]) -> Action:
-    action = ways.action(name, outcomes, (HERE,) * len(outcomes))
-    goes_on = np.zeros(len(outcomes), dtype=bool)
-    goes_on[ways.outcome[~sinks[ways.after]]] = True
-    if not sinks.any() or sinks.all() or (action.pays is not None and not goes_on.any()):
-        return action
-    return replace(action, leads_to=tuple(HERE if on else END for on in goes_on))
+    def add(self, name: str, ways: Ways) -> None:
+        action = ways.action(name, self._outcomes, (HERE,) * len(self._outcomes))
+        self._alive[ways.before[(ways.before != ways.after) | (ways.pays != 0)]] = True
+        shown = np.zeros((0, 0), dtype=bool)  # (S, O): what is seen in which state after it; of use where sinks are
+        if not self._alive.all():
+            shown = np.zeros((len(self._alive), len(self._outcomes)), dtype=bool)
+            shown[ways.after, ways.outcome] = True
+        self._made.append((action, shown))
+
+    def finished(self) -> tuple[Action, ...]:
+        actions, found = tuple(action for action, _ in self._made), np.flatnonzero(~self._alive)
+        if len(found) in (0, len(self._alive)):
+            return actions
+        for action in actions:
+            if not np.all(action.likelihood[found] == action.likelihood[found[0]]):
+                return actions
+        return tuple(self._ending(action, shown) for action, shown in self._made)
+
+    def _ending(self, action: Action, shown: NDArray[np.bool_]) -> Action:
+        goes_on = np.any(shown, axis=0, where=self._alive[:, None])
+        if action.pays is not None and not goes_on.any():
+            return action
+        return replace(action, leads_to=tuple(HERE if on else END for on in goes_on))

@@ -12,8 +12,9 @@
             1 : 1/2
 
 An observation belongs to a state, and states that share it have the same actions: it is the visible state here, and
-what is hidden is which of its states one is in. An observation whose states are never left and pay nothing is END. The
-file has no discount: it is 1.
+what is hidden is which of its states one is in. In a file of many states and observations these are called by their
+number among the states of their observation: no action has then more of them than the largest observation has. An
+observation whose states are never left and pay nothing is END. The file has no discount: it is 1.
 
 Shapes: S states, E ways in which an action can go.
 """
@@ -35,9 +36,16 @@ from rhoplan.io.foreign import check_size, lines_of, number_of, read_text
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.problem import END, Action, CachedMenu, Factor, Ids, Problem
 
 MOST_CHOICES = 5_000
+
+MOST_NAMED = 100_000
+"""States times observations up to which all states are told apart everywhere, and are called what the file calls them.
+"""
+
+SURE = 9e-13
+"""How far probabilities may be from a sum of 1 that nobody would call rounded, added up in any order."""
 
 MOST_LOOKED = 300_000
 """States, menu by menu, that are looked at for faults: a menu says of every state what becomes of it."""
@@ -65,19 +73,38 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     starts = [number for number, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
         raise ModelFileError(f"one state must be labelled init; there are {len(starts)}", file=file)
-    menu = DrnMenu(tuple(states))
+    seen = len({state.seen for state in states})
+    places, note = np.arange(len(states)), reader.note
+    names = tuple(str(number) for number in range(len(states)))
+    if len(states) * seen > MOST_NAMED:
+        places = _places_inside(states)
+        names = tuple(f"its state {number}" for number in range(int(places.max()) + 1))
+        check_size("the states of all observations", len(names) * seen, file=file)
+        told = (
+            f"{len(states):,} states are called by their number among those of their observation, from 0: "
+            "information is what is learned about that number"
+        )
+        note = f"{note}; {told}" if note else told
+    menu = DrnMenu(tuple(states), places)
     start = states[starts[0]].seen
-    prior = np.eye(1, len(states), starts[0]).ravel()
-    factor = Factor("state", tuple(str(number) for number in range(len(states))), prior)
+    factor = Factor("state", names, np.eye(1, len(names), places[starts[0]]).ravel())
     name = Path(file).stem
     try:
-        problem = Problem(
-            name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=reader.note, spec=file
-        )
-        check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(states))))
+        problem = Problem(name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=note, spec=file)
+        check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(names))))
     except ProblemError as error:
         raise ModelFileError(error.message, file=file, field=error.field) from None
     return problem
+
+
+def _places_inside(states: list[State]) -> Ids:
+    """The place (S,) of each state among those of its observation."""
+    counts: dict[str, int] = {}
+    found = np.empty(len(states), dtype=np.int64)
+    for number, state in enumerate(states):
+        found[number] = counts.get(state.seen, 0)
+        counts[state.seen] = int(found[number]) + 1
+    return found
 
 
 @dataclass
@@ -165,8 +192,6 @@ class _Reader:
         if count and count != str(choices):
             self._fault(f"@nr_choices must be the number of actions of all states, {choices}; it is '{count}'", None)
         self._check_alike()
-        check_size("the states of all observations", len(self._states) * len({s.seen for s in self._states}),
-                   file=self.file)  # fmt: skip
         return self._states
 
     def _state(self, line: str) -> None:
@@ -222,17 +247,19 @@ class _Reader:
 
     def _check(self, number: int, choice: Choice) -> None:
         """The branches of `choice` as probabilities that sum to 1."""
-        numbers = np.array([list(choice.branches.values())])
-        rows, wrong = self.rounding.normalised(numbers)
-        if not choice.branches or wrong[0]:
-            self._fault(
-                f"action '{choice.name}' of state {number} must have probabilities that sum to 1; {summed(numbers)}",
-                choice.line,
-            )
-        for target, chance in zip(list(choice.branches), rows[0].tolist(), strict=True):
-            if target >= len(self._states):
-                self._fault(f"expected a state below {len(self._states)}; found {target}", choice.line)
-            choice.branches[target] = chance
+        chances = choice.branches.values()
+        if not chances or min(chances) < 0 or abs(sum(chances) - 1) > SURE:
+            numbers = np.array([list(chances)])
+            rows, wrong = self.rounding.normalised(numbers)
+            if not chances or wrong[0]:
+                self._fault(
+                    f"action '{choice.name}' of state {number} must have probabilities that sum to 1; "
+                    f"{summed(numbers)}",
+                    choice.line,
+                )
+            choice.branches = dict(zip(choice.branches, rows[0].tolist(), strict=True))
+        if (target := max(choice.branches)) >= len(self._states):
+            self._fault(f"expected a state below {len(self._states)}; found {target}", choice.line)
         for target in [target for target, chance in choice.branches.items() if chance == 0]:
             del choice.branches[target]
 
@@ -254,9 +281,21 @@ class _Reader:
 
 @dataclass(frozen=True, eq=False)
 class DrnMenu(CachedMenu):
-    """The actions that go with each observation. Of states with another observation nothing is asked: they stay."""
+    """The actions that go with each observation. places (S,): what each state is called where it is hidden; of what is
+    called so in other observations alone nothing is asked: it stays."""
 
     states: tuple[State, ...]
+    places: Ids
+
+    @cached_property
+    def pays_between(self) -> tuple[float, float]:
+        """The least and the most that any action of any menu pays."""
+        paid = [state.pays + choice.pays for state in self.states for choice in state.choices]
+        return min(paid), max(paid)
+
+    @cached_property
+    def _size(self) -> int:
+        return int(self.places.max()) + 1
 
     @cached_property
     def _over(self) -> set[str]:
@@ -284,19 +323,19 @@ class DrnMenu(CachedMenu):
         ]
         seen = list(dict.fromkeys(self.states[target].seen for _, target, _ in branches))
         numbers = {observation: number for number, observation in enumerate(seen)}
-        others = np.setdiff1d(np.arange(len(self.states)), inside)
-        before = np.array([number for number, _, _ in branches])
-        after = np.array([target for _, target, _ in branches])
-        outcome = np.array([numbers[self.states[target].seen] for target in after.tolist()])
+        elsewhere = np.ones(self._size, dtype=bool)
+        elsewhere[self.places[inside]] = False
+        others = np.flatnonzero(elsewhere)
+        outcome = np.array([numbers[self.states[target].seen] for _, target, _ in branches])
         paid = {number: self.states[number].pays + self.states[number].choices[place].pays for number in inside}
         ways = Ways(
-            len(self.states),
+            self._size,
             len(seen),
-            np.concatenate([before, others]),
+            np.concatenate([self.places[[number for number, _, _ in branches]], others]),
             np.concatenate([outcome, np.zeros_like(others)]),
-            np.concatenate([after, others]),
+            np.concatenate([self.places[[target for _, target, _ in branches]], others]),
             np.concatenate([np.array([chance for _, _, chance in branches]), np.ones(len(others))]),
-            np.concatenate([[paid[number] for number in before.tolist()], np.full(len(others), paid[inside[0]])]),
+            np.concatenate([[paid[number] for number, _, _ in branches], np.full(len(others), paid[inside[0]])]),
         )
         leads_to = tuple(END if observation in self._over else observation for observation in seen)
         return ways.action(self.states[inside[0]].choices[place].name, tuple(seen), leads_to)

@@ -58,6 +58,11 @@ class Budget:
                 line=line,
             )
 
+    @property
+    def left(self) -> float:
+        """How many more it may be."""
+        return self._left
+
     def close(self) -> None:
         """The file is read: what comes now, somebody asks for."""
         self._left = math.inf

@@ -11,7 +11,8 @@
     R: open : left : * : * -100        # R: action : from : to : seen r, or rows and matrices of the last ones
 
 A name, its number, or `*` for all may stand in every place; `uniform`, `identity` and `reset` for probabilities; line
-breaks anywhere; what comes later overrides what came before. `pomdp_tables` holds what the lines say.
+breaks anywhere, and none are needed around `:` and after `*`; what comes later overrides what came before.
+`pomdp_tables` holds what the lines say.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ from typing import NoReturn
 import numpy as np
 
 from rhoplan.errors import ModelFileError, ProblemError
-from rhoplan.io.assemble import Rounding, assembled
+from rhoplan.io.assemble import Rounding, assembled, check_discount
 from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, counted, lines_of, number_of, numbers_of, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
+from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import Array, Problem
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
+
+SIGNS = ("-", "+")
 
 SINGLE = 8
 """Words of a line `T: action : from : to p`, colons included."""
@@ -49,6 +53,11 @@ def parse_pomdp(text: str, *, file: str = "problem.pomdp") -> Problem:
     return _Reader(text, file).problem()
 
 
+def _apart(word: str) -> tuple[str, ...]:
+    """`word`, but for a `*` that it begins with, which is a word of its own."""
+    return ("*", word[1:]) if word[0] == "*" and len(word) > 1 else (word,)
+
+
 class _Reader:
     """Words of the text from the place `at` on."""
 
@@ -59,6 +68,8 @@ class _Reader:
         counts = []
         for line in lines_of(text):
             words = line.partition("#")[0].replace(":", " : ").split()
+            if "*" in line:
+                words = [part for word in words for part in _apart(word)]
             self.words += words
             counts.append(len(words))
         self._ends = list(accumulate(counts))
@@ -82,10 +93,14 @@ class _Reader:
         moves, shows, pays = self.tables
         states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
         prior = self._start()
-        ways = {
-            act: pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign)
+        if moves.is_empty:
+            raise ModelFileError("the file must say 'T:', where actions lead; it does not", file=self.file)
+        moves.count_products(shows)
+        self.words.clear()  # which in a large file take most of the memory
+        ways = (
+            (act, pays.paid(number, moves.ways(number, shows.of(number, self.rounding), self.rounding), self.sign))
             for number, act in enumerate(acts.names)
-        }
+        )
         name = Path(self.file).stem
         try:
             return assembled(
@@ -95,10 +110,14 @@ class _Reader:
                 ways=ways,
                 prior=prior,
                 discount=self.discount,
-                note=self.rounding.note,
+                rounding=self.rounding,
                 spec=self.file,
             )
+        except ModelFileError:
+            raise
         except ProblemError as error:
+            if (at := pays.beyond(LARGEST_REWARD)) is not None and {*(error.field or ())} & {"reward", "pays", "R"}:
+                self._fault(error.message, at)
             raise ModelFileError(error.message, file=self.file, field=error.field) from None
 
     @property
@@ -134,8 +153,10 @@ class _Reader:
             {"T": self._transition, "O": self._observation, "R": self._reward}[head](place)
         elif head == "discount":
             self.discount = self._number("the discount")
-            if not 0 < self.discount <= 1:
-                self._fault(f"discount must be above 0 and at most 1; it is {self.discount:g}", self.at - 1)
+            try:
+                check_discount(self.discount)
+            except ProblemError as error:
+                self._fault(error.message, self.at - 1)
         elif head == "values":
             word = self._word("reward or cost")
             if word not in ("reward", "cost"):
@@ -268,7 +289,7 @@ class _Reader:
         states, seen = (len(self.names[head].names) for head in ("states", "observations"))
         shape = (states, seen)[len(places) - 2 :]
         numbers = self._numbers(int(np.prod(shape)), "rewards") if shape else np.array(self._number("a reward"))
-        self.tables[2].put(places, numbers.reshape(shape))
+        self.tables[2].put(places, numbers.reshape(shape), place)
 
     def _row(self, count: int, place: int) -> Array:
         self.budget.spend(count / PER_CELL)
@@ -324,16 +345,26 @@ class _Reader:
 
     def _numbers(self, count: int, what: str) -> Array:
         """The next `count` numbers."""
-        words = self.words[self.at : self.at + count]
-        found = numbers_of(words)
+        found = numbers_of(self.words[self.at : self.at + count])
         if found is None or len(found) < count:
-            good = next((place for place, word in enumerate(words) if math.isnan(number_of(word))), len(words))
-            self.at += good
-            wanted = "a number" if count == 1 else f"{count:,} numbers"
-            after = "" if count == 1 else f" after {good:,}"
-            self._fault(f"expected {wanted} for {what}; found {self._found()}{after}", self.at)
+            return self._signed_numbers(count, what)
         self.at += count
         return found
+
+    def _signed_numbers(self, count: int, what: str) -> Array:
+        """The same where a sign may stand apart from its number, as in `- 5`."""
+        found: list[float] = []
+        while len(found) < count:
+            sign, *after = self.words[self.at : self.at + 2] or [""]
+            apart = sign in SIGNS and after and not after[0].startswith(SIGNS)
+            number = number_of(sign + after[0] if apart else sign)
+            if math.isnan(number):
+                wanted = "a number" if count == 1 else f"{count:,} numbers"
+                behind = "" if count == 1 else f" after {len(found):,}"
+                self._fault(f"expected {wanted} for {what}; found {self._found()}{behind}", self.at)
+            found.append(number)
+            self.at += 1 + bool(apart)
+        return np.array(found)
 
     def _until_head(self) -> list[str]:
         start = self.at
@@ -357,7 +388,7 @@ class _Reader:
         return f"'{shown(self.words[self.at])}'" if self.at < len(self.words) else "the end of the file"
 
     def _fault(self, message: str, at: int) -> NoReturn:
-        line = bisect_right(self._ends, min(at, max(len(self.words) - 1, 0))) + 1
+        line = bisect_right(self._ends, min(at, max(self._ends[-1] - 1, 0))) + 1
         raise ModelFileError(message, file=self.file, line=min(line, max(len(self._ends), 1)))
 
     def _raise_at(self, message: str, at: int | None) -> NoReturn:

@@ -49,6 +49,10 @@ class _Written:
         self._names, self._raise = names, raise_at
         self._written: dict[tuple[int | None, int | None], int] = {}
 
+    @property
+    def any(self) -> bool:
+        return bool(self._written)
+
     def wrote(self, action: int | None, state: int | None, place: int) -> None:
         self._written[action, state] = place
 
@@ -108,6 +112,31 @@ class Transitions:
         for rows in self._of(action):
             rows[:] = [{state: 1.0} for state in range(self.states)]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line is about it."""
+        return not self._where.any
+
+    def count_products(self, shows: Observations) -> None:
+        """Count every change with every observation that may follow it, before the first of them is made."""
+        counts = [sum(len(row) if isinstance(row, dict) else len(row[0]) for row in rows) for rows in self._rows]
+        told = [np.count_nonzero(shows.numbers[action], axis=1) for action in range(len(counts))]
+        products = sum(count * int(one.max()) for count, one in zip(counts, told, strict=True))
+        if products > self._budget.left:  # than there can be at most: so look what there are
+            products = sum(
+                int(one[np.fromiter(row, dtype=np.int64) if isinstance(row, dict) else row[0]].sum())
+                for one, rows in zip(told, self._rows, strict=True)
+                for row in rows
+            )
+        if products > self._budget.left:
+            self._raise(
+                f"every change with every observation that may follow it makes {products:,} products, and a problem "
+                f"file of this length may stand for {self._budget.most:,} numbers at most: write 0 for changes and "
+                "observations that hardly ever happen, or fewer states, actions or observations",
+                None,
+            )
+        self._budget.spend(products)
+
     def ways(self, action: int, shows: Array, rounding: Rounding) -> Ways:
         """The ways that `action` can go, given what is shown (S, O) in the state after it."""
         rows = self._rows[action]
@@ -128,7 +157,6 @@ class Transitions:
         for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
             self._where.refuse("transitions", action, state, float(sums[state]), float(least[state]))
         chance = chance * (scaled[:, 0] / sums)[before]
-        self._budget.spend(int(np.count_nonzero(shows, axis=1)[after].sum()))
         return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
 
     def _spend(self, action: int | None, state: int | None) -> None:
@@ -155,7 +183,7 @@ class Observations:
                 f"observations may hold {MOST_NUMBERS:,} numbers at most; they would hold {actions * states * seen:,}",
                 None,
             )
-        self._numbers = np.zeros((actions, states, seen))
+        self.numbers = np.zeros((actions, states, seen))
         self._budget = budget
         self._where = _Written(names, raise_at)
 
@@ -164,19 +192,19 @@ class Observations:
         self._where.wrote(places[0], places[1] if len(places) > 1 else None, place)
         place_of = tuple([slice(None) if one is None else one for one in places])
         if None in places or len(places) < 3:
-            self._budget.spend(self._numbers[place_of].size / PER_CELL)
-        self._numbers[place_of] = numbers
+            self._budget.spend(self.numbers[place_of].size / PER_CELL)
+        self.numbers[place_of] = numbers
 
     def put_one(self, action: int, state: int, seen: int, chance: float, place: int) -> None:
         """Write one number."""
         self._where.wrote(action, state, place)
-        self._numbers[action, state, seen] = chance
+        self.numbers[action, state, seen] = chance
 
     def of(self, action: int, rounding: Rounding) -> Array:
         """Probability (S, O) of what is seen in each state after `action`."""
-        rows, wrong = rounding.normalised(self._numbers[action])
+        rows, wrong = rounding.normalised(self.numbers[action])
         for state in np.flatnonzero(wrong)[:1].tolist():
-            own = self._numbers[action, state]
+            own = self.numbers[action, state]
             self._where.refuse("observations", action, state, float(own.sum()), float(own.min()))
         return rows
 
@@ -187,12 +215,18 @@ class Rewards:
     def __init__(self, states: int, seen: int) -> None:
         self._sizes = (states, states, seen)
         self._lines: dict[int | None, list[tuple[int, list[int | None], Array]]] = {}
-        self._count = 0
+        self._at: list[int] = []
 
-    def put(self, places: list[int | None], numbers: Array) -> None:
+    def put(self, places: list[int | None], numbers: Array, place: int) -> None:
         """`numbers` for action, state before, state after, observation; of those that are not given, all in order."""
-        self._lines.setdefault(places[0], []).append((self._count, places, numbers))
-        self._count += 1
+        self._lines.setdefault(places[0], []).append((len(self._at), places, numbers))
+        self._at.append(place)
+
+    def beyond(self, limit: float) -> int | None:
+        """Where the first line stands that has a number of more than `limit`, above or below 0."""
+        lines = [line for found in self._lines.values() for line in found]
+        orders = [order for order, _, numbers in lines if np.abs(numbers).max() > limit]
+        return self._at[min(orders)] if orders else None
 
     def paid(self, action: int, ways: Ways, sign: float) -> Ways:
         """`ways` with what they pay. Of all lines that speak of a way the last one counts."""
@@ -212,8 +246,11 @@ class Rewards:
                 place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
                 when, number = np.where(keys[place] == wanted, order[place], -1), numbers[place]
             later = when > latest
-            pays, latest = np.where(later, number, pays), np.where(later, when, latest)
-        return replace(ways, pays=sign * pays + 0.0)
+            np.copyto(pays, number, where=later)
+            np.copyto(latest, when, where=later)
+        pays *= sign
+        pays += 0.0  # no zero below 0
+        return replace(ways, pays=pays)
 
     @cached_property
     def _of_all(self) -> Patterns:

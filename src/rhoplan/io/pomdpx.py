@@ -81,7 +81,7 @@ def _problem(network: Network, file: str) -> Problem:
     note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
     name = Path(file).stem
     if not visible:
-        return _at_one_place(network, hidden, states, prior, name, note, file)
+        return _at_one_place(network, hidden, states, prior, name, file)
     menu = PomdpxMenu(network, visible, hidden)
     start = menu.label(tuple(int(first[state.before][0]) for state in visible))
     horizon = default_horizon(menu(start))
@@ -108,16 +108,22 @@ def _at_one_place(
     states: tuple[str, ...],
     prior: Array,
     name: str,
-    note: str,
     file: str,
 ) -> Problem:
     """The problem without visible states: all actions have all outcomes."""
     parts = {network.act_name(choice): _Step(network, (), hidden, {}, choice) for choice in network.choices}
-    codes = np.unique(np.concatenate([step.shown for step in parts.values()]))
+    codes = _codes([step.shown for step in parts.values()])
     names = tuple(next(iter(parts.values())).outcome_name(code) for code in codes.tolist())
-    ways = {act: step.ways(np.searchsorted(codes, step.shown), len(codes)) for act, step in parts.items()}
+    ways = ((act, step.ways(np.searchsorted(codes, step.shown), len(codes))) for act, step in parts.items())
     return assembled(
-        name, states=states, outcomes=names, ways=ways, prior=prior, discount=network.discount, note=note, spec=file
+        name,
+        states=states,
+        outcomes=names,
+        ways=ways,
+        prior=prior,
+        discount=network.discount,
+        rounding=network.rounding,
+        spec=file,
     )
 
 
@@ -137,13 +143,17 @@ class _Step:
         size = prod(sizes)
         network.budget.spend(PER_STEP + size)
         places = np.unravel_index(np.arange(size), sizes) if sizes else ()
-        held: dict[str, Ids] = {state.before: place for state, place in zip(hidden, places, strict=True)}
+        held: dict[str, Ids] = {
+            state.before: place.astype(np.min_scalar_type(len(state.values)))
+            for state, place in zip(hidden, places, strict=True)
+        }
         fixed = {**here, **{act.name: value for act, value in zip(network.acts, choice, strict=True)}}
         held |= {name: np.array(value) for name, value in fixed.items()}
         held["\0"] = np.arange(size)
         chance = np.ones(size)
-        for table in (*network.changes, *network.shows):
+        for table, asked in zip((*network.changes, *network.shows), network.asked, strict=True):
             held, chance = _expanded(held, chance, table, network.budget)
+            held = {name: values for name, values in held.items() if name in asked or name == "\0"}
         self.size, self.chance, self.before = size, chance, held["\0"]
         self.after = _joined(held, tuple(state.name for state in hidden), sizes)
         self.pays = np.zeros(len(chance))
@@ -276,12 +286,26 @@ def _expanded(held: dict[str, Ids], chance: Array, table: Table, budget: Budget)
     if (only >= 0).all():
         budget.spend(len(chance))
         return {**held, table.name: only}, chance * table.rows[place, only]
-    rows = np.broadcast_to(table.rows[place], (len(chance), table.rows.shape[-1]))
-    way, value = np.nonzero(rows)
-    after = {name: values[way] if values.ndim else values for name, values in held.items()}
-    after[table.name] = value
-    budget.spend(PER_WAY * len(way))
-    return after, chance[way] * rows[way, value]
+    place = np.broadcast_to(place, chance.shape)
+    counts = table.counts[place]
+    ways = int(counts.sum())
+    budget.spend(PER_WAY * ways)
+    values, shares, starts = table.left
+    entry = np.arange(ways) + np.repeat(starts[place] - np.cumsum(counts) + counts, counts)
+    after = {name: np.repeat(one, counts) if one.ndim else one for name, one in held.items()}
+    after[table.name] = values[entry]
+    return after, np.repeat(chance, counts) * shares[entry]
+
+
+def _codes(parts: list[Ids]) -> Ids:
+    """The different numbers in `parts`, in order."""
+    most = 1 + max(int(part.max()) for part in parts)
+    if most > sum(len(part) for part in parts):
+        return np.unique(np.concatenate([np.unique(part) for part in parts]))
+    there = np.zeros(most, dtype=bool)
+    for part in parts:
+        there[part] = True
+    return np.flatnonzero(there)
 
 
 def _joined(held: dict[str, Ids], names: tuple[str, ...], sizes: tuple[int, ...]) -> Ids:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from math import prod
+from math import isnan, prod
 from typing import Any, NoReturn
 
 from rhoplan.errors import ModelFileError, ProblemError
@@ -41,6 +42,17 @@ class Network:
     rounding: Rounding
     budget: Budget
 
+    @cached_property
+    def asked(self) -> tuple[frozenset[str], ...]:
+        """After each of the tables `changes` and `shows`, the variables that something still asks for."""
+        later = {name for table in self.pays for name in table.parents}
+        later |= {one.name for one in (*self.states, *self.seen)}
+        found = list[frozenset[str]]()
+        for table in reversed((*self.changes, *self.shows)):
+            found.insert(0, frozenset(later))
+            later |= {*table.parents}
+        return tuple(found)
+
     @property
     def choices(self) -> list[tuple[int, ...]]:
         """Every action: one value for each action variable."""
@@ -63,11 +75,12 @@ def read_network(top: Element, file: str, budget: Budget) -> Network:
         if tag not in section and tag not in OPTIONAL:
             fault(f"<pomdpx> must have a <{tag}>; it has none", top.line)
     discount, variable = section["Discount"], section["Variable"]
+    value = number_of(discount.text.strip())
     try:
-        value = number_of(discount.text.strip())
         check_discount(value)
-    except ProblemError:
-        fault(f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'", discount.line)
+    except ProblemError as error:
+        told = f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'"
+        fault(told if isnan(value) else error.message, discount.line)
     variable.only(several=("StateVar", "ObsVar", "ActionVar", "RewardVar"), file=file)
     states, seen, acts = (_variables(variable, tag, file, budget) for tag in ("StateVar", "ObsVar", "ActionVar"))
     if len(states) + len(seen) + len(acts) > MOST_VARIABLES:

@@ -62,9 +62,22 @@ class Table:
         return self.numbers.reshape(-1, self.numbers.shape[-1])
 
     @cached_property
+    def counts(self) -> Ids:
+        """How many values each row leaves."""
+        counts: Ids = np.count_nonzero(self.rows, axis=1)
+        return counts
+
+    @cached_property
+    def left(self) -> tuple[Ids, Array, Ids]:
+        """The values that the rows leave, one row after the other, their probabilities, and where each row begins."""
+        row, value = np.nonzero(self.rows)
+        small = value.astype(np.min_scalar_type(self.rows.shape[1]))  # there are many ways, and many variables
+        return small, self.rows[row, value], np.cumsum(self.counts) - self.counts
+
+    @cached_property
     def only(self) -> Ids:
         """The value that each row leaves; -1 where it leaves more than one."""
-        result: Ids = np.where(np.count_nonzero(self.rows, axis=1) == 1, self.rows.argmax(axis=1), -1)
+        result: Ids = np.where(self.counts == 1, self.rows.argmax(axis=1), -1)
         return result
 
 

@@ -62,11 +62,13 @@ class Ways:
         shown, outcome = np.nonzero(observation)
         starts = np.searchsorted(shown, np.arange(len(observation) + 1))
         counts = np.diff(starts)[after]
-        entry = np.repeat(np.arange(len(after)), counts)
-        place = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts) + starts[after[entry]]
-        chance = share[entry] * observation[after[entry], outcome[place]]
-        states, outcomes = observation.shape
-        return Ways(states, outcomes, before[entry], outcome[place], after[entry], chance, np.zeros(len(entry)))
+        place = np.repeat(starts[after] - np.cumsum(counts) + counts, counts)
+        place += np.arange(len(place))
+        chance = np.repeat(share, counts)
+        chance *= observation[shown, outcome][place]
+        (states, outcomes), told = observation.shape, outcome[place]
+        before, after = np.repeat(before, counts), np.repeat(after, counts)
+        return Ways(states, outcomes, before, told, after, chance, np.zeros(len(place)))
 
     @cached_property
     def likelihood(self) -> Array:
@@ -74,6 +76,12 @@ class Ways:
         place = self.before * self.outcomes + self.outcome
         sums = np.bincount(place, weights=self.chance, minlength=self.states * self.outcomes)
         return sums.astype(float).reshape(self.states, self.outcomes)
+
+    @cached_property
+    def _shown(self) -> Ids:
+        """How many outcomes (S,) each state before can give."""
+        counts: Ids = np.count_nonzero(self.likelihood, axis=1)
+        return counts
 
     @property
     def transition(self) -> Change | None:
@@ -93,14 +101,11 @@ class Ways:
 
     def _whatever(self, before: Ids, outcome: Ids, after: Ids, chance: Array) -> Sparse | None:
         """How states change on these ways where the outcome says nothing about it; else None."""
-        likelihood = np.zeros_like(self.likelihood)
-        likelihood[before] = self.likelihood[before]
         whatever = Sparse.of((self.states, self.states), before, after, chance)
         # As many ways as every outcome with every change would be: then none rules another out.
-        every = int((np.count_nonzero(likelihood, axis=1) * np.diff(whatever.starts)).sum())
-        if len(chance) != every:
+        if len(chance) != int((self._shown * np.diff(whatever.starts)).sum()):
             return None
-        off = chance - likelihood[before, outcome] * whatever.at(before, after)
+        off = chance - self.likelihood[before, outcome] * whatever.at(before, after)
         return whatever if np.all(np.abs(off) <= SAME * chance) else None
 
     def action(self, name: str, outcomes: tuple[str, ...], leads_to: tuple[Visible, ...]) -> Action:

@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os.path import isfile
 from pathlib import Path
 from reprlib import repr as shortened
 
@@ -82,6 +83,11 @@ def make(spec: str | Path, **settings: object) -> Problem:
             )
         return replace(_read(WORKED_MODELS[name]), spec=name)
     if name not in PROBLEMS:
+        if isfile(spec):
+            raise ProblemError(
+                f"'{spec}' is a file, and files must end in one of {', '.join(FILE_ENDINGS)}, which says how they are "
+                "written; it does not: rename it"
+            )
         known = f"{', '.join(PROBLEMS)}, the worked models {', '.join(WORKED_MODELS)}"
         raise ProblemError(f"there is no problem '{name}'; there are {known}, and files ({', '.join(FILE_ENDINGS)})")
     problem = PROBLEMS[name](**_settings(name, text))

@@ -44,7 +44,8 @@ class Crude:
 
 
 def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: float) -> Crude:
-    """Bounds that hold; both infinite where not even all actions can be looked at before `deadline`."""
+    """Bounds that hold. Where not even all actions can be looked at before `deadline` they are infinite, or what the
+    menu says of all: `pays_between`, the least and the most that any action pays on average, in any state."""
     start = problem.menu(problem.start)
     belief = [factor.prior for factor in problem.factors]
     endings = [(float(a.reward @ belief[a.factor]), a.name) for a in start if a.ends_episode]
@@ -55,7 +56,11 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
     try:
         menus = _menus(without_horizon(problem), deadline)
     except TimeoutError:
-        return Crude(lower, math.inf, first)
+        told: tuple[float, float] | None = getattr(without_horizon(problem).menu, "pays_between", None)
+        low, high = (-math.inf, math.inf) if told is None else _told_range(problem, told, weight, discount)
+        if low > lower:
+            lower, first = low, max(start, key=lambda action: float(action.reward.min())).name
+        return _rounded(lower, high, first, (low, high, lower))
     if isinstance(problem.start, Left):
         at_once = Crude(lower, math.inf, first)
         return _within_horizon(problem, menus, problem.start.actions, at_once, weight, discount, deadline)
@@ -99,6 +104,16 @@ def _menus(problem: Problem, deadline: float) -> dict[Visible, tuple[Action, ...
                     menus[there] = problem.menu(there)
                     queue.append(there)
     return menus
+
+
+def _told_range(problem: Problem, told: tuple[float, float], weight: float, discount: float) -> tuple[float, float]:
+    """What any plan is worth at least and at most whose actions pay what is `told`, and which may end after any."""
+    doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
+    least, most = told[0], told[1] + doubt
+    if not isinstance(problem.start, Left):
+        return -for_ever(-least, discount, True), for_ever(most, discount, True)
+    steps = problem.start.actions + 1  # and what ends it
+    return min(least, _summed(least, steps, discount)), max(most, _summed(most, steps, discount))
 
 
 def _within_horizon(

@@ -91,6 +91,7 @@ class General:
             stopped_by = "memory"
         if chosen == ERRANDS and stopped_by == "time" and clock.now() < self.deadline:
             stopped_by = "method"
+            found = [replace(one, stopped_by="gap" if one.stopped_by == "gap" else stopped_by) for one in found]
         if not found or not all(map(math.isfinite, _closest(found))):
             found.append(self._crude(stopped_by))
         elif sum(solution.rounds for solution in found) < BEGUN and not _met(found):
