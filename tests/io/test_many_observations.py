@@ -69,7 +69,7 @@ def test_each_action_says_of_its_own_states_what_the_file_says(monkeypatch: pyte
 
 
 def test_a_file_of_many_observations_has_small_actions() -> None:
-    problem = parse_drn(walk(0, states=1000, seen=400))
+    problem = parse_drn(walk(0, states=1500, seen=400))
     assert all(action.reward.size < 15 for _, actions in problem.menus(20) for action in actions)
     assert all(problem.prior == [1.0] + [0.0] * (len(problem.states) - 1))
 

@@ -40,7 +40,7 @@ from rhoplan.model.problem import END, Action, CachedMenu, Factor, Ids, Problem
 
 MOST_CHOICES = 5_000
 
-MOST_NAMED = 100_000
+MOST_NAMED = 300_000
 """States times observations up to which all states are told apart everywhere, and are called what the file calls them.
 """
 
