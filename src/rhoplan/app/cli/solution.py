@@ -136,7 +136,8 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
     if weight:
         console().print(f"  which is worth {mean(score.value, score.value_se)} with information paid")
     if score.truncated > 0:
-        console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps")
+        later = f": what comes later adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else ""
+        console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps{later}")
     if _is_too_little(score, solution):
         from rhoplan.planning.certified.lattice.policy import GridPolicy
 
