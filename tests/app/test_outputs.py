@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import _guarded
+from rhoplan.app.cli import _guarded, main
 from rhoplan.planning.certified.general import General
 
 REFUSED = "must not take the place of what is read"
@@ -169,3 +170,22 @@ def test_learned_models_do_not_take_the_place_of_what_they_are_made_from(
     assert REFUSED in refusal(capsys, "update", path, table, "-o", table)
     assert REFUSED in refusal(capsys, "learn", table, path, "-o", table)
     assert REFUSED in refusal(capsys, "learn", table, path, "--report", page)
+
+
+def test_ctrl_c_after_all_is_told_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even the end of the program, which would show where it was."""
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "argv", ["rhoplan", "--version"])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pytest.raises(SystemExit):
+        main(["--version"])  # called by others it leaves their ctrl-C alone
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capsys.readouterr().out.count("rhoplan") == 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.app.cli.solution import FAR, ROUNDING, print_check, print_score, print_solution, several, six
+from rhoplan.app.cli.solution import ALARM, FAR, ROUNDING, print_check, print_score, print_solution, several, six
 from rhoplan.planning.certified.pointbased.check import Certificate
 from rhoplan.planning.certified.solution import Solution
 from rhoplan.scoring.solved import PlanScore
@@ -215,4 +215,10 @@ def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(t
             earned = replace(score, value=lower - share * allowed)
             for weight in (0.0, 1.0):
                 lines = told(print_score, earned, found, weight=weight, discount=0.5)
-                assert ("which is less than the lower bound: PLEASE REPORT THIS" in lines) == little
+                rare = "payments too rare for so few episodes may be missing; else "
+                told_of = f"which is less than the lower bound: {'' if score.kind == 'exact' else rare}{ALARM}"
+                assert (told_of in " ".join(lines)) == little
+                ranged = told(
+                    print_score, earned, replace(found, method="points and range"), weight=weight, discount=0.5
+                )
+                assert ("which is less than the lower bound: that is of the range of rewards" in ranged) == little

@@ -58,6 +58,14 @@ def test_where_there_was_time_for_little_the_range_of_rewards_may_be_closer(
         assert -2 - 1e-6 <= both.lower <= 1 <= both.upper <= 3  # -1 or 2, half each: a half in each step, 1 in all
 
 
+def test_where_the_range_of_rewards_is_best_the_next_policy_is_kept() -> None:
+    policy = rhoplan.solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
+    poor = replace(found("points", -50.0, 9.0, "time", 1), policy=policy)
+    both = asked(0.5)._together([poor, found("range", -2.0, 9.0, "time", 0)])
+    assert (both.lower, both.first) == (-2.0, "first of range")
+    assert both.policy is policy
+
+
 def test_a_check_takes_a_tenth_of_the_time_within_limits() -> None:
     assert [checking(seconds) for seconds in (0.0, 10.0, 50.0, 100.0, 1e6)] == [1.0, 1.0, 5.0, 10.0, 10.0]
 

@@ -34,7 +34,10 @@ from rhoplan.scoring.simulate import simulate_episodes
 MOST_NODES = 3_000
 """Situations up to which the plan is followed exactly: a few seconds, and little memory."""
 
-EPISODES, FEWEST = 300, 30
+MOST_NUMBERS = 3_000_000
+"""Chances of states in all these situations: where states are tens of thousands, a few of them take seconds."""
+
+EPISODES, FEWEST = 300, 10
 """Episodes from which it is estimated where there are more; and where there is no time for so many."""
 
 SECONDS = 10.0
@@ -87,7 +90,8 @@ def score_solved(
         planner=FollowRule(rule=policy),
     )
     try:
-        graph = Graph(problem, node_limit=most_nodes)
+        states = max(len(factor.states) for factor in problem.factors)
+        graph = Graph(problem, node_limit=min(most_nodes, MOST_NUMBERS // states))
         exact = score_policy(Policy(graph, agent), World(graph, None), cap=problem.cap)
     except LimitError:
         if isinstance(policy, SolvedPolicy):

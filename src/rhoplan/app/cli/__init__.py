@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from functools import cache
 from pathlib import Path
@@ -98,6 +99,7 @@ def group(traceback: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: one line and exit 2 for bad input, exit 1 for failure, `--traceback` shows the rest."""
+    is_own = arguments is None
     arguments = sys.argv[1:] if arguments is None else arguments
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # the matrices are small: a second thread waits more than it works
@@ -110,7 +112,10 @@ def main(arguments: list[str] | None = None) -> None:
     if "--traceback" in arguments:
         group.main([a for a in arguments if a != "--traceback"], prog_name="rhoplan", standalone_mode=False)
         return
-    sys.exit(_guarded(arguments))
+    code = _guarded(arguments)
+    if is_own:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is told: a late ctrl-C finds nothing to stop
+    sys.exit(code)
 
 
 def _guarded(arguments: list[str]) -> int:

@@ -36,6 +36,8 @@ UNCHECKED = {"range": "the range of rewards"}
 REVEAL, EVIDENCE = SCORED = "reveal", "many"
 """The methods for observe-then-commit problems, which score their plan."""
 
+ALARM = "PLEASE REPORT THIS"
+
 FAR, ROUNDING = 5.0, 1e-9
 """Standard errors that chance does not explain, and shares of a value that rounding does."""
 
@@ -141,8 +143,12 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
     if _is_too_little(score, solution):
         from rhoplan.planning.certified.lattice.policy import GridPolicy
 
-        aims = isinstance(solution.policy, GridPolicy)
-        why = "a policy on grids aims at it, no more" if aims else "PLEASE REPORT THIS"
+        if "range" in solution.method.split(" and "):
+            why = "that is of the range of rewards"
+        elif isinstance(solution.policy, GridPolicy):
+            why = "a policy on grids aims at it, no more"
+        else:
+            why = ALARM if exact else f"payments too rare for so few episodes may be missing; else {ALARM}"
         console().print(f"  which is less than the lower bound: {why}", style="bold")
 
 

@@ -271,7 +271,8 @@ class General:
         return replace(self._solution(found.lower, found.upper, stopped_by, found.first), method=RANGE)
 
     def _together(self, found: list[Solution]) -> Solution:
-        """The closest of all bounds, and the policy of the best lower one."""
+        """The closest of all bounds, and the policy of the best lower one; where that is of the range of rewards, which
+        has none, that of the next."""
         if len(found) == 1:
             return found[0]
         best = max(found, key=lambda solution: solution.lower)
@@ -283,7 +284,7 @@ class General:
             rounds=sum(solution.rounds for solution in found),
             shares=tuple(solution.rounds for solution in found),
             method=" and ".join(solution.method for solution in found),
-            policy=self._policy(best, found),
+            policy=self._policy(max(found, key=lambda solution: (solution.policy is not None, solution.lower)), found),
             certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
         )
 
