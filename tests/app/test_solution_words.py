@@ -201,7 +201,8 @@ def test_with_a_weight_information_and_what_it_is_worth_are_told(
 @pytest.mark.parametrize("lower", [100.0, -100.0, 0.0])
 def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(told: Any, lower: float) -> None:
     """The least that is told of: just beyond what may be missing."""
-    found, rounding = replace(FOUND, lower=lower, upper=lower + 1), ROUNDING * max(abs(lower), 1.0)
+    found, rounding = replace(FOUND, lower=lower, upper=lower + 1, own=lower), ROUNDING * max(abs(lower), 1.0)
+    own = replace(found, own=lower - 50.0)  # where the bound is of another method
     estimated = replace(SCORE, kind="estimated", value_se=0.25, episodes=300)
     later = replace(SCORE, truncated=0.25, value_tail=2.0)
     for score, allowed in (
@@ -218,7 +219,8 @@ def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(t
                 rare = "payments too rare for so few episodes may be missing; else "
                 told_of = f"which is less than the lower bound: {'' if score.kind == 'exact' else rare}{ALARM}"
                 assert (told_of in " ".join(lines)) == little
-                ranged = told(
-                    print_score, earned, replace(found, method="points and range"), weight=weight, discount=0.5
-                )
-                assert ("which is less than the lower bound: that is of the range of rewards" in ranged) == little
+                ranged = told(print_score, earned, own, weight=weight, discount=0.5)
+                excuse = "which is less than the lower bound: that is of the range of rewards, not of this plan"
+                assert (excuse in ranged) == little
+                far = replace(earned, value=earned.value - 60.0)
+                assert told_of in " ".join(told(print_score, far, own, weight=weight, discount=0.5))

@@ -186,9 +186,9 @@ def test_a_plan_that_earns_less_than_its_bound_is_told(
     found, gridded = (rhoplan.solve(rhoplan.make("rocksample:n=3,k=1"), method=way) for way in ("points", "grids"))
     nothing = 0.0, 0.0  # an estimate without an error
     score = PlanScore("exact", earned, 0.0, earned, *nothing, *nothing, earned, *nothing, 3.0, *nothing, 100, 0)
-    print_score(score, replace(found, lower=8.99999), weight=0.0, discount=1.0)
+    print_score(score, replace(found, lower=8.99999, own=8.99999), weight=0.0, discount=1.0)
     assert ("less than the lower bound: PLEASE REPORT THIS" in capsys.readouterr().out) == too_little
-    print_score(score, replace(gridded, lower=8.99999), weight=0.0, discount=1.0)
+    print_score(score, replace(gridded, lower=8.99999, own=8.99999), weight=0.0, discount=1.0)
     assert ("a policy on grids aims at it" in capsys.readouterr().out) == too_little
-    print_score(replace(score, discounted=0.0), replace(found, lower=8.99999), weight=1.0, discount=1.0)
+    print_score(replace(score, discounted=0.0), replace(found, lower=8.99999, own=8.99999), weight=1.0, discount=1.0)
     assert ("less than" in capsys.readouterr().out) == too_little

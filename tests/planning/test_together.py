@@ -64,6 +64,7 @@ def test_where_the_range_of_rewards_is_best_the_next_policy_is_kept() -> None:
     both = asked(0.5)._together([poor, found("range", -2.0, 9.0, "time", 0)])
     assert (both.lower, both.first) == (-2.0, "first of range")
     assert both.policy is policy
+    assert both.own == -50.0  # what it promises, not what the range of rewards does
 
 
 def test_a_check_takes_a_tenth_of_the_time_within_limits() -> None:

@@ -140,11 +140,11 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
     if score.truncated > 0:
         later = f": what comes later adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else ""
         console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps{later}")
-    if _is_too_little(score, solution):
+    if _is_less(score, solution.lower):
         from rhoplan.planning.certified.lattice.policy import GridPolicy
 
-        if "range" in solution.method.split(" and "):
-            why = "that is of the range of rewards"
+        if not _is_less(score, solution.own):
+            why = "that is of the range of rewards, not of this plan"
         elif isinstance(solution.policy, GridPolicy):
             why = "a policy on grids aims at it, no more"
         else:
@@ -152,8 +152,8 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
         console().print(f"  which is less than the lower bound: {why}", style="bold")
 
 
-def _is_too_little(score: PlanScore, solution: Solution) -> bool:
-    """Whether a plan earns less than its lower bound, beyond rounding, what chance explains and what cut-off cases may
-    have paid later."""
+def _is_less(score: PlanScore, bound: float) -> bool:
+    """Whether a plan earns less than `bound`, beyond rounding, what chance explains and what cut-off cases may have
+    paid later."""
     more = FAR * score.value_se + (score.value_tail if score.truncated > 0 else 0.0)
-    return score.value + more < solution.lower - ROUNDING * max(abs(solution.lower), 1.0)
+    return score.value + more < bound - ROUNDING * max(abs(bound), 1.0)

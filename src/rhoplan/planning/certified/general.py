@@ -277,6 +277,7 @@ class General:
             return found[0]
         best = max(found, key=lambda solution: solution.lower)
         lower, upper = _closest(found)
+        followed = max(found, key=lambda solution: (solution.policy is not None, solution.lower))
         seen = [solution.certificate for solution in found if solution.certificate]
         return replace(
             self._solution(lower, upper, found[-1].stopped_by, best.first),
@@ -284,7 +285,8 @@ class General:
             rounds=sum(solution.rounds for solution in found),
             shares=tuple(solution.rounds for solution in found),
             method=" and ".join(solution.method for solution in found),
-            policy=self._policy(max(found, key=lambda solution: (solution.policy is not None, solution.lower)), found),
+            policy=self._policy(followed, found),
+            own=followed.lower,
             certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
         )
 
@@ -304,6 +306,7 @@ class General:
         return Solution(
             lower=lower,
             upper=upper,
+            own=lower,
             gap=self.gap,
             stopped_by="gap" if upper - lower <= self.gap else stopped_by,
             reward=math.nan,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -32,7 +33,8 @@ class Solution:
     where errands, or grids alone, go no further. first: the first action of the plan behind `lower`; reward, tests,
     success, truncated: its exact score where the method gives it, else NaN. method: one of METHODS, or several joined
     by `and` where the bounds come from them all; RANGE where the time ended before any of them had one.
-    policy: what to do in any situation, where the method gives it. shares: the rounds of each, where there are several.
+    policy: what to do in any situation, where the method gives it; own: its own lower bound, below `lower` where
+    that is of a method without a policy. shares: the rounds of each method, where there are several.
     compiling: seconds in which machine code was made or loaded; they are not among `seconds`.
     """
 
@@ -54,6 +56,7 @@ class Solution:
     certificate: Certificate | None = None
     compiling: float = 0.0
     shares: tuple[int, ...] = ()
+    own: float = math.nan
 
     @property
     def converged(self) -> bool:
