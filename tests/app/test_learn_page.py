@@ -30,6 +30,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.write_text("\n".join(["scan,toss,day,found", *rows, ""]))
     return path
 
+
 wide = pytest.mark.parametrize("page", [1280], indirect=True, ids=["wide"])
 narrow = pytest.mark.parametrize("page", [360], indirect=True, ids=["narrow"])
 """Each test learns a model or two, which is the same at any width; how a test ends is looked at in both."""
