@@ -113,7 +113,7 @@ CASES = "strip,outcome\n" + 30 * "positive,ill\nnegative,well\nnegative,well\npo
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("models")
     (folder / "coin.yaml").write_text(COIN)
-    with server(str(folder)) as found:
+    with server("--workers", "1", str(folder)) as found:
         yield found
 
 
