@@ -72,7 +72,7 @@ class Session:
 
     def serve(self, arguments: list[str]) -> str:
         """The first line of a server that goes on until the page ends."""
-        command = [sys.executable, "-m", "rhoplan", *arguments, "--port", "0"]
+        command = [sys.executable, "-m", "rhoplan", "serve", "--workers", "1", *arguments[1:], "--port", "0"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.server.stdout is not None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import doctest
 import inspect
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,24 +39,31 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports(path: Path) -> set[str]:
-    """The modules of rhoplan that the file imports, inside functions too; not what only a type checker reads."""
-    tree = ast.parse((ROOT / path).read_text())
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in skipped:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text())
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All that stands in `body`, inside functions too; not what only a type checker reads."""
+    for node in body:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, part, []))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """The modules of rhoplan that the file imports."""
+    found = set()
+    for node in statements(tree_of(path).body):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("rhoplan."):
             found.add(node.module.removeprefix("rhoplan."))
         if isinstance(node, ast.Import):
             found |= {name.name.removeprefix("rhoplan.") for name in node.names if name.name.startswith("rhoplan.")}
-    return found
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)
@@ -76,7 +85,7 @@ def test_there_is_no_circle() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_module_says_what_it_is_and_stays_small(path: Path) -> None:
     text = (ROOT / path).read_text()
-    assert path.name == "version.py" or ast.get_docstring(ast.parse(text))
+    assert path.name == "version.py" or ast.get_docstring(tree_of(path))
     assert len(text.splitlines()) <= 400
 
 

@@ -58,39 +58,46 @@ def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> Problem:
 
 
 def followed(
-    problem: Problem, agent: rhoplan.Agent, world: Problem, situation: Situation, joint: Array
-) -> tuple[float, float]:
-    """Expected reward and tests where the states have the weights `joint`: one decision after another, no graph."""
-    reward = tests = 0.0
+    problem: Problem, agent: rhoplan.Agent, worlds: dict[str, Problem], situation: Situation, joint: dict[str, Array]
+) -> dict[str, Array]:
+    """Expected reward and tests in each world where its states have the weights `joint`.
+
+    One decision after another, no graph. What is decided knows nothing of the world: all are followed at once.
+    """
+    found = {name: np.zeros(2) for name in worlds}
     for action in rhoplan.decide(problem, agent, situation).actions:
         if not action.probability:
             continue
-        share = joint * action.probability
+        share = {name: weights * action.probability for name, weights in joint.items()}
         if action.kind == "commit":
-            taken = next(commit for commit in world.flat.commits if commit.name == action.name)
-            reward += float(share @ taken.reward)
+            for name, world in worlds.items():
+                taken = next(commit for commit in world.flat.commits if commit.name == action.name)
+                found[name] += share[name] @ taken.reward, 0.0
             continue
-        test = next(test for test in world.flat.tests if test.name == action.name)
-        reward, tests = reward - test.cost * float(share.sum()), tests + float(share.sum())
-        for outcome, chances in zip(test.outcomes, test.likelihood.T, strict=True):
+        tests = {
+            name: next(one for one in world.flat.tests if one.name == action.name) for name, world in worlds.items()
+        }
+        for name, test in tests.items():
+            found[name] += np.array([-test.cost, 1.0]) * share[name].sum()
+        for place, outcome in enumerate(next(iter(tests.values())).outcomes):
             after = rhoplan.observe(problem, situation, action.name, outcome)
-            more, longer = followed(problem, agent, world, after, share * chances)
-            reward, tests = reward + more, tests + longer
-    return reward, tests
+            left = {name: share[name] * test.likelihood[:, place] for name, test in tests.items()}
+            for name, more in followed(problem, agent, worlds, after, left).items():
+                found[name] += more
+    return found
 
 
 @shapes
-@pytest.mark.parametrize("other_world", [False, True])
 @pytest.mark.parametrize("settings", [{}, {"horizon": 1}, {"precision": 0.01}, {"horizon": 2, "precision": 0.05}])
-def test_the_score_is_that_of_decision_after_decision(
-    shape: tuple[int, int, int], settings: dict[str, float], other_world: bool
-) -> None:
-    problem, known = late(shape), late(shape)
-    world = late(shape, sharper=0.05) if other_world else known
-    agent = make_agent("efe", problem, **settings)  # type: ignore[arg-type]
-    wanted = followed(known, agent, world, rhoplan.initial(known), world.prior)
-    found = rhoplan.evaluate(problem, agent, world=world if other_world else None)
-    assert (found.reward, found.tests) == pytest.approx(wanted, abs=1000 * CLOSE)
+def test_the_score_is_that_of_decision_after_decision(shape: tuple[int, int, int], settings: dict[str, float]) -> None:
+    known, other = late(shape), late(shape, sharper=0.05)
+    agent = make_agent("efe", known, **settings)  # type: ignore[arg-type]
+    worlds = {"known": known, "other": other}
+    start = {name: world.prior for name, world in worlds.items()}
+    wanted = followed(known, agent, worlds, rhoplan.initial(known), start)
+    for name, world in (("known", None), ("other", other)):
+        found = rhoplan.evaluate(late(shape), agent, world=world)
+        assert (found.reward, found.tests) == pytest.approx(tuple(wanted[name]), abs=1000 * CLOSE), name
 
 
 @shapes

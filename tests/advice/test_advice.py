@@ -160,7 +160,7 @@ def test_what_is_called_the_optimum_is_one(name):
 
 def test_a_frontier_has_the_scores_of_its_weights():
     problem = make("printer")
-    found = frontier(problem, 2, high=5.0)
+    found = frontier(problem, 2, high=5.0, seconds=PATIENCE)
     assert found.complete
     assert found.points[0].lower == 0
     assert found.points[-1].upper == pytest.approx(5, abs=1e-6)
@@ -173,10 +173,10 @@ def test_a_frontier_has_the_scores_of_its_weights():
 def test_a_frontier_is_the_same_in_whatever_pieces_it_is_found(high: float, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make("printer")
     monkeypatch.setattr(advice_compare, "CHUNK", 1000)
-    whole = frontier(problem, 2, high=high)
+    whole = frontier(problem, 2, high=high, seconds=PATIENCE)
     assert len(whole.points) > 2
     monkeypatch.setattr(advice_compare, "CHUNK", 1)
-    pieces = frontier(problem, 2, high=high)
+    pieces = frontier(problem, 2, high=high, seconds=PATIENCE)
     assert [(point.steps, point.reward, point.tests) for point in pieces.points] == [
         (point.steps, pytest.approx(point.reward), pytest.approx(point.tests)) for point in whole.points
     ]

@@ -17,7 +17,7 @@ WIDTHS = {"wide": 1280, "narrow": 360}
 CHROMIUM = os.environ.get("RHOPLAN_CHROMIUM", "/usr/bin/chromium")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     with server() as found:
         yield found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,8 +31,9 @@ class Asked:
         self.jobs: list[tuple[Job, float, bool]] = []
         self.desk.pool.run = self.run  # type: ignore[method-assign,assignment]
 
-    async def run(self, job: Job, *, seconds: float, slow: bool) -> Reply:
+    async def run(self, job: Job, *, seconds: float, slow: bool, late: Callable[[Reply], None]) -> Reply:
         self.jobs.append((job, seconds, slow))
+        self.late = late
         return self.reply or success({"weight": job.request.get("weight")})
 
     def __call__(self, task: str, source: Source = TIGER, **request: Any) -> Reply:
@@ -65,6 +67,18 @@ def test_replies_are_kept_while_they_fit_and_the_longest_unused_goes_first() -> 
 
     asked = Asked(reply_bytes=2 * one - 1)
     assert [asked.is_new("advise", weight=weight) for weight in (1.25, 2.25, 1.25)] == [True, True, True]
+
+
+def test_a_reply_that_comes_when_its_client_has_gone_is_kept_as_any_other() -> None:
+    asked = Asked(reply=refusal(503, None, "later"))
+    assert [asked.is_new("advise", weight=1.25) for _ in range(2)] == [True, True]
+    asked.late(refusal(503, None, "later"))
+    assert asked.is_new("advise", weight=1.25)
+    asked.late(success({"weight": 1.25}))
+    assert asked("advise", weight=1.25) == success({"weight": 1.25})
+    assert asked.is_new("advise", weight=1.25, time=1.0)
+    asked.late(success({"weight": 1.25}))
+    assert asked.is_new("advise", weight=1.25, time=1.0), "what depends on the clock is worked out each time"
 
 
 def test_a_reply_that_cannot_fit_is_not_kept() -> None:

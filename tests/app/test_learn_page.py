@@ -31,6 +31,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+wide = pytest.mark.parametrize("page", [1280], indirect=True, ids=["wide"])
+narrow = pytest.mark.parametrize("page", [360], indirect=True, ids=["narrow"])
+"""Each test learns a model or two, which is the same at any width; how a test ends is looked at in both."""
+
+
 def fill_in(page: Any) -> None:
     """Prices, losses and as few folds as can be."""
     assert page.get_by_label("Price of day").is_disabled()
@@ -42,6 +47,7 @@ def fill_in(page: Any) -> None:
     page.locator("#learn-folds").fill("2")
 
 
+@narrow
 def test_from_a_table_to_an_open_model_by_mouse(page: Any, table: Path) -> None:
     page.click("#from-table")
     page.set_input_files("#learn-file", table)
@@ -74,6 +80,7 @@ def test_from_a_table_to_an_open_model_by_mouse(page: Any, table: Path) -> None:
     assert page.locator("#learn-form").count() == page.locator("#learn-verdict").count() == 0
 
 
+@wide
 def test_from_a_table_to_an_open_model_by_keyboard(page: Any, table: Path) -> None:
     page.on("filechooser", lambda chooser: chooser.set_files(table))  # long before the key, which it would miss
     page.focus("#from-table")
@@ -94,6 +101,7 @@ def test_from_a_table_to_an_open_model_by_keyboard(page: Any, table: Path) -> No
     page.wait_for_selector("main[data-view='scans by keyboard Case'] [data-do='scan']")
 
 
+@narrow
 def test_faults_are_told_and_work_can_be_stopped(page: Any, table: Path) -> None:
     page.expected += ["status of 422"]
     page.click("#from-table")

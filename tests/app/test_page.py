@@ -55,20 +55,19 @@ def show_nats(page: Any) -> None:
     page.keyboard.press("Escape")
 
 
-def test_the_address_that_the_command_prints_shows_the_gallery(browser: Any) -> None:
-    with server() as fresh:
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.goto(fresh)
-        page.click("[data-card=screening-cascade]")
-        page.wait_for_selector("[data-do]")
-        page.go_back()
-        page.wait_for_selector("[data-card=screening-cascade]")
-        page.close()
+def test_the_address_that_the_command_prints_shows_the_gallery(address: str, browser: Any) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.click("[data-card=screening-cascade]")
+    page.wait_for_selector("[data-do]")
+    page.go_back()
+    page.wait_for_selector("[data-card=screening-cascade]")
+    page.close()
 
 
 def test_the_one_model_that_the_command_names_is_opened(browser: Any) -> None:
-    with server("printer") as fresh:
+    with server("--workers", "1", "printer") as fresh:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.goto(fresh)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,8 +24,16 @@ from rhoplan.app.serve.worker import Job, Shelf
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
 from serving import PATIENCE, server
 
-OPENAPI = create_app().openapi()
-OPERATIONS = {one["operationId"]: one for path in OPENAPI["paths"].values() for one in path.values()}
+
+@cache
+def openapi() -> dict[str, Any]:
+    """What the server says of itself; it takes a second to say it, and most who load this module do not ask."""
+    return create_app().openapi()
+
+
+@cache
+def operations() -> dict[str, Any]:
+    return {one["operationId"]: one for path in openapi()["paths"].values() for one in path.values()}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +122,7 @@ CASES = "strip,outcome\n" + 30 * "positive,ill\nnegative,well\nnegative,well\npo
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("models")
     (folder / "coin.yaml").write_text(COIN)
-    with server(str(folder)) as found:
+    with server("--workers", "1", str(folder)) as found:
         yield found
 
 
@@ -122,11 +131,15 @@ def taken(operation: Any) -> Any:
     return operation.get("requestBody", {}).get("content", {}).get("application/json")
 
 
-@pytest.mark.parametrize("name", [name for name, one in OPERATIONS.items() if taken(one)])
+def test_whatever_takes_json_has_an_example() -> None:
+    assert {name for name, one in operations().items() if taken(one)} == EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_taken_and_answered_as_described(address: str, name: str) -> None:
     httpx, checker = pytest.importorskip("httpx"), pytest.importorskip("jsonschema_rs")
-    (path,) = [path for path, one in OPENAPI["paths"].items() if OPERATIONS[name] in one.values()]
-    body = taken(OPERATIONS[name])["example"]
+    (path,) = [path for path, one in openapi()["paths"].items() if operations()[name] in one.values()]
+    body = taken(operations()[name])["example"]
     assert body == EXAMPLES[name]
     with httpx.Client(base_url=address, timeout=PATIENCE) as client:
         if "table" in body:
@@ -134,9 +147,9 @@ def test_every_example_is_taken_and_answered_as_described(address: str, name: st
             body = {**body, "table": sent.json()["table"]}
         found = client.post(path, json=body)
     assert found.status_code == 200, found.text
-    kind, described = found.headers["content-type"], OPERATIONS[name]["responses"]["200"]["content"]
+    kind, described = found.headers["content-type"], operations()[name]["responses"]["200"]["content"]
     shape = described[kind.partition(";")[0]]["schema"]
-    check = checker.validator_for({**shape, "components": OPENAPI["components"]})
+    check = checker.validator_for({**shape, "components": openapi()["components"]})
     for line in found.text.splitlines() if "ndjson" in kind else [found.text]:
         check.validate(json.loads(line))
         assert "error" not in json.loads(line) or json.loads(line)["error"] is None
@@ -159,7 +172,7 @@ def test_many_cases_are_advised_on_as_one_by_one(shelf: Shelf) -> None:
 
 
 def test_no_reply_is_a_bare_object() -> None:
-    for name, operation in OPERATIONS.items():
+    for name, operation in operations().items():
         for media, content in operation["responses"]["200"]["content"].items():
             kind = content["schema"]
             bare = media == "application/json" and not ({"$ref", "anyOf"} & kind.keys())
@@ -173,11 +186,11 @@ def test_operations_keep_their_names() -> None:
         "evaluate", "solve", "pathway", "compare", "what_if", "advise_parts", "journal", "replay", "send_table",
         "forget_table", "draft_plan", "learn", "learned_report",
     }  # fmt: skip
-    assert lasting <= OPERATIONS.keys()
+    assert lasting <= operations().keys()
 
 
 def test_names_in_addresses_may_have_one_letter_but_not_none() -> None:
-    names = [one for each in OPERATIONS.values() for one in each.get("parameters", ()) if one["in"] == "path"]
+    names = [one for each in operations().values() for one in each.get("parameters", ()) if one["in"] == "path"]
     lengths = {(one["schema"]["minLength"], one["schema"]["maxLength"]) for one in names}
     assert lengths <= {(1, 60), (1, 500)}
 

@@ -191,6 +191,24 @@ def test_work_that_nobody_waits_for_is_not_begun_again(run: Any, tmp_path: Path)
     assert sorted(mark.name.partition("-")[0] for mark in tmp_path.iterdir()) == ["plan", "wait"]
 
 
+def test_quick_work_that_nobody_waits_for_is_done_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "work", does_as_told)
+
+    async def gone() -> Reply:
+        with started() as pool:
+            told: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            job = Job("plan", Source("tiger"), {"marks": str(tmp_path)})
+            doing = asyncio.ensure_future(pool.run(job, seconds=PATIENCE, slow=False, late=told.set_result))
+            while not pool._workers[0].working:
+                await asyncio.sleep(0)
+            doing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await doing
+            return await told
+
+    assert asyncio.run(gone()) == success({"task": "plan"})
+
+
 def test_a_worker_loads_nothing_that_only_the_server_needs() -> None:
     """Workers are started anew whenever one is ended, and whoever asks next waits for that."""
     code = "import sys, rhoplan.app.serve.tasks; print(*sys.modules)"

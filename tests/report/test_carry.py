@@ -149,12 +149,16 @@ def check_agrees(walker: Walker, problem: Problem, reply: dict[str, Any]) -> Non
 def random_walks(name: str, count: int, seed: int, astray: float) -> int:
     """How many steps `count` random walks through the file took, each compared with the API."""
     problem, walker, rng, steps = make(name), Walker(carried_file(name)), random.Random(seed), 0
+    compared = set()
     for _ in range(count):
         walker.restart()
         given: tuple[tuple[str, str], ...] = ()
         left: tuple[str, ...] = ()
         while True:
-            check_agrees(walker, problem, api_reply(name, given, tuple(sorted(left))))
+            case = given, tuple(sorted(left))
+            if (walker.place, walker.spent, case) not in compared:  # most walks begin alike
+                check_agrees(walker, problem, api_reply(name, *case))
+                compared.add((walker.place, walker.spent, case))
             steps += 1
             if not walker["test"]:
                 break

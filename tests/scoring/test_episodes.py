@@ -223,7 +223,7 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
         transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
     )
     agent = rhoplan.make_agent("myopic", problem)
-    whole = rhoplan.simulate(problem, agent, episodes=20, jobs=1)
+    whole = rhoplan.simulate(problem, agent, seeds=[42], episodes=20, jobs=1)
     sizes = []
 
     def continued(graph, nodes, move=Graph.continued):
@@ -232,7 +232,7 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
 
     monkeypatch.setattr(Graph, "continued", continued)
     monkeypatch.setattr(episodes, "LARGEST_BYTES", 20_000)
-    moved = rhoplan.simulate(replace(problem, name="again"), agent, episodes=20, jobs=1)
+    moved = rhoplan.simulate(replace(problem, name="again"), agent, seeds=[42], episodes=20, jobs=1)
 
     assert sizes
     assert moved.reward == whole.reward

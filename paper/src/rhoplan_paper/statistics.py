@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from rhoplan.scoring.intervals import Interval
 
@@ -45,6 +44,8 @@ def bootstrap(
         raise ValueError("a bootstrap must have at least one resample and a confidence between 0 and 1")
     if len(values) == 1:
         return Interval(float(values[0]), float(values[0]), confidence)
+    from scipy import stats  # half of what it takes to start a worker, and most never need it
+
     found = stats.bootstrap(
         (values,), statistic, n_resamples=resamples, confidence_level=confidence, method="percentile",
         batch=max(1, CHUNK_NUMBERS // len(values)), rng=np.random.Generator(np.random.PCG64(seed)),
@@ -74,6 +75,8 @@ def chance_of_count(low: int, high: int, n: int, *, share: float, counted: int =
 
 def binomial(n: int, share: float, *, counted: int = 0) -> Array:
     """Chances of 0, 1, ... n successes (n+1,); beta-binomial where the share was itself counted in so many episodes."""
+    from scipy import stats
+
     counts = np.arange(n + 1)
     if not counted:
         return np.asarray(stats.binom.pmf(counts, n, share))
@@ -101,6 +104,8 @@ def student_p(statistic: float, degrees: float) -> float:
     """Probability that Student's t with `degrees` of freedom is at least as far from 0 as `statistic`."""
     if degrees <= 0:
         raise ValueError(f"degrees of freedom must be above 0; they are {degrees:g}")
+    from scipy import stats
+
     return float(2 * stats.t.sf(abs(statistic), degrees))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.clairvoyant import ceiling as find_ceiling
 from rhoplan.problems.registry import make
 from rhoplan.scoring.episodes import Episodes
 from rhoplan.scoring.evaluate import evaluate
@@ -81,6 +80,8 @@ def optimum(problem: str, *, gap: float = 1e-4, seconds: float = 120.0) -> dict[
 @measure
 def ceiling(problem: str) -> dict[str, Any]:
     """What no agent can beat in a factored problem."""
+    from rhoplan.planning.errands.clairvoyant import ceiling as find_ceiling  # which brings numba
+
     found = find_ceiling(make(problem))
     return {"clairvoyant": found.clairvoyant, "tight": found.tight, "optimum": found.optimum}
 

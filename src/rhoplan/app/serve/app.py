@@ -168,19 +168,19 @@ class Desk:
         kind = repr([task, source.key, *(request.get(name) for name in HEAVY)])
         brisk = kind in self._brisk or (source.name in WORKED_MODELS and request.get("horizon") is None)
         slow = task in SLOW or (task == "what-if" and request["flips"]) or not (brisk or task in QUICK)
+        can_be_kept = task != "solve" and request.get("time") is None
+
+        def keep(reply: Reply) -> None:
+            if can_be_kept and reply[0] == 200 and not any(mark in reply[1] for mark in UNFINISHED):
+                self._keep(key, reply)
+
         begin = time.monotonic()
-        reply = await self.pool.run(job, seconds=seconds, slow=slow)
+        reply = await self.pool.run(job, seconds=seconds, slow=slow, late=keep)
         if time.monotonic() - begin < BRISK:
             if len(self._brisk) >= MOST_BRISK:
                 self._brisk.clear()
             self._brisk.add(kind)
-        if (
-            reply[0] == 200
-            and task != "solve"
-            and request.get("time") is None
-            and not any(mark in reply[1] for mark in UNFINISHED)
-        ):
-            self._keep(key, reply)
+        keep(reply)
         return reply
 
     async def knows(self, name: str, digest: str) -> bool:

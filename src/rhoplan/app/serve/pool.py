@@ -11,6 +11,7 @@ import asyncio
 import multiprocessing
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -170,12 +171,13 @@ class Pool:
                 worker.end()
 
     async def run(
-        self, job: Job, *, seconds: float, slow: bool, long: bool = False, tell: Tell = lambda done, of: None
-    ) -> Reply:
+        self, job: Job, *, seconds: float, slow: bool, long: bool = False, tell: Tell = lambda done, of: None,
+        late: Callable[[Reply], None] = lambda reply: None,
+    ) -> Reply:  # fmt: skip
         """The reply to `job`, which may work for `seconds`; `slow` where others should not have to wait for it.
 
         long: it is slow and takes minutes, so that two of its kind would stand before all other slow ones. tell: is
-        told how far it is, in the loop.
+        told how far it is, in the loop. late: is given the reply to a quick job that nobody waited for to the end.
         """
         lanes = [*[self._long] * long, *[self._slow] * slow, self._free]
         idle = self._idle
@@ -216,6 +218,8 @@ class Pool:
                 return ending()
             if slow:  # a quick job is done sooner than a new process would be ready
                 worker.give_up()
+            else:
+                call.add_done_callback(lambda made: None if made.cancelled() else late(made.result()))
             raise
 
     def _chosen(self, idle: list[Worker], key: str) -> Worker:
