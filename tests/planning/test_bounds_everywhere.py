@@ -155,13 +155,13 @@ def test_every_action_worked_out_pays_what_it_does_and_leads_to_what_bayes_says(
         for pair in range(2):
             slot = int(graph.node[node, SLOT]) + pair
             first = int(graph.slot_child[slot])
-            if first < 0:
-                continue
             chance, after, information = step(problem, beliefs[[node]], int(search.problem.pair_action[pair]))
             paid = float(problem.reward[pair] @ beliefs[node]) + weight * float(information[0])
             worth = paid + DISCOUNT * float(chance[0] @ truth.at(kinds_of(after[0]), weight))
             above.append(graph.slot[slot, ABOVE] - worth)
             below.append(worth - graph.slot[slot, BELOW])
+            if first < 0:
+                continue
             assert graph.slot[slot, PAID] == pytest.approx(paid, abs=1e-9)
             for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
                 outcome, place = search.problem.branch_outcome[branch], first + branch - model.pair_branch[pair]
