@@ -21,7 +21,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BELOW,
-    COUNT,
     ENTROPY,
     ENTRY,
     LOWER,

@@ -21,10 +21,21 @@ from rhoplan.planning.certified.lattice.policy import GridPolicy, _through
 from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, structure_of
 from rhoplan.planning.certified.lattice.solve import LatticeSearch
 from rhoplan.planning.certified.lattice.sweeps import PLAIN, set_out, worth
-from test_lattice import random_problem, search
+from test_lattice import random_problem
 
 HALF = np.array([0.5, 0.5])
 SURE = np.ones((2, 1))
+
+
+def search(problem: Problem, *, weight: float = 0.0, discount: float = 1.0, levels: int = 5) -> LatticeSearch:
+    """A search of so many levels at most, above and below in turn: no clock decides."""
+    found = LatticeSearch(problem, weight=weight, discount=discount, gap=1e-4, deadline=np.inf, memory=4e8)
+    found.first_level()
+    for level in range(1, levels):
+        found.sides[level % 2].spent, found.sides[(level + 1) % 2].spent = 0.0, 1.0
+        if found.bounds[1] - found.bounds[0] <= found.gap or not found.refine():
+            break
+    return found
 
 
 def backups(found: LatticeSearch, *, upper: bool) -> tuple[Array, Array]:
@@ -50,7 +61,7 @@ def backups(found: LatticeSearch, *, upper: bool) -> tuple[Array, Array]:
 @pytest.mark.parametrize(("weight", "discount"), [(0.0, 0.9), (0.3, 0.9), (1.0, 0.5)])
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_with_a_discount_no_value_above_is_raised_by_one_more_backup(seed: int, weight: float, discount: float) -> None:
-    found = search(random_problem(seed, states=2 + seed % 2), weight=weight, discount=discount, levels=5, gap=1e-4)
+    found = search(random_problem(seed, states=2 + seed % 2), weight=weight, discount=discount, levels=5)
     worths, claims = backups(found, upper=True)
     assert len(claims) > 10
     assert (worths <= claims).all()
@@ -59,7 +70,7 @@ def test_with_a_discount_no_value_above_is_raised_by_one_more_backup(seed: int, 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_without_a_discount_every_step_really_taken_makes_a_value_above_less(seed: int) -> None:
     """By half a hair at the least: else a plan that goes on for ever might earn more than is claimed."""
-    found = search(random_problem(seed, states=2 + seed % 2), weight=0.3, discount=1.0, levels=5, gap=1e-4)
+    found = search(random_problem(seed, states=2 + seed % 2), weight=0.3, discount=1.0, levels=5)
     worths, claims = backups(found, upper=True)
     assert found.sides[0].hair > 0
     assert (worths <= claims - 0.4 * found.sides[0].hair).all()
@@ -67,7 +78,7 @@ def test_without_a_discount_every_step_really_taken_makes_a_value_above_less(see
 
 @pytest.mark.parametrize(("weight", "discount"), [(0.0, 1.0), (0.3, 0.9)])
 def test_no_value_below_claims_more_than_one_more_backup(weight: float, discount: float) -> None:
-    found = search(random_problem(1, states=3), weight=weight, discount=discount, levels=5, gap=1e-4)
+    found = search(random_problem(1, states=3), weight=weight, discount=discount, levels=5)
     worths, claims = backups(found, upper=False)
     least = least_of(found.structure, discount)
     assert np.isfinite(claims).any()
@@ -260,7 +271,7 @@ def best_within(problem: Problem, situation: Situation, steps: int, weight: floa
 
 def solved(weight: float, discount: float) -> tuple[Problem, GridPolicy]:
     problem = random_problem(3)
-    return problem, search(problem, weight=weight, discount=discount, levels=7, gap=1e-4).policy()
+    return problem, search(problem, weight=weight, discount=discount, levels=7).policy()
 
 
 @pytest.mark.parametrize(("weight", "discount"), [(0.0, 1.0), (1.0, 1.0), (1.0, 0.9), (0.3, 0.5)])
@@ -328,13 +339,13 @@ def test_a_belief_is_worth_what_a_point_between_it_and_another_leaves_for_it(wei
 
 def test_what_to_do_is_what_is_worth_most_at_the_least_if_that_is_known_to_be_all() -> None:
     """Else nobody knows which action makes up for it: then it is what may be worth most."""
-    policy = search(random_problem(5), discount=1.0, levels=2, gap=1e-4).policy()
+    policy = search(random_problem(5), discount=1.0, levels=2).policy()
     rng, kinds = np.random.default_rng(5), set()
     for place in ("a", "b", "c") * 20:
         situation = Situation(place, tuple(rng.dirichlet(np.ones(2), 2)))
         bounds = policy.actions(situation)
         known = policy._lower(policy.place_of(place), situation.beliefs)
-        least, most = (max(bounds, key=lambda name: bounds[name][side]) for side in (0, 1))  # noqa: B023
+        least, most = (max(bounds, key=lambda name: bounds[name][side]) for side in (0, 1))
         enough = bounds[least][0] >= known - 1e-9 * abs(known)
         assert policy.action(situation) == (least if enough else most)
         kinds.add((enough, least == most))
