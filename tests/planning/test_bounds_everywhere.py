@@ -16,13 +16,16 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from halfway import halfway
 from rhoplan.model.problem import Array
+from rhoplan.planning.certified.mixing import mixture
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     ALIVE,
     BELOW,
+    CHILDREN,
     ENTROPY,
     ENTRY,
+    HULL_READ,
     LOWER,
     NODES,
     OWN,
@@ -33,7 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTORS,
     unfold,
 )
-from rhoplan.planning.certified.pointbased.points import list_points, rows_of
+from rhoplan.planning.certified.pointbased.points import list_points, mix_anew, rows_of
 from rhoplan.planning.certified.pointbased.solve import Search
 from small import Small, draw, entropy, step
 
@@ -224,9 +227,66 @@ def test_actions_as_rows_of_points_are_worth_at_least_what_they_are(seed: int, w
         paid = float(problem.reward[action] @ beliefs[members[member]]) + weight * float(information[0])
         real = paid + DISCOUNT * float(chance[0] @ truth.at(after[0], weight)) - less[member]
         assert told >= real - slack(search, truth)
-        if graph.slot[graph.node[members[member], SLOT] + action, ABOVE] >= graph.bound[members[member], LOWER]:
-            claimed = rows.known[row] + float(rows.share[entries] @ values[rows.member[entries]])
-            assert claimed <= graph.slot[graph.node[members[member], SLOT] + action, ABOVE] - less[member] + 1.0
+
+
+def claimed(search: Search, members: Array) -> dict[tuple[int, int], float]:
+    """What each action worked out at each member is worth, as rows say it of what members claim."""
+    values, rows, pairs = rows_of(search.model, search.graph, search.settings, members)
+    found = {}
+    for row, pair in enumerate(pairs.tolist()):
+        entries, node = slice(int(rows.begin[row]), int(rows.begin[row + 1])), int(members[row // 2])
+        slot = int(search.graph.node[node, SLOT]) + row % 2
+        if pair >= 0 and search.graph.slot[slot, ABOVE] >= search.graph.bound[node, LOWER]:
+            found[node, pair] = float(rows.known[row] + rows.share[entries] @ values[rows.member[entries]])
+        else:
+            assert rows.begin[row] == rows.begin[row + 1]
+            less = search.settings.potential * search.graph.bound[node, ENTROPY]
+            assert rows.known[row] == rows.most[row] == search.graph.slot[slot, ABOVE] - less
+    return found
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_rows_mix_children_from_the_lowest_points_there_are(seed: int, weight: float) -> None:
+    """A child that is no point counts for the cheapest mixture of points and corners, or, without one, for its bound.
+    Points that are left out of the rows count for what they claim, or what others say: no row changes."""
+    search = searched(seed, FEW, weight)
+    graph, settings, beliefs = search.graph, search.settings, beliefs_of(search)
+    members = np.empty(len(beliefs), dtype=np.int64)
+    members = members[: list_points(graph, members)]
+    points = np.flatnonzero(graph.node[: len(beliefs), ENTRY] >= 0)
+
+    def worth(child: int) -> float:
+        belief, own = beliefs[child], settings.potential * float(graph.bound[child, ENTROPY])
+        if belief.max() == 1:
+            return float(graph.corner[belief.argmax()])
+        if child in points:
+            return float(graph.bound[child, OWN]) + own
+        if graph.node[child, HULL_READ] == -2:
+            return float(graph.bound[child, UPPER])
+        prices = np.full(2, settings.penalty)
+        return mixture(beliefs[points], graph.bound[points, OWN], graph.corner, belief, prices) + own
+
+    def expected(node: int, pair: int) -> float:
+        slot, branches = int(graph.node[node, SLOT]) + pair, range(*search.model.pair_branch[pair : pair + 2])
+        places = [int(graph.slot_child[slot]) + branch - branches[0] for branch in branches]
+        later = sum(graph.chance[place] * worth(int(graph.child[place])) for place in places if graph.child[place] >= 0)
+        less = settings.potential * float(graph.bound[node, ENTROPY])
+        return float(graph.slot[slot, PAID]) - less + DISCOUNT * later
+
+    mix_anew(search.model, graph, settings, members, 0.0)
+    found = claimed(search, members)
+    size = float(np.abs(graph.corner).max())
+    assert len(found) > 10
+    assert found == pytest.approx({key: expected(*key) for key in found}, abs=1e-6 * size)
+    some = members[::2]
+    assert claimed(search, some) == pytest.approx({key: found[key] for key in found if key[0] in some}, abs=1e-5 * size)
+    fresh = [int(c) for c in graph.child[: graph.used[CHILDREN]] if c >= 0 and c not in members][::2]
+    kept = graph.node[fresh, HULL_READ].copy()
+    graph.node[fresh, HULL_READ] = -2
+    again = claimed(search, members)
+    assert again == pytest.approx({key: expected(*key) for key in again}, abs=1e-6 * size)
+    graph.node[fresh, HULL_READ] = kept
 
 
 @pytest.mark.parametrize(("copies", "weight"), [(FEW, 1.0), (MANY, 0.0), (MANY, 1.0)])
