@@ -45,7 +45,10 @@ DISCOUNT = 0.9
 FEW, MANY = 1, 40
 """Copies of each of two states: one class with a hull, and one that is too large for it."""
 
-CASES = [(seed, copies, weight) for seed in (3, 4) for copies in (FEW, MANY) for weight in (0.0, 1.0)]
+SHARP = -1
+"""In place of a seed: one outcome rules a state out, so that it is impossible elsewhere; and all rewards are losses."""
+
+CASES = [(seed, copies, weight) for seed in (3, 4, SHARP) for copies in (FEW, MANY) for weight in (0.0, 1.0)]
 
 
 class Truth(NamedTuple):
@@ -62,6 +65,14 @@ class Truth(NamedTuple):
         share = position - low
         result: Array = self.curve[low] * (1 - share) + self.curve[low + 1] * share + weight * entropy(beliefs)
         return result
+
+
+def small_of(seed: int) -> Small:
+    if seed != SHARP:
+        return draw(seed, 2)
+    transition = np.array([[[0.9, 0.1], [0.05, 0.95]], [[0.18, 0.82], [0.7, 0.3]]])
+    likelihood = np.array([[[1.0, 0.0], [0.36, 0.64]], [[0.64, 0.36], [0.3, 0.7]]])
+    return Small(transition, likelihood, np.array([[-14.9, -8.2], [-6.8, -13.8]]), np.array([0.5, 0.5]), False)
 
 
 def on_grid(problem: Small, weight: float, cells: int) -> Array:
@@ -83,7 +94,7 @@ def on_grid(problem: Small, weight: float, cells: int) -> Array:
 
 @cache
 def truth_of(seed: int, weight: float) -> Truth:
-    coarse, fine = (on_grid(draw(seed, 2), weight, cells) for cells in (250, 1000))
+    coarse, fine = (on_grid(small_of(seed), weight, cells) for cells in (250, 1000))
     return Truth(fine, 4 * float(np.abs(coarse - fine[::4]).max()) + 1e-7)
 
 
@@ -105,12 +116,12 @@ def copied(problem: Small, copies: int, weight: float) -> Small:
 
 
 @cache
-def searched(seed: int, copies: int, weight: float) -> Search:
-    """A search on its way, which has settled and forgotten."""
-    problem = copied(draw(seed, 2), copies, weight).compiled
+def searched(seed: int, copies: int, weight: float, prunes: float = 30) -> Search:
+    """A search on its way, which has settled and forgotten after so many backups."""
+    problem = copied(small_of(seed), copies, weight).compiled
     search = Search(problem, weight=weight, discount=DISCOUNT, gap=1e-7, seconds=np.inf, memory=1e9)
     search.settings = search.settings._replace(work=20_000)
-    search.next_prune = 30
+    search.next_prune = prunes
     return halfway(search, 6 if copies == FEW else 30)
 
 
@@ -151,7 +162,7 @@ def test_every_action_worked_out_pays_what_it_does_and_leads_to_what_bayes_says(
 ) -> None:
     search, truth, looked = searched(seed, copies, weight), truth_of(seed, weight), 0
     graph, model, beliefs = search.graph, search.model, beliefs_of(search)
-    problem = copied(draw(seed, 2), copies, weight)
+    problem = copied(small_of(seed), copies, weight)
     above, below = [], []
     for node in np.flatnonzero(graph.node[: len(beliefs), SLOT] >= 0).tolist():
         for pair in range(2):
@@ -179,7 +190,7 @@ def test_every_action_worked_out_pays_what_it_does_and_leads_to_what_bayes_says(
 @pytest.mark.parametrize(("seed", "copies", "weight"), CASES)
 def test_no_vector_claims_more_than_a_belief_is_worth(seed: int, copies: int, weight: float) -> None:
     search, truth = searched(seed, copies, weight), truth_of(seed, weight)
-    graph, size, rng = search.graph, 2 * copies, np.random.default_rng(seed)
+    graph, size, rng = search.graph, 2 * copies, np.random.default_rng(abs(seed))
     drawn = rng.dirichlet(np.full(size, 0.2), 200)
     beliefs = np.concatenate([np.eye(size), np.where(drawn < 1e-6, 0.0, drawn), beliefs_of(search)[::3]])
     beliefs /= beliefs.sum(axis=1, keepdims=True)
@@ -210,7 +221,7 @@ def test_points_and_corners_lie_above_what_they_are_worth(seed: int, copies: int
 def test_actions_as_rows_of_points_are_worth_at_least_what_they_are(seed: int, weight: float) -> None:
     """With what points are really worth in place of what they claim: mixtures of convex values lie above them."""
     search, truth = searched(seed, FEW, weight), truth_of(seed, weight)
-    graph, beliefs, problem = search.graph, beliefs_of(search), draw(seed, 2)
+    graph, beliefs, problem = search.graph, beliefs_of(search), small_of(seed)
     members = np.empty(len(beliefs), dtype=np.int64)
     members = members[: list_points(graph, members)]
     values, rows, pairs = rows_of(search.model, graph, search.settings, members)

@@ -1,0 +1,76 @@
+"""Points that are forgotten: those that nothing leads to any more, and those that others say as much as, which stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="the point-based solver is an extra")
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.mixing import mixture
+from rhoplan.planning.certified.pointbased.graph import ENTRY, NODES, OWN, UPPER, WORTH
+from rhoplan.planning.certified.pointbased.prune import prune
+from rhoplan.planning.certified.pointbased.solve import Search
+from test_bounds_everywhere import FEW, MANY, beliefs_of, searched
+
+
+def searched_anew(seed: int, copies: int, weight: float) -> Search:
+    """A search of its own, to be changed, that has forgotten nothing yet."""
+    return searched.__wrapped__(seed, copies, weight, np.inf)
+
+
+def sawtooth(beliefs: Array, points: Array, falls: Array) -> Array:
+    """How far below the corners the lowest of the points lies at each belief, mixed with corners."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(points > 0, beliefs[:, None] / points, np.inf).min(axis=2)
+    result: Array = np.minimum((falls * np.minimum(ratio, 1.0)).min(axis=1), 0.0)
+    return result
+
+
+def pruned(search: Search, tolerance: float) -> tuple[Ids, Ids]:
+    """The points there were, of those that can still be come to, and those that are left after forgetting."""
+    graph = search.graph
+    nodes = int(graph.used[NODES])
+    before, useful = graph.node[:nodes, ENTRY] >= 0, np.empty(2 * nodes, dtype=np.int64)
+    prune(search.model, graph, search.kept, useful, tolerance, search.settings)
+    left = graph.node[:nodes, ENTRY] >= 0
+    assert not left[useful[:nodes] == 0].any()
+    return np.flatnonzero(before & (useful[:nodes] == 1)), np.flatnonzero(left)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 0.05])
+def test_a_point_is_forgotten_where_another_says_as_much_and_only_there(tolerance: float) -> None:
+    search = searched_anew(3, MANY, 0.0)
+    graph, beliefs = search.graph, beliefs_of(search)
+    falls = graph.bound[: len(beliefs), OWN] - beliefs @ graph.corner
+    before, left = pruned(search, tolerance)
+    said = sawtooth(beliefs[before], beliefs[left], falls[left])
+    assert 0 < len(left) < len(before)
+    assert (said <= falls[before] + 5 * tolerance).all()
+    for node in left.tolist():
+        others = left[left != node]
+        assert falls[node] + tolerance < sawtooth(beliefs[[node]], beliefs[others], falls[others])[0] + 1e-12
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_point_is_forgotten_where_a_mixture_of_others_says_as_much_and_only_there(weight: float) -> None:
+    search, tolerance = searched_anew(3, FEW, weight), 1e-3
+    graph, beliefs = search.graph, beliefs_of(search)
+    bounds = graph.bound[: len(beliefs), UPPER].copy()
+    before, left = pruned(search, tolerance)
+    prices = np.full(2, search.settings.penalty)
+
+    def hull(node: int, points: Ids) -> float:
+        return mixture(beliefs[points], graph.bound[points, OWN], graph.corner, beliefs[node], prices)
+
+    assert 0 < len(left) < len(before)
+    assert (graph.bound[: len(beliefs), UPPER] <= bounds).all()
+    for node in before.tolist():
+        others = left[left != node]
+        if node in left:
+            assert hull(node, others) > graph.bound[node, OWN] + 0.9 * tolerance
+        else:
+            assert hull(node, others) <= graph.bound[node, OWN] + len(before) * tolerance
+    cloud = graph.cloud[WORTH, : len(left)]
+    assert sorted(cloud.tolist()) == sorted(graph.bound[left, OWN].tolist())
