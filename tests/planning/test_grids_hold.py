@@ -235,19 +235,28 @@ def test_actions_that_differ_in_anything_but_names_are_of_two_kinds(what: str) -
     assert alike.digest != differ.digest
 
 
-def test_a_structure_is_told_from_one_that_leads_elsewhere() -> None:
-    """Same rooms, same kinds, same names; but where a sure walk leads to."""
+@pytest.mark.parametrize(
+    ("third", "reward"), [("c", -1.0), ("b", -2.0), ("b", -1.5)], ids=["leads elsewhere", "other kind", "new kind"]
+)
+def test_structures_are_told_apart_by_where_an_action_leads_and_by_what_it_is(third: str, reward: float) -> None:
+    """Places, rooms, names and all other actions are the same."""
     factors = (Factor("one", ("a", "b"), HALF), Factor("two", ("a", "b"), HALF))
+    first, second = WALK, replace(WALK, name="dear", reward=np.full(2, -2.0), leads_to=("c",))
     digests = set()
-    for first, second in (("b", "c"), ("c", "b")):
-        menus = {
-            "a": (replace(WALK, name="left", leads_to=(first,)), replace(WALK, name="right", leads_to=(second,))),
-            "b": (replace(WALK, name="stop", leads_to=(END,)),),
-            "c": (replace(WALK, name="stop", reward=np.full(2, 5.0), leads_to=(END,)),),
-        }
+    for there, paid in (("b", -1.0), (third, reward)):
+        last = replace(WALK, name="last", reward=np.full(2, paid), leads_to=(there,))
+        stop = replace(WALK, name="stop", reward=np.full(2, -1.5), leads_to=(END,))
+        menus = {"a": (replace(first, leads_to=("b",)), second, last), "b": (stop,), "c": (stop,)}
         structure = structure_of(Problem(name="fork", factors=factors, start="a", menu=menus.__getitem__))
+        assert structure.names == ("stop", "stop", "walk", "dear", "last")
         digests.add(structure.digest)
     assert len(digests) == 2
+
+
+def test_structures_are_told_apart_by_the_numbers_of_their_kinds() -> None:
+    one, other = (structure_of(two_looks(replace(LOOK, reward=np.full(2, paid)))) for paid in (-2.0, -3.0))
+    assert one.kind.tolist() == other.kind.tolist()
+    assert one.digest != other.digest
 
 
 def best_within(problem: Problem, situation: Situation, steps: int, weight: float, discount: float) -> float:
