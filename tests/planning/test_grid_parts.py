@@ -12,7 +12,7 @@ pytest.importorskip("numba", reason="grids are an extra")
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, start_tuples
 from rhoplan.planning.certified.lattice.grid import contract, corners, refined
-from rhoplan.planning.certified.lattice.rooms import structure_of
+from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, structure_of
 from test_grids_hold import search
 from test_lattice import random_problem
 
@@ -36,7 +36,7 @@ def three_factors() -> Problem:
     for factor, states in enumerate((2, 3, 4)):
         rows = rng.dirichlet(np.ones(2), states)
         actions.append(Action(f"t{factor}", np.full(states, -0.2), rows, ("+", "-"), ("here", "here"), factor))
-        pays = rng.normal(size=states) * 3
+        pays = 3.0 * factor + np.arange(states)
         actions.append(Action(f"stop{factor}", pays, np.ones((states, 1)), ("done",), (END,), factor))
     factors = tuple(
         Factor(f"f{number}", tuple(map(str, range(states))), rng.dirichlet(np.ones(states)))
@@ -56,7 +56,7 @@ def test_every_tuple_of_grid_points_stands_in_a_place_of_its_own() -> None:
         size, stride = side.lattice.size[0].tolist(), side.lattice.stride[0]
         places = {int(np.array(digits) @ stride) for digits in itertools.product(*map(range, size))}
         assert places == set(range(int(np.prod(size))))
-    shares, numbers = start_tuples(coarse.lattice, found.structure, coarse.settled)
+    shares, _ = start_tuples(coarse.lattice, found.structure, coarse.settled)
     priors = [factor.prior for factor in problem.factors]
     assert sorted(shares) == pytest.approx(sorted(np.einsum("i,j,k->ijk", *priors).ravel()))
     assert len(shares) == 24
@@ -119,3 +119,18 @@ def test_a_lattice_with_more_values_than_allowed_is_none() -> None:
     grids = [corners(factor) for factor in problem.factors]
     assert lattice_of(structure, grids, numbers, most=23) is None
     assert lattice_of(structure, grids, numbers, most=24) is not None
+
+
+def test_doors_lead_to_rooms_or_to_the_end_and_one_factor_alone_keeps_its_walks() -> None:
+    structure = structure_of(random_problem(0))
+    stops = {kind for kind, (action, _) in enumerate(structure.kinds) if action.leads_to == (END,)}
+    ends = {kind for doors in structure.doors for kind, rooms in doors if rooms == (-1,)}
+    assert ends == stops
+    assert all(0 <= room < structure.rooms for doors in structure.doors for kind, rooms in doors
+               if kind not in stops for room in rooms)  # fmt: skip
+    alone = structure.only(1)
+    kept = [structure.kinds[kind][1] in (1, NO_FACTOR) for kind in structure.kind]
+    assert alone.kind.tolist() == structure.kind[kept].tolist()
+    assert alone.names == tuple(name for name, stays in zip(structure.names, kept, strict=True) if stays)
+    assert {about for _, about in alone.kinds} == {0, NO_FACTOR}
+    assert len(alone.kind) == int(alone.first[-1]) < len(structure.kind)
