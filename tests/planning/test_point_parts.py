@@ -41,6 +41,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.growing import STEEPEST, nearer, penalty_of, spans_of
 from rhoplan.planning.certified.pointbased.hull import leaves, mixed
+from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.solve import Search
 from rhoplan.planning.certified.pointbased.trials import look_down
 from rhoplan.planning.certified.pointbased.vectors import make_vector
@@ -83,6 +84,13 @@ def test_an_episode_is_over_where_nothing_is_paid_left_or_told_whatever_is_done(
     problem = ends(**given)
     assert problem.ended.any() == over
     assert problem.ended.sum() <= 1
+
+
+def test_a_state_that_one_action_leads_out_of_is_no_end_though_nothing_is_paid_there() -> None:
+    apart = {"shows": (1.0, 0.0), "other": (0.0, 1.0)}
+    assert ends(**apart).ended.sum() == 2
+    assert ends(**apart, leaves_by=1).ended.sum() == 1
+    assert ends(**apart, leaves_by=0).ended.sum() == 1
 
 
 def test_a_start_beyond_what_can_be_come_to_is_a_class_of_its_own_and_sums_to_one() -> None:
@@ -154,7 +162,8 @@ def test_settings_of_a_search_pay_for_rounding_and_for_what_is_left_of_beliefs(w
     assert settings.outward >= settings.rounding * far + SAME * span
     assert (settings.logs > 10 * weight) == (weight > 0)
     assert settings.outward >= settings.rounding * (far + settings.logs)
-    assert 0.0 <= settings.potential <= weight
+    assert settings.potential == weight * least_share(search.problem, 0.9)
+    assert (0.0 < settings.potential < weight) == (weight > 0)
 
 
 def first_of(corner: list[float], *vectors: list[float]) -> First:
