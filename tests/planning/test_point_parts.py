@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     COUNT,
     ENTROPY,
     ENTRY,
+    FOLLOW,
     HULL_READ,
     LOWER,
     NODES,
@@ -38,12 +41,13 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTOR_AT,
     VECTORS,
     WORTH,
+    find_node,
 )
 from rhoplan.planning.certified.pointbased.growing import STEEPEST, nearer, penalty_of, spans_of
 from rhoplan.planning.certified.pointbased.hull import leaves, mixed
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.solve import Search
-from rhoplan.planning.certified.pointbased.trials import look_down
+from rhoplan.planning.certified.pointbased.trials import look_down, run_trials
 from rhoplan.planning.certified.pointbased.vectors import make_vector
 from small import draw
 from test_bounds_everywhere import FEW, MANY, beliefs_of, searched
@@ -267,6 +271,11 @@ def test_what_a_mixture_leaves_of_a_belief_is_paid_for_by_its_state(weight: floa
         graph.bound[node, UPPER] = np.inf
         worth = graph.bound[node, REST] + 0.3 * own[0] + 0.5 * own[1] + settings.potential * graph.bound[node, ENTROPY]
         assert mixed(search.model, graph, node, settings.potential) == pytest.approx(worth)
+    sure, point = find_node(search.model, graph, 0, np.array([1.0, 0.0]), settings.potential), int(nodes[0])
+    graph.level[sure, :2], graph.mixture[sure, :2] = [1.0, 0.0], [point, -1]
+    other = float(beliefs[point, 1])
+    assert leaves(graph, sure, 2, settings) == pytest.approx(2 * other)
+    assert graph.bound[sure, REST] == pytest.approx((2.0 + 7.0) * other)  # a state that the belief rules out is dear
     graph.level[:], graph.bound[:] = kept, rest
     assert len(nodes) > 3
 
@@ -276,23 +285,43 @@ def searched_anew(seed: int, copies: int, weight: float) -> Search:
     return searched.__wrapped__(seed, copies, weight, np.inf)
 
 
-@pytest.mark.parametrize(("copies", "weight"), [(FEW, 0.0), (FEW, 1.0), (MANY, 1.0)])
-def test_a_vector_claims_where_it_is_made_what_its_plan_is_worth_there(copies: int, weight: float) -> None:
+def young(weight: float) -> Search:
+    """A search that has hardly begun: children still go on with the first policies, which know nothing of entropy."""
+    search = Search(draw(3, 2).compiled, weight=weight, discount=0.9, gap=1e-7, seconds=np.inf, memory=1e9)
+    search.settings = search.settings._replace(work=200)
+    search.next_prune = np.inf
+    search.make_room()
+    run_trials(search.model, search.graph, search.settings)
+    return search
+
+
+@pytest.mark.parametrize(
+    ("search", "weight"),
+    [(lambda: searched_anew(3, FEW, 0.0), 0.0), (lambda: searched_anew(3, FEW, 1.0), 1.0),
+     (lambda: searched_anew(3, MANY, 1.0), 1.0), (lambda: young(1.0), 1.0)],
+    ids=["no weight", "few states", "many states", "hardly begun"],
+)  # fmt: skip
+def test_a_vector_claims_where_it_is_made_what_its_plan_is_worth_there(
+    search: Callable[[], Search], weight: float, request: pytest.FixtureRequest
+) -> None:
     """It is a tangent: at its own belief nothing is lost, but for what is mixed in and rounded."""
-    search, looked = searched_anew(3, copies, weight), 0
-    size = 2 * copies
-    beliefs = beliefs_of(search)
-    for node in np.flatnonzero(search.graph.node[: len(beliefs), SLOT] >= 0)[:12].tolist():
-        assert search.make_room()
-        graph = search.graph
+    made, looked, shares = search(), 0, set()
+    size, beliefs = int(made.problem.sizes[0]), beliefs_of(made)
+    for node in np.flatnonzero(made.graph.node[: len(beliefs), SLOT] >= 0)[:12].tolist():
+        assert made.make_room()
+        graph = made.graph
         for pair in (0, 1):
             slot = int(graph.node[node, SLOT]) + pair
             if graph.slot_child[slot] < 0:
                 continue
-            worth = look_down(search.model, graph, pair, slot, search.settings)
-            vector = make_vector(search.model, graph, node, pair, search.settings)
+            worth = look_down(made.model, graph, pair, slot, made.settings)
+            vector = make_vector(made.model, graph, node, pair, made.settings)
+            begin = int(graph.vector[vector, FOLLOW])
+            shares |= set(graph.share[graph.follower[begin : begin + 2]].tolist())
             at = int(graph.vector[vector, VECTOR_AT])
-            doubt = float(graph.share[vector]) * search.settings.potential * float(graph.bound[node, ENTROPY])
+            assert graph.share[vector] == (weight > 0)
+            doubt = float(graph.share[vector]) * made.settings.potential * float(graph.bound[node, ENTROPY])
             assert float(graph.alpha[at : at + size] @ beliefs[node]) + doubt == pytest.approx(worth, abs=1e-4)
             looked += 1
-    assert looked > 5
+    assert looked > 0
+    assert (0.0 in shares) == (weight == 0 or request.node.callspec.id == "hardly begun")
