@@ -9,15 +9,15 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.mixing import mixture
-from rhoplan.planning.certified.pointbased.graph import ENTRY, NODES, OWN, UPPER, WORTH
+from rhoplan.planning.certified.pointbased.graph import ENTRY, NODES, OWN, PRUNED, UPPER, WORTH
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.solve import Search
 from test_bounds_everywhere import FEW, MANY, beliefs_of, searched
 
 
-def searched_anew(seed: int, copies: int, weight: float) -> Search:
-    """A search of its own, to be changed, that has forgotten nothing yet."""
-    return searched.__wrapped__(seed, copies, weight, np.inf)
+def searched_anew(seed: int, copies: int, weight: float, prunes: float = np.inf) -> Search:
+    """A search of its own, to be changed, that has forgotten nothing yet, or has after so many backups."""
+    return searched.__wrapped__(seed, copies, weight, prunes)
 
 
 def sawtooth(beliefs: Array, points: Array, falls: Array) -> Array:
@@ -39,16 +39,21 @@ def pruned(search: Search, tolerance: float) -> tuple[Ids, Ids]:
     return np.flatnonzero(before & (useful[:nodes] == 1)), np.flatnonzero(left)
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 0.05])
-def test_a_point_is_forgotten_where_another_says_as_much_and_only_there(tolerance: float) -> None:
-    search = searched_anew(3, MANY, 0.0)
+@pytest.mark.parametrize(("tolerance", "prunes"), [(1e-3, np.inf), (0.05, np.inf), (0.05, 30)])
+def test_a_point_is_forgotten_where_another_says_as_much_and_only_there(tolerance: float, prunes: float) -> None:
+    """Whether it was there at the last pruning, or has come since."""
+    search = searched_anew(3, MANY, 0.0, prunes)
     graph, beliefs = search.graph, beliefs_of(search)
     falls = graph.bound[: len(beliefs), OWN] - beliefs @ graph.corner
+    entries, last = graph.node[: len(beliefs), ENTRY].copy(), int(graph.used[PRUNED])
     before, left = pruned(search, tolerance)
     said = sawtooth(beliefs[before], beliefs[left], falls[left])
     assert 0 < len(left) < len(before)
     assert (said <= falls[before] + 5 * tolerance).all()
-    for node in left.tolist():
+    new = left[entries[left] >= last]
+    assert len(new) > 3
+    assert (last > 0) == np.isfinite(prunes)
+    for node in new.tolist():
         others = left[left != node]
         assert falls[node] + tolerance < sawtooth(beliefs[[node]], beliefs[others], falls[others])[0] + 1e-12
 

@@ -28,6 +28,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTROPY,
     ENTRY,
     FOLLOW,
+    HOME,
     HULL_READ,
     LOWER,
     NODES,
@@ -42,14 +43,15 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTORS,
     WORTH,
     find_node,
+    unfold,
 )
 from rhoplan.planning.certified.pointbased.growing import STEEPEST, nearer, penalty_of, spans_of
 from rhoplan.planning.certified.pointbased.hull import leaves, mixed
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.solve import Search
-from rhoplan.planning.certified.pointbased.trials import look_down, run_trials
+from rhoplan.planning.certified.pointbased.trials import look_down, open_node, run_trials
 from rhoplan.planning.certified.pointbased.vectors import make_vector
-from small import draw
+from small import draw, entropy, step
 from test_bounds_everywhere import FEW, MANY, beliefs_of, searched
 
 
@@ -325,3 +327,44 @@ def test_a_vector_claims_where_it_is_made_what_its_plan_is_worth_there(
             looked += 1
     assert looked > 0
     assert (0.0 in shares) == (weight == 0 or request.node.callspec.id == "hardly begun")
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_step_that_may_end_it_all_pays_its_reward_and_all_it_tells(weight: float) -> None:
+    """That it has ended is told, and what is known then counts as it does elsewhere."""
+    problem, looked = draw(2, 2, ends=True), 0
+    search = Search(problem.compiled, weight=weight, discount=1.0, gap=1e-3, seconds=np.inf, memory=1e9)
+    search.run()
+    graph, model = search.graph, search.model
+    assert search.problem.ended.sum() == 1
+    for node in np.flatnonzero(graph.node[: graph.used[NODES], SLOT] >= 0).tolist():
+        home, belief = int(graph.node[node, HOME]), np.zeros(3)
+        states = search.problem.state[model.class_state[home] : model.class_state[home + 1]]
+        held = np.zeros(len(states))
+        unfold(graph, node, held, len(states))
+        belief[states] = held
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot, action = int(graph.node[node, SLOT]) + pair - model.class_pair[home], search.problem.pair_action[pair]
+            if graph.slot_child[slot] >= 0:
+                information = float(step(problem, belief[None], int(action))[2][0])
+                paid = float(problem.reward[action] @ belief) + weight * information
+                assert graph.slot[slot, PAID] == pytest.approx(paid, abs=1e-9)
+                looked += 1
+    assert looked > 5
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_an_action_not_worked_out_is_worth_what_the_informed_bound_says(weight: float) -> None:
+    search = searched_anew(3, FEW, weight)
+    graph, beliefs = search.graph, beliefs_of(search)
+    closed = np.flatnonzero(graph.node[: len(beliefs), SLOT] < 0)[:5].tolist()
+    assert search.make_room()
+    for node in closed:
+        graph = search.graph
+        open_node(search.model, graph, node, search.settings.potential)
+        slot, doubt = int(graph.node[node, SLOT]), search.settings.potential * float(entropy(beliefs[node]))
+        for pair in (0, 1):
+            informed = float(graph.action[2 * pair : 2 * pair + 2] @ beliefs[node])
+            assert graph.slot[slot + pair, ABOVE] == pytest.approx(informed + doubt)
+            assert graph.slot[slot + pair, BELOW] == -np.inf
+    assert closed
