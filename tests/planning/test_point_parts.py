@@ -30,6 +30,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     FOLLOW,
     HOME,
     HULL_READ,
+    INDEX,
     LOWER,
     NODES,
     OWN,
@@ -43,6 +44,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     VECTORS,
     WORTH,
     find_node,
+    is_same,
     unfold,
 )
 from rhoplan.planning.certified.pointbased.growing import STEEPEST, nearer, penalty_of, spans_of
@@ -368,3 +370,21 @@ def test_an_action_not_worked_out_is_worth_what_the_informed_bound_says(weight: 
             assert graph.slot[slot + pair, ABOVE] == pytest.approx(informed + doubt)
             assert graph.slot[slot + pair, BELOW] == -np.inf
     assert closed
+
+
+@pytest.mark.parametrize("belief", [(0.5, 0.25, 0.25, 0.0, 0.0, 0.0, 0.0), (0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0)])
+def test_beliefs_are_one_where_every_probability_is_the_same_to_the_last_digits(belief: tuple[float, ...]) -> None:
+    """Stored whole or by the states that are possible."""
+    held, count = np.array(belief), np.count_nonzero(belief)
+    search = Search(draw(3, 7).compiled, weight=0.0, discount=0.9, gap=1e-3, seconds=np.inf, memory=1e9)
+    node = find_node(search.model, search.graph, 0, held, 0.5)
+    above = float(search.graph.corner @ held) + 0.5 * float(entropy(held))
+    assert search.graph.bound[node, [LOWER, UPPER]] == pytest.approx([-np.inf, above])
+    assert (search.graph.node[node, INDEX] < 0) == (count == 3)
+    for share, same in ((0.0, True), (5e-15, True), (1e-13, False), (1e-9, False)):
+        near = held * (1 + np.array([share, -share, *[0.0] * 5]))
+        assert is_same(search.graph, node, near, 7, count) == same
+    other = held + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1e-300])
+    assert not is_same(search.graph, node, other, 7, count + 1)
+    assert find_node(search.model, search.graph, 0, held, 0.0) == node
+    assert find_node(search.model, search.graph, 0, held[::-1].copy(), 0.0) == node + 1
