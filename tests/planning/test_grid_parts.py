@@ -7,12 +7,16 @@ import itertools
 import numpy as np
 import pytest
 
+import rhoplan
+
 pytest.importorskip("numba", reason="grids are an extra")
 
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
-from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, start_tuples
+from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, start_tuples, start_value
 from rhoplan.planning.certified.lattice.grid import contract, corners, refined
-from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, structure_of
+from rhoplan.planning.certified.lattice.policy import Half
+from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure, structure_of
+from rhoplan.planning.certified.lattice.sweeps import USELESS, set_out, worth
 from test_grids_hold import search
 from test_lattice import random_problem
 
@@ -134,3 +138,95 @@ def test_doors_lead_to_rooms_or_to_the_end_and_one_factor_alone_keeps_its_walks(
     assert alone.names == tuple(name for name, stays in zip(structure.names, kept, strict=True) if stays)
     assert {about for _, about in alone.kinds} == {0, NO_FACTOR}
     assert len(alone.kind) == int(alone.first[-1]) < len(structure.kind)
+
+
+def plainly(structure: Structure, half: Half, numbers: Numbers, here: int, action: int, points: list[int]) -> float:
+    """What an action is worth with these points of the factors' grids: the best of all that share the place of its
+    own, or the worst, from below; what leads back to where one is counts as often as it takes to get away."""
+    kind = int(structure.kind[action])
+    factor = max(structure.kinds[kind][1], 0)
+    grid, found = half.grids[factor], []
+    for point in np.flatnonzero(grid.place == grid.place[points[factor]]).tolist():
+        row = numbers.rows(kind, grid)[point]
+        total, stays = row.paid, 0.0
+        for chance, to, outcome in row.entries:
+            there = int(structure.lead[structure.leads[action] + outcome])
+            if there == here and grid.place[to] == grid.place[point]:
+                stays += chance
+            else:
+                after = [[(1.0, to if f == factor else p)] for f, p in enumerate(points)]
+                value = half.at(structure, there, after)
+                assert value is not None
+                total += chance * value
+        found.append(total / (1 - stays) if stays < 1 - USELESS else -np.inf)
+    return max(found) if numbers.upper else min(found)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+@pytest.mark.parametrize("spec", ["rocksample:n=2,k=2", "house"])
+def test_an_action_is_worth_what_a_plain_sum_over_all_it_leads_to_says(spec: str, discount: float, upper: bool) -> None:
+    """Whatever the values are; in rooms where a rock is spent what it was before cannot come up."""
+    problem = random_problem(1, states=3) if spec == "house" else rhoplan.make(spec)
+    found = search(problem, weight=0.3, discount=discount, levels=3)
+    side, structure, rng = found.sides[0 if upper else 1], found.structure, np.random.default_rng(0)
+    numbers = Numbers(structure, weight=0.3, discount=discount, upper=upper, hair=0.0)
+    lattice = lattice_of(structure, side.settled, numbers, most=np.inf)
+    assert lattice is not None
+    half = Half(lattice, tuple(side.settled), rng.normal(size=int(lattice.room_at[-1])))
+    held, base, looked = np.zeros(2, dtype=np.int64), np.zeros(len(lattice.room_at), dtype=np.int64), 0
+    for _ in range(150):
+        here = int(rng.integers(len(structure.visibles)))
+        room, action = int(structure.room[here]), int(rng.integers(structure.first[here], structure.first[here + 1]))
+        places = [np.flatnonzero(lattice.digit[room, factor] >= 0) for factor in (0, 1)]
+        if not all(map(len, places)):
+            continue
+        place = [int(rng.choice(some)) for some in places]
+        points = [int(np.flatnonzero(grid.place == one)[0]) for grid, one in zip(side.settled, place, strict=True)]
+        number = sum(int(lattice.digit[room, f, one] * lattice.stride[room, f]) for f, one in enumerate(place))
+        set_out(lattice, room, number, held, base)
+        assert held.tolist() == place
+        expected = plainly(structure, half, numbers, here, action, points)
+        assert worth(lattice, half.values, here, action, held, base, upper) == pytest.approx(expected)
+        looked += np.isfinite(expected)
+    assert looked > 40
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("reward", [1.0, 0.0, -1.0])
+def test_to_stay_for_ever_is_worth_all_there_is_or_nothing(reward: float, upper: bool) -> None:
+    """Without a discount: without limit from above where it pays, and else no plan at all."""
+    idle = Action("idle", np.full(2, reward), np.ones((2, 1)), ("done",), ("here",))
+    factors = (Factor("one", ("a", "b"), np.array([0.5, 0.5])),)
+    structure = structure_of(Problem(name="idle", factors=factors, start="here", menu=FixedMenu((idle,))))
+    numbers = Numbers(structure, weight=0.0, discount=1.0, upper=upper, hair=0.0)
+    lattice = lattice_of(structure, [corners(factors[0])], numbers, most=np.inf)
+    assert lattice is not None
+    held, base = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    set_out(lattice, 0, 0, held, base)
+    found = worth(lattice, np.zeros(2), 0, 0, held, base, upper)
+    assert found == (np.inf if upper and reward > 0 else -np.inf)
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_the_bounds_of_a_start_are_rounded_outward_and_never_grow_worse(discount: float) -> None:
+    found = search(random_problem(1, states=3), weight=0.3, discount=discount, levels=1)
+    for side in found.sides:
+        assert side.lattice is not None
+        value = start_value(side.lattice, side.values, found.structure, side.settled, 0.3)
+        outward = side.bound - value if side.upper else value - side.bound
+        assert 0 < outward < 1e-7
+        better = value - 1.0 if side.upper else value + 1.0
+        side.bound = better
+        assert found._settle(side)
+        assert side.bound == better
+
+
+def test_values_begin_to_rise_below_anything_that_a_plan_may_earn() -> None:
+    problem = random_problem(1)
+    without = search(problem, discount=1.0, levels=1)
+    above, below = without.sides
+    assert without._least(below) == -np.inf
+    assert -np.inf < without._least(above) <= -1000 * without.scale
+    found = search(problem, discount=0.9, levels=1)
+    assert [found._least(side) for side in found.sides] == [least_of(found.structure, 0.9)] * 2
