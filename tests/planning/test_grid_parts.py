@@ -11,9 +11,10 @@ import rhoplan
 
 pytest.importorskip("numba", reason="grids are an extra")
 
+from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, start_tuples, start_value
-from rhoplan.planning.certified.lattice.grid import contract, corners, refined
+from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined
 from rhoplan.planning.certified.lattice.policy import Half
 from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure, structure_of
 from rhoplan.planning.certified.lattice.sweeps import USELESS, set_out, worth
@@ -162,12 +163,28 @@ def plainly(structure: Structure, half: Half, numbers: Numbers, here: int, actio
     return max(found) if numbers.upper else min(found)
 
 
+def spend() -> Problem:
+    """One leaves the first room by what makes the first factor known: there it is never anything else."""
+    sure, gone = np.ones((3, 1)), np.tile([0.0, 0.0, 1.0], (3, 1))
+    rows = np.array([[0.8, 0.2], [0.3, 0.7], [0.5, 0.5]])
+    tests = {
+        (place, factor): Action(f"t{factor}", np.full(3, -0.1), rows, ("+", "-"), (place, place), factor)
+        for place, factor in itertools.product("ab", (0, 1))
+    }
+    use = Action("use", np.array([3.0, -2.0, 0.0]), sure, ("done",), ("b",), 0, gone)
+    stop = Action("stop", np.array([0.0, 1.0, 2.0]), sure, ("done",), (END,), 1)
+    menus = {"a": (tests["a", 0], tests["a", 1], use), "b": (tests["b", 0], tests["b", 1], stop)}
+    factors = tuple(Factor(name, ("x", "y", "z"), np.array([0.5, 0.3, 0.2])) for name in ("one", "two"))
+    return Problem(name="spend", factors=factors, start="a", menu=menus.__getitem__)
+
+
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("discount", [0.9, 1.0])
-@pytest.mark.parametrize("spec", ["rocksample:n=2,k=2", "house"])
+@pytest.mark.parametrize("spec", ["rocksample:n=2,k=2", "house", "spend"])
 def test_an_action_is_worth_what_a_plain_sum_over_all_it_leads_to_says(spec: str, discount: float, upper: bool) -> None:
-    """Whatever the values are; in rooms where a rock is spent what it was before cannot come up."""
-    problem = random_problem(1, states=3) if spec == "house" else rhoplan.make(spec)
+    """Whatever the values are; in a room where something is spent what it was before cannot come up."""
+    known = {"house": random_problem(1, states=3), "spend": spend()}
+    problem = known[spec] if spec in known else rhoplan.make(spec)
     found = search(problem, weight=0.3, discount=discount, levels=3)
     side, structure, rng = found.sides[0 if upper else 1], found.structure, np.random.default_rng(0)
     numbers = Numbers(structure, weight=0.3, discount=discount, upper=upper, hair=0.0)
@@ -230,3 +247,51 @@ def test_values_begin_to_rise_below_anything_that_a_plan_may_earn() -> None:
     assert -np.inf < without._least(above) <= -1000 * without.scale
     found = search(problem, discount=0.9, levels=1)
     assert [found._least(side) for side in found.sides] == [least_of(found.structure, 0.9)] * 2
+
+
+@pytest.mark.parametrize(("weight", "discount"), [(0.0, 1.0), (0.7, 0.5)])
+def test_bounds_of_a_situation_are_what_its_parts_say(weight: float, discount: float) -> None:
+    """An action: its reward, what it tells, and the bounds of what follows. Above: the mixture of grid points that
+    makes the beliefs up, and the entropy that it lacks. At the end: the best commit."""
+    problem = random_problem(3)
+    policy, rng = search(problem, weight=weight, discount=discount, levels=5).policy(), np.random.default_rng(1)
+    for place in ("a", "b", "c") * 2:
+        beliefs, here = list(rng.dirichlet(np.ones(2), 2)), policy.place_of(place)
+        for action in problem.menu(place):
+            own = beliefs[action.factor]
+            chances, after = (part[0] for part in update(own[None], action))
+            low = high = float(action.reward @ own) + weight * float(information(own[None], action)[0])
+            for chance, belief, there in zip(chances, after, action.leads_to, strict=True):
+                if there is not END:
+                    then = [belief if f == action.factor else b for f, b in enumerate(beliefs)]
+                    low += discount * chance * policy._lower(policy.place_of(there), then)
+                    high += discount * chance * policy._upper(policy.place_of(there), then)
+            assert policy.bounds_of(action, beliefs) == pytest.approx((low, high))
+        stop = next(action for action in problem.menu(place) if action.name == "stop")
+        assert policy._ending(here, beliefs) == pytest.approx(float(stop.reward @ beliefs[stop.factor]))
+        grids = policy.above.grids
+        mixtures = [mixture_of(g.points, b, np.arange(len(g.points))) for g, b in zip(grids, beliefs, strict=True)]
+        total = 0.0
+        for one, other in itertools.product(*mixtures):
+            value = policy.above.at(policy.structure, here, [[(1.0, one[1])], [(1.0, other[1])]])
+            total += one[0] * other[0] * value
+        for grid, belief, mixture in zip(grids, beliefs, mixtures, strict=True):
+            held = sum(share * float(entropy(grid.points[point])) for share, point in mixture)
+            total += weight * (float(entropy(belief)) - held)
+        assert policy._upper(here, beliefs) == pytest.approx(total)
+
+
+def test_a_mixture_with_a_point_that_cannot_come_up_has_no_value() -> None:
+    found = search(rhoplan.make("rocksample:n=2,k=2"), levels=2)
+    half, structure = found.policy().below, found.structure
+    missing = 0
+    for here in range(len(structure.visibles)):
+        digits = half.lattice.digit[structure.room[here], 0, half.grids[0].place]
+        known, other = np.flatnonzero(digits >= 0), np.flatnonzero(digits < 0)
+        beside = np.flatnonzero(half.lattice.digit[structure.room[here], 1, half.grids[1].place] >= 0)
+        if len(known) and len(other):
+            mixed = [(0.5, int(known[0])), (0.5, int(other[0]))]
+            assert half.at(structure, here, [mixed, [(1.0, int(beside[0]))]]) is None
+            assert half.at(structure, here, [mixed[:1], [(1.0, int(beside[0]))]]) is not None
+            missing += 1
+    assert missing > 0

@@ -311,11 +311,11 @@ def begun(problem: Problem, situation: Situation) -> Problem:
 
 
 def test_a_grid_point_lies_between_a_belief_and_one_as_far_beyond_as_can_be() -> None:
-    belief, points = np.array([0.5, 0.3, 0.2]), np.array([[1.0, 0.0, 0.0], [0.4, 0.4, 0.2], [0.6, 0.3, 0.1]])
+    belief, points = np.array([0.5, 0.3, 0.2]), np.array([[1.0, 0.0, 0.0], [0.4, 0.25, 0.35], [0.6, 0.3, 0.1]])
     share, point, beyond = _through(belief, points)
     assert point.tolist() == points[1].tolist()
     assert share == pytest.approx(0.8)
-    assert beyond == pytest.approx([0.0, 0.8, 0.2])
+    assert beyond == pytest.approx([0.0, 0.05, 0.95])
     assert share * belief + (1 - share) * beyond == pytest.approx(point)
     assert _through(np.array([0.5, 0.5, 0.0]), np.array([[0.4, 0.4, 0.2]])) is None  # it has a state that is ruled out
     assert _through(belief, points[:1]) is None  # nothing lies beyond a corner
