@@ -12,6 +12,7 @@ from rhoplan.planning.certified.pointbased.above import fall_anew, lower_upper
 from rhoplan.planning.certified.pointbased.graph import (
     BASE,
     BEFORE,
+    CORNERS,
     COUNT,
     ENTRY,
     FIRST_ENTRY,
@@ -53,6 +54,11 @@ def test_when_corners_move_all_points_are_weighed_anew_and_all_nodes_read_them(w
             lower_upper(search.model, graph, node, potential)
         assert graph.bound[nodes, UPPER] == pytest.approx(both[nodes], abs=1e-9)
         assert (both[nodes] < corners[nodes] - 1e-6).any()
+        graph.node[nodes, POINT_READ], graph.node[nodes, CORNERS] = graph.chain[0, LAST_ENTRY], -1
+        graph.bound[nodes, UPPER] = np.inf
+        for node in nodes.tolist():
+            lower_upper(search.model, graph, node, potential)
+        assert graph.bound[nodes, UPPER] == pytest.approx(corners[nodes], abs=1e-9)  # all points were read
         before = graph.bound[nodes, UPPER].copy()
         for node in nodes.tolist():
             lower_upper(search.model, graph, node, potential)
