@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,26 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.mixing import mixture
-from rhoplan.planning.certified.pointbased.graph import ENTRY, NODES, OWN, PRUNED, UPPER, WORTH
+from rhoplan.planning.certified.pointbased.below import raise_lower
+from rhoplan.planning.certified.pointbased.graph import (
+    ALIVE,
+    BEST,
+    ENTRY,
+    FIRST_VECTOR,
+    LAST_VECTOR,
+    NEXT,
+    NODES,
+    OWN,
+    PRUNED,
+    UPPER,
+    VECTOR_AT,
+    VECTOR_PAIR,
+    WORTH,
+)
 from rhoplan.planning.certified.pointbased.prune import prune
 from rhoplan.planning.certified.pointbased.solve import Search
-from test_bounds_everywhere import FEW, MANY, beliefs_of, searched
+from rhoplan.planning.certified.pointbased.vectors import link_vector, make_vector
+from test_bounds_everywhere import FEW, MANY, beliefs_of, copied, searched, small_of
 
 
 def searched_anew(seed: int, copies: int, weight: float, prunes: float = np.inf) -> Search:
@@ -79,3 +97,39 @@ def test_a_point_is_forgotten_where_a_mixture_of_others_says_as_much_and_only_th
             assert hull(node, others) <= graph.bound[node, OWN] + 2 * tolerance
     cloud = graph.cloud[WORTH, : len(left)]
     assert sorted(cloud.tolist()) == sorted(graph.bound[left, OWN].tolist())
+
+
+@pytest.mark.parametrize("copies", [FEW, MANY])
+def test_what_comes_after_a_forgotten_vector_is_read_although_that_was_the_last(copies: int) -> None:
+    search = searched_anew(3, copies, 1.0)
+    assert search.make_room()
+    graph, model, settings = search.graph, search.model, search.settings
+    useless = make_vector(model, graph, 0, int(graph.vector[graph.node[0, BEST], VECTOR_PAIR]), settings)
+    at = int(graph.vector[useless, VECTOR_AT])
+    graph.alpha[at : at + 2 * copies] -= 1e6
+    link_vector(model, graph, useless)
+    raise_lower(model, graph, 0, settings.potential)
+    pruned(search, 1e-3)
+    assert graph.vector[useless, ALIVE] == 0
+    best = make_vector(model, graph, 0, int(graph.vector[graph.node[0, BEST], VECTOR_PAIR]), settings)
+    at = int(graph.vector[best, VECTOR_AT])
+    graph.alpha[at : at + 2 * copies] += 1e6
+    link_vector(model, graph, best)
+    chain, vector = [], int(graph.chain[0, FIRST_VECTOR])
+    while vector >= 0:
+        chain.append(vector)
+        vector = int(graph.vector[vector, NEXT])
+    assert chain[-1] == int(graph.chain[0, LAST_VECTOR]) == best
+    assert all(graph.vector[vector, ALIVE] == 1 or vector == useless for vector in chain)
+    for node in range(0, int(graph.used[NODES]), 5):
+        raise_lower(model, graph, node, settings.potential)
+        assert graph.node[node, BEST] == best
+
+
+@pytest.mark.parametrize("copies", [FEW, MANY])
+def test_first_policies_are_worth_what_they_say_and_nothing_for_entropy(copies: int) -> None:
+    problem = copied(small_of(3), copies, 1.0)
+    start = np.full(2 * copies, 0.5 / copies)
+    search = Search(replace(problem, start=start).compiled, weight=1.0, discount=0.9, gap=1e-3, seconds=9, memory=1e9)
+    assert search.settings.potential > 0
+    assert search.bounds[0] == pytest.approx(max(float(vector @ start) for vector in search.first.vectors))

@@ -14,6 +14,7 @@ pytest.importorskip("numba", reason="grids are an extra")
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, start_tuples, start_value
+from rhoplan.planning.certified.lattice.check import check_grids
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined
 from rhoplan.planning.certified.lattice.policy import Half
 from rhoplan.planning.certified.lattice.rooms import NO_FACTOR, Structure, structure_of
@@ -295,3 +296,14 @@ def test_a_mixture_with_a_point_that_cannot_come_up_has_no_value() -> None:
             assert half.at(structure, here, [mixed[:1], [(1.0, int(beside[0]))]]) is not None
             missing += 1
     assert missing > 0
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_a_second_opinion_notices_values_that_claim_too_little_or_too_much(weight: float) -> None:
+    policy = search(random_problem(1, states=3), weight=weight, levels=4).policy()
+    assert check_grids(policy, np.random.default_rng(0), most=40).holds
+    policy.above.values[:] -= 0.5
+    assert check_grids(policy, np.random.default_rng(0), most=40).upper_excess > 0.1
+    policy.above.values[:] += 0.5
+    policy.below.values[:] += 0.5
+    assert check_grids(policy, np.random.default_rng(0), most=40).lower_excess > 0.1
