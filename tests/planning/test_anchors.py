@@ -28,6 +28,8 @@ def test_between_an_anchor_and_the_corners_the_bound_is_a_line(
     monkeypatch.setattr(convex, "CHUNK_NUMBERS", chunk)
     anchors, own = Anchors(CORNERS, weight), entropy(BELIEFS)
     assert anchors.upper(BELIEFS, own) == pytest.approx([4, 3, 2, 1, 0] + weight * own)
+    anchors.set_points(BELIEFS[[3]], np.array([1.5]) + weight * entropy(BELIEFS[[3]]), entropy(BELIEFS[[3]]))
+    assert anchors.upper(BELIEFS, own) == pytest.approx([4, 3, 2, 1, 0] + weight * own)
     points = BELIEFS[[2, 3, 1]]
     anchors.set_points(points, np.array([1.0, 1.5, 2.9]) + weight * entropy(points), entropy(points))
     assert anchors.upper(BELIEFS, own) == pytest.approx([4, 2.5, 1, 0.5, 0] + weight * own)

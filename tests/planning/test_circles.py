@@ -48,7 +48,9 @@ def test_rows_that_stay_are_those_of_a_plain_search(seed: int, repeated: int) ->
     row = np.repeat(np.arange(rows), 2)
     target = rng.integers(0, places, len(row))
     row, target = np.tile(row, repeated), np.tile(target, repeated)
+    given = free.copy()
     circle, staying = circles_of(origin[row], row, target, free, places)
+    assert free.tolist() == given.tolist()
     assert staying.tolist() == plainly(origin[row], row, target, free, places).tolist()
     held = staying[row]
     assert (circle[origin[row][held]] == circle[target[held]]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture, mixture_weights, prices_of, sawtooth
+from rhoplan.planning.certified.mixing import NEGLIGIBLE, _bound, mixture, mixture_weights, prices_of, sawtooth
 
 
 def drawn(seed: int, states: int, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,3 +93,27 @@ def test_a_point_with_a_little_more_of_a_state_of_no_weight_is_of_use() -> None:
 def test_a_share_too_small_for_floats_to_divide_by_is_no_limit() -> None:
     found = sawtooth(np.array([[1.0, 1e-310]]), np.array([1.0]), np.array([3.0, 5.0]), np.array([0.5, 0.5]))
     assert found == pytest.approx(4.0 - 0.5 * 2.0)
+
+
+def test_what_a_mixture_has_more_or_less_of_a_state_is_paid_for_at_its_price() -> None:
+    columns, cost, half, prices = np.eye(2), np.array([1.0, 2.0]), np.array([0.5, 0.5]), np.array([10.0, 20.0])
+    for amount, off in (([0.5, 0.5], 0.0), ([0.4, 0.5], 1.0), ([0.6, 0.5], 1.0), ([0.5, 0.3], 4.0)):
+        worth = amount[0] + 2 * amount[1] + off
+        assert _bound(columns, cost, half, np.arange(2), np.array(amount), prices) == pytest.approx(worth)
+
+
+def test_shares_of_no_weight_are_paid_for_or_made_up_whichever_is_cheaper() -> None:
+    """At a price of a million millions half a millionth of a millionth costs a half."""
+    corner, point, little = np.full(3, 10.0), np.array([[0.5, 0.5, 0.0]]), 5e-13
+    belief, prices = np.array([0.5, 0.5 - little, little]), np.array([20.0, 20.0, 1e12])
+    assert mixture(point, np.array([1.0]), corner, belief, prices) == pytest.approx(1.0, abs=1e-6)  # by a corner
+    dear = np.array([10.0, 10.0, 1e13])
+    assert mixture(point, np.array([1.0]), dear, belief, prices) == pytest.approx(1.5, abs=1e-3)
+    other = np.array([[0.5, 0.5 - little, little]])
+    assert mixture(other, np.array([1.0]), corner, np.array([0.5, 0.5, 0.0]), prices) == pytest.approx(1.5, abs=1e-3)
+
+
+def test_a_point_that_is_cheaper_by_little_is_taken() -> None:
+    points, values = np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([-1.0, -0.505])
+    found = mixture(points, values, np.zeros(2), np.array([0.25, 0.75]), np.full(2, 10.0))
+    assert found == pytest.approx(-0.505, abs=1e-12)

@@ -155,3 +155,18 @@ def test_rows_are_alike_only_to_the_last_bit() -> None:
     assert _key(np.array([0.0, 1.0])) == _key(np.array([-0.0, 1.0]))
     for one, other in ((1e-20, 2e-20), (1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324)):
         assert _key(np.array([one])) != _key(np.array([other]))
+
+
+def test_states_that_are_alike_are_exchanged_as_pairs() -> None:
+    """Two of each kind: where the kinds change places, each state has a place of its own."""
+    rows = [[0.8, 0.2], [0.8, 0.2], [0.2, 0.8], [0.2, 0.8]]
+    commits = [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]
+    group = state_symmetries(built(Model([0.25] * 4, [(1.0, rows, True)], commits)).problem)
+    assert len(group) > 1
+    assert all(sorted(permutation) == [0, 1, 2, 3] for permutation in group.tolist())
+
+
+def test_four_results_are_renamed_in_every_way() -> None:
+    rows = [[0.7 if s == o else 0.1 for o in range(4)] for s in range(4)]
+    commits = [[1.0 if s == i else 0.0 for s in range(4)] for i in range(4)]
+    assert len(state_symmetries(built(Model([0.25] * 4, [(1.0, rows, True)], commits)).problem)) == 24

@@ -128,17 +128,19 @@ def relink_vectors(graph: Graph) -> int:
 
 @compiled
 def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, settings: Settings) -> None:
-    """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply."""
+    """Take out of each chain of points what was replaced, what cannot be reached, and what the others imply: those that
+    stay, so what cannot be reached goes first."""
+    for node in range(graph.used[NODES]):
+        if useful[node] == 0 and graph.node[node, ENTRY] >= 0:
+            graph.node[node, ENTRY] = -1
+            out_of_cloud(graph, node)
     for home in range(len(graph.chain)):
         size = model.class_state[home + 1] - model.class_state[home]
         before, entry = -1, graph.chain[home, FIRST_ENTRY]
         while entry >= 0:
             after, node = graph.entry[entry, NEXT], graph.entry[entry, 1]
             if graph.node[node, ENTRY] == entry:
-                if useful[node] == 0:
-                    graph.node[node, ENTRY] = -1
-                    out_of_cloud(graph, node)
-                elif size <= graph.level.shape[1]:
+                if size <= graph.level.shape[1]:
                     drop_if_mixed(model, graph, node, entry, tolerance, settings)
                 else:
                     unfold(graph, node, graph.dense, size)
