@@ -273,6 +273,8 @@ FAULTS = {
     "states twice": ("states: a b\nstates: a b", 2, "it stands there twice"),
     "no names": ("states:\nactions: 2", 1, "expected the names of the states"),
     "a wildcard as a name": ("states: a *", 1, "'*' cannot be the name"),
+    "a word that begins nothing": ("states: a b\nobersvations: 2", 2, "expected one of discount, values, states"),
+    "several states to start in": (f"{HEAD}start: a b", 5, "for several write 'start include:'"),
     "no state at all": ("states: 0", 1, "states must be at least 1"),
     "a reward before all names": ("discount: 1\nR: a : * : * : * 1", 2, "'states:' must stand before T"),
     "start before states": ("start: uniform", 1, "'states:' must stand before 'start:'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rhoplan
 from rhoplan.model.payments import mean_payment
 from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
 from test_general_file import written_and_read
@@ -73,3 +74,16 @@ def test_what_is_paid_by_the_state_after_a_change_of_nothing_is_read_as_that(see
         assert here[f"home-{change}2"].preserves_hidden_state
         assert other.worst == pytest.approx(mine.worst)
         assert other.variance == pytest.approx(mine.variance, abs=1e-9)
+
+
+def test_no_probability_above_1_is_written() -> None:
+    """Sums of what all outcomes are worth may be: in some of these by a unit in the last place."""
+    above = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        transition, likelihood = np.stack([np.eye(3)] * 2), rng.dirichlet(np.ones(4), size=(2, 3))
+        problem = rhoplan.from_arrays(transition, likelihood, rng.normal(size=(2, 3)), discount=0.9)
+        above += sum(bool((action.likelihood.sum(axis=1) > 1).any()) for action in problem.menu(problem.start))
+        lines = rhoplan.write_pomdp(problem).splitlines()
+        assert max(float(line.split()[-1]) for line in lines if line.startswith(("T:", "O:"))) <= 1
+    assert above > 0

@@ -11,7 +11,7 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from halfway import halfway
 from rhoplan.planning import clock
-from rhoplan.planning.certified.pointbased import solve, standing
+from rhoplan.planning.certified.pointbased import settling, standing
 from rhoplan.planning.certified.pointbased.check import check_plan
 from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
 from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, plan_values
@@ -77,7 +77,7 @@ def test_settling_ends_when_time_is_up_and_its_bounds_hold(monkeypatch: pytest.M
         mix_anew(*given)
 
     monkeypatch.setattr(standing, "SOME", 5)
-    monkeypatch.setattr(solve, "mix_anew", mix)
+    monkeypatch.setattr(settling, "mix_anew", mix)
     monkeypatch.setattr(clock, "now", lambda: hours)
     _, _, problem = dense(SEED)
     search = Search(problem, weight=0.0, discount=0.95, gap=1e-9, seconds=3.5, memory=1e9)
@@ -290,7 +290,7 @@ def test_vectors_of_no_use_are_dropped_before_a_plan_is_settled(monkeypatch: pyt
     search.vectors = int(search.graph.used[VECTORS])  # so many are no more than the last time
     search.settle_plan(1e-9, 0.0)
     assert not dropped
-    monkeypatch.setattr(solve, "LEAST_GROWN", 0)
+    monkeypatch.setattr(settling, "LEAST_GROWN", 0)
     search.vectors = 0
     search.settle_plan(1e-9, 0.0)
     assert dropped

@@ -94,7 +94,7 @@ def test_beliefs_may_be_backed_up_again_once_all_have_been(monkeypatch: pytest.M
     done = search.grow(20)
     lately = search.graph.bound[: search.graph.used[NODES], GAP]
     assert np.isfinite(lately[ROOT + 1 :]).sum() >= done > 0
-    module = "rhoplan.planning.certified.pointbased.solve"
+    module = "rhoplan.planning.certified.pointbased.settling"
     monkeypatch.setattr(f"{module}.farther", lambda *_: np.empty(0, dtype=np.int64))
     before = search.graph.bound[ROOT, GAP]
     assert search.grow(20) == 0

@@ -192,6 +192,8 @@ class _Reader:
         for offset, name in enumerate(found):
             if name in seen:
                 self._fault(f"{head} must have different names; '{name}' stands there twice", place + offset)
+            if name == ":" and offset:
+                self._fault(f"expected one of {', '.join(HEADS)}; found '{found[offset - 1]}'", place + offset - 1)
             if name in (":", "*"):
                 self._fault(f"'{name}' cannot be the name of one of the {head}", place + offset)
             seen.add(name)
@@ -205,8 +207,7 @@ class _Reader:
             self._fault("'states:' must stand before 'start:'; it does not", self.at)
         count, kind = len(states.names), self.words[self.at + 1]
         self.budget.spend(count / PER_CELL)
-        self.at += 2 if kind == ":" else 3
-        place = self.at
+        place = self.at = self.at + (2 if kind == ":" else 3)
         if kind != ":":
             chosen = np.full(count, kind == "exclude")
             for offset, word in enumerate(self._until_head()):
@@ -221,6 +222,8 @@ class _Reader:
         elif len(words) == 1 and (count > 1 or words[0] in states.numbers):
             self.prior = np.eye(1, count, self._place(states, words[0], place)).ravel()
         else:
+            if len(words) > 1 and all(word in states.numbers and math.isnan(number_of(word)) for word in words):
+                self._fault("start is one state, or a number for each; for several write 'start include:'", place)
             self.at = place
             row = self._numbers(count, "start")[None, :]
             rows, wrong = self.rounding.normalised(row)

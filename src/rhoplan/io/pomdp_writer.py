@@ -204,7 +204,7 @@ class _Writer:
             pay = None
             if action.pays is None and before != rewarded:
                 pay, rewarded = float(action.reward[own[before]]), before
-            moves.append((number, base + before, after, copy, total, pay))
+            moves.append((number, base + before, after, copy, min(total, 1.0), pay))  # which sums may miss
             if action.pays is not None:
                 payments += [(number, base + before, after, int(ways.shown[w]), float(ways.pays[w])) for w in inside]
 

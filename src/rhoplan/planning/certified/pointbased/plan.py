@@ -39,6 +39,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.policies import ANY
+from rhoplan.planning.certified.pointbased.prune import mark_followed
 from rhoplan.planning.certified.pointbased.trials import ROOT
 
 MOST_UNFOLDED = 1_000_000
@@ -136,9 +137,12 @@ class Plan:
 
     @cached_property
     def vectors_of(self) -> dict[int, Ids]:
-        """The vectors of each class that still count."""
+        """The vectors of each class that still count, and those that they go on with: so who takes at every belief
+        what the best of them takes earns what it says, and is proven to."""
         table = self.graph.vector[: self.vectors]
-        alive = np.flatnonzero(table[:, ALIVE] == 1)
+        marked, kept = (table[:, ALIVE] == 1).astype(np.int64), len(self.first.vectors) * self.problem.classes
+        mark_followed(self.problem.model, self.graph, kept, marked, np.empty_like(marked))
+        alive = np.flatnonzero(marked)
         homes = table[alive, VECTOR_HOME]
         order = np.argsort(homes, kind="stable")
         cuts = np.flatnonzero(np.diff(homes[order])) + 1

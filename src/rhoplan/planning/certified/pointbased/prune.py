@@ -29,6 +29,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     FILLED,
     FIRST_ENTRY,
     FIRST_VECTOR,
+    FOLLOW,
     HOME,
     HULL_READ,
     LAST_ENTRY,
@@ -40,6 +41,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     PRUNED,
     SLOT,
     UPPER,
+    VECTOR_PAIR,
     VECTOR_READ,
     VECTORS,
     WORTH,
@@ -124,6 +126,27 @@ def relink_vectors(graph: Graph) -> int:
     for vector in range(graph.used[VECTORS]):
         left += graph.vector[vector, ALIVE]
     return left
+
+
+@compiled
+def mark_followed(model: Model, graph: Graph, first: int, marked: Ids, stack: Ids) -> None:
+    """Mark all vectors from `first` on that marked ones go on with, one after the other. stack: room for all."""
+    count = 0
+    for vector in range(len(marked)):
+        if marked[vector] == 1:
+            stack[count] = vector
+            count += 1
+    while count > 0:
+        count -= 1
+        vector = stack[count]
+        if vector < first:
+            continue
+        pair, begin = graph.vector[vector, VECTOR_PAIR], graph.vector[vector, FOLLOW]
+        for place in range(begin, begin + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            other = graph.follower[place]
+            if other >= 0 and marked[other] == 0:
+                marked[other], stack[count] = 1, other
+                count += 1
 
 
 @compiled

@@ -175,9 +175,10 @@ def entry_count(action: Action) -> int:
     if action.transition is None:
         return int(np.count_nonzero(action.likelihood > 0))
     if isinstance(action.transition, Sparse):
-        parts = action.transition.outcomes
-        every = sum(len(part.values) for part in parts)
-        return every if len(parts) > 1 else every * action.likelihood.shape[1]
+        possible, parts = action.likelihood > 0, action.transition.outcomes
+        if len(parts) > 1:
+            return sum(int(possible[part.rows, outcome].sum()) for outcome, part in enumerate(parts))
+        return int(possible.sum(axis=1)[parts[0].rows].sum())
     return len(factor_entries(action)[0])
 
 
@@ -189,10 +190,17 @@ def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
         return rows, seen, rows, action.likelihood[rows, seen]
     if isinstance(action.transition, Sparse):
         parts = action.transition.outcomes
-        each = [parts[outcome if len(parts) > 1 else 0] for outcome in range(outcomes)]
-        rows = np.concatenate([part.rows for part in each])
-        seen = np.repeat(np.arange(outcomes), [len(part.values) for part in each])
-        after, chance = (np.concatenate([getattr(part, name) for part in each]) for name in ("columns", "values"))
+        if len(parts) > 1:
+            rows = np.concatenate([part.rows for part in parts])
+            seen = np.repeat(np.arange(outcomes), [len(part.values) for part in parts])
+            after, chance = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
+        else:  # each step with all outcomes that its state can give
+            states, shown = np.nonzero(action.likelihood > 0)
+            begins = np.searchsorted(states, np.arange(len(action.likelihood) + 1))
+            count = np.diff(begins)[parts[0].rows]
+            step = np.repeat(np.arange(len(count)), count)
+            rows, after, chance = parts[0].rows[step], parts[0].columns[step], parts[0].values[step]
+            seen = shown[np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count) + begins[rows]]
         chance = chance * action.likelihood[rows, seen]
         if (there := chance > 0).all():
             return rows, seen, after, chance

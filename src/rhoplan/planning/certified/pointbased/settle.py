@@ -87,11 +87,12 @@ def plan_by_vectors(model: Model, graph: Graph, kept: int, settings: Settings, c
 
 
 @compiled
-def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, members: Ids) -> int:
-    """List the nodes that the plan of the lower bound comes to, nearest first, while there is room; how many.
+def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, members: Ids) -> tuple[int, bool]:
+    """List the nodes that the plan of the lower bound comes to, nearest first, while there is room; how many, and
+    whether it comes to any twice.
 
     taken (room for all nodes): the pair that is best there, -1 where none worked out is as good as the vectors say, or
-    where the plan does not come to. members: the nodes. 0 where the plan comes nowhere twice.
+    where the plan does not come to. members: the nodes.
     """
     for node in range(graph.used[NODES]):
         taken[node] = -1
@@ -121,7 +122,7 @@ def plan_nodes(model: Model, graph: Graph, settings: Settings, taken: Ids, membe
             if taken[child] == -1 and count < len(members):
                 members[count], taken[child] = child, -2
                 count += 1
-    return count if again else 0
+    return count, again
 
 
 @compiled

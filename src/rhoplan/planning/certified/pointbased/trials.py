@@ -294,51 +294,66 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
-        node, depth, trial = ROOT, 0, graph.used[TRIALS] + 1
+        trial = graph.used[TRIALS] + 1
         follows = settings.planned > 0 and trial % settings.planned == 0
         looks_around = follows and trial % (LOOK_AROUND * settings.planned) == 0
         bear = (PLAN_AIM if follows else graph.aims[graph.used[TRIALS] % len(graph.aims)]) * open_gap
-        while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
-            if not has_room(graph, settings):
-                return FULL
-            graph.path[depth], graph.node[node, WALKED] = node, trial
-            graph.used[WORK] += 100
-            depth += 1
-            pair = backup_above(model, graph, node, settings)
-            if looks_around:
-                best = look_at_all(model, graph, node, pair, settings)
-                pair = pair if drawn(trial, 2 * depth) < HOPEFUL else best
-            elif follows:
-                pair = planned(model, graph, node, pair, settings)
-            home = graph.node[node, HOME]
-            first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
-            going = 0.0
-            for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-                if graph.child[place] >= 0:
-                    going += graph.chance[place]
-            bear /= settings.discount * max(going, 1e-9)
-            most, follow, draw = 0.0, -1, going * drawn(trial, 2 * depth + 1)
-            for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-                child = graph.child[place]
-                much = graph.chance[place]
-                if child >= 0 and looks_around:  # the one that the draw falls on, and no other
-                    draw -= much
-                    much = 1.0 if draw <= 0.0 < draw + much else 0.0
-                if child >= 0 and much > 0.0 and graph.node[child, WALKED] != trial:
-                    raise_lower(model, graph, child, settings.potential)
-                    excess = much * (graph.bound[child, UPPER] - graph.bound[child, LOWER] - bear)
-                    if excess > most:
-                        most, follow = excess, child
-            if follow < 0:
-                break
-            node = follow
-        for step in range(depth - 1, -1, -1):
-            if not has_room(graph, settings):
-                return FULL
-            pair = backup_above(model, graph, graph.path[step], settings)
-            if looks_around:
-                pair = look_at_all(model, graph, graph.path[step], pair, settings)
-            backup_below(model, graph, graph.path[step], pair, settings)
-            graph.used[BACKUPS] += 1
-        graph.used[TRIALS] += 1
+        nodes, upper, lower = graph.used[NODES], graph.bound[ROOT, UPPER], graph.bound[ROOT, LOWER]
+        if not walk(model, graph, settings, ROOT, bear, follows, looks_around):
+            return FULL
+        still = nodes == graph.used[NODES] and (upper, lower) == (graph.bound[ROOT, UPPER], graph.bound[ROOT, LOWER])
+        if still and settings.discount == 1.0:  # it may have gone round for nothing, and so may all others
+            return PAUSED
     return PAUSED
+
+
+@compiled
+def walk(
+    model: Model, graph: Graph, settings: Settings, start: int, bear: float, follows: bool, looks_around: bool
+) -> bool:
+    """One trial from node `start`, which ends where the gap is no more than it can bear; whether there was room."""
+    node, depth, trial = start, 0, graph.used[TRIALS] + 1
+    while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
+        if not has_room(graph, settings):
+            return False
+        graph.path[depth], graph.node[node, WALKED] = node, trial
+        graph.used[WORK] += 100
+        depth += 1
+        pair = backup_above(model, graph, node, settings)
+        if looks_around:
+            best = look_at_all(model, graph, node, pair, settings)
+            pair = pair if drawn(trial, 2 * depth) < HOPEFUL else best
+        elif follows:
+            pair = planned(model, graph, node, pair, settings)
+        home = graph.node[node, HOME]
+        first = graph.slot_child[graph.node[node, SLOT] + pair - model.class_pair[home]]
+        going = 0.0
+        for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            if graph.child[place] >= 0:
+                going += graph.chance[place]
+        bear /= settings.discount * max(going, 1e-9)
+        most, follow, draw = 0.0, -1, going * drawn(trial, 2 * depth + 1)
+        for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+            child = graph.child[place]
+            much = graph.chance[place]
+            if child >= 0 and looks_around:  # the one that the draw falls on, and no other
+                draw -= much
+                much = 1.0 if draw <= 0.0 < draw + much else 0.0
+            if child >= 0 and much > 0.0 and graph.node[child, WALKED] != trial:
+                raise_lower(model, graph, child, settings.potential)
+                excess = much * (graph.bound[child, UPPER] - graph.bound[child, LOWER] - bear)
+                if excess > most:
+                    most, follow = excess, child
+        if follow < 0:
+            break
+        node = follow
+    for step in range(depth - 1, -1, -1):
+        if not has_room(graph, settings):
+            return False
+        pair = backup_above(model, graph, graph.path[step], settings)
+        if looks_around:
+            pair = look_at_all(model, graph, graph.path[step], pair, settings)
+        backup_below(model, graph, graph.path[step], pair, settings)
+        graph.used[BACKUPS] += 1
+    graph.used[TRIALS] += 1
+    return True

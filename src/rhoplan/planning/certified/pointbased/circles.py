@@ -1,0 +1,136 @@
+"""Circles of beliefs, without a discount: the upper bound where one can go round for ever and gain nothing.
+
+A step that gains nothing and leads back to where one was says V <= V there, and no backup lowers a bound that is too
+high all around. But who never leaves such a circle gains nothing, and who leaves it, or ends, gains what the step out
+of it is worth: so no belief of it is worth more than 0 and the best step out, which is what the bounds are lowered to.
+Trials stop in such a circle, all of whose steps look the same: the way out is walked from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.certified.components import Flags, circles_of
+from rhoplan.planning.certified.pointbased.above import add_point
+from rhoplan.planning.certified.pointbased.compiled import Model
+from rhoplan.planning.certified.pointbased.graph import (
+    ABOVE,
+    CHILDREN,
+    GAP,
+    HOME,
+    LOWER,
+    NODES,
+    PAID,
+    SLOT,
+    SLOTS,
+    TRIALS,
+    UPPER,
+    Graph,
+    Settings,
+)
+from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.trials import (
+    ROOT,
+    backup_below,
+    expand,
+    has_room,
+    look_up,
+    walk,
+)
+
+MOST_EXITS = 20
+"""Circles, oldest first, whose way out is walked at a time."""
+
+
+def lower_circles(model: Model, graph: Graph, settings: Settings) -> bool:
+    """Lower the upper bounds of all beliefs that lie on a circle of steps which gain nothing, and walk on from the best
+    steps out; whether there are any circles."""
+    nodes, steps = int(graph.used[NODES]), int(graph.used[CHILDREN])
+    source, row, target = (np.empty(steps, dtype=np.int64) for _ in range(3))
+    free = np.zeros(int(graph.used[SLOTS]), dtype=bool)
+    count = free_steps(model, graph, source, row, target, free)
+    circle, staying = circles_of(source[:count], row[:count], target[:count], free, nodes)
+    if not (circle >= 0).any():
+        return False
+    best, ways = np.zeros(nodes), np.full((2, nodes), -1)
+    lower_all(model, graph, settings, circle, staying, best, ways)
+    _, oldest = np.unique(circle[circle >= 0], return_index=True)
+    for number in circle[circle >= 0][np.sort(oldest)][:MOST_EXITS]:
+        if ways[0, number] >= 0 and not walk_out(model, graph, settings, ways[0, number], ways[1, number], circle):
+            break
+    return True
+
+
+@compiled
+def free_steps(model: Model, graph: Graph, source: Ids, row: Ids, target: Ids, free: Flags) -> int:
+    """List the steps that gain nothing: the node each leads from and to, and its slot; how many. free: those slots."""
+    count = 0
+    for node in range(graph.used[NODES]):
+        home, first = graph.node[node, HOME], graph.node[node, SLOT]
+        if first < 0:
+            continue
+        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
+            slot = first + pair - model.class_pair[home]
+            begin = graph.slot_child[slot]
+            if begin < 0 or graph.slot[slot, PAID] > 0.0:
+                continue
+            free[slot] = True
+            for place in range(begin, begin + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+                if graph.child[place] >= 0:
+                    source[count], row[count], target[count] = node, slot, graph.child[place]
+                    count += 1
+    return count
+
+
+@compiled
+def lower_all(
+    model: Model, graph: Graph, settings: Settings, circle: Ids, staying: Flags, best: Array, ways: Ids
+) -> None:
+    """Lower each node on a circle to the best step out of it, or 0. staying: slots that stay inside.
+
+    best: zeros, which become what each circle is worth at most. ways (2, nodes): -1, which become the node and the slot
+    of the best step out of each circle that is worth anything.
+    """
+    for node in range(len(circle)):
+        number = circle[node]
+        if number >= 0:
+            home, first = graph.node[node, HOME], graph.node[node, SLOT]
+            for slot in range(first, first + model.class_pair[home + 1] - model.class_pair[home]):
+                if not staying[slot] and graph.slot[slot, ABOVE] > best[number]:
+                    best[number], ways[0, number], ways[1, number] = graph.slot[slot, ABOVE], node, slot
+    for node in range(len(circle)):
+        if circle[node] < 0:
+            continue
+        home, first, most = graph.node[node, HOME], graph.node[node, SLOT], best[circle[node]] + settings.outward
+        for slot in range(first, first + model.class_pair[home + 1] - model.class_pair[home]):
+            if staying[slot]:
+                graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], most)
+        fall = graph.bound[node, UPPER] - most
+        if fall > 0.0:
+            graph.bound[node, UPPER] = most
+            if fall > settings.coarse * graph.bound[ROOT, GAP] and has_room(graph, settings):
+                add_point(model, graph, node, settings.potential)
+
+
+@compiled
+def walk_out(model: Model, graph: Graph, settings: Settings, node: int, slot: int, circle: Ids) -> bool:
+    """Trials from where the step in `slot` of `node`, which leads out of its circle, leads to; whether there was
+    room."""
+    pair = model.class_pair[graph.node[node, HOME]] + slot - graph.node[node, SLOT]
+    if not has_room(graph, settings):
+        return False
+    if graph.slot_child[slot] < 0:
+        expand(model, graph, node, pair, settings)
+    first, open_gap = graph.slot_child[slot], graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
+    bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
+    for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
+        child = graph.child[place]
+        leaves = child >= len(circle) or (child >= 0 and circle[child] != circle[node])
+        if leaves and not walk(model, graph, settings, child, bear / graph.chance[place], False, False):
+            return False
+    if not has_room(graph, settings):
+        return False
+    look_up(model, graph, pair, slot, settings)
+    backup_below(model, graph, node, pair, settings)
+    return True
