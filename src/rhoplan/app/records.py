@@ -86,7 +86,7 @@ def solution_record(
 
     asked = {"problem": problem.spec, "weight": weight, "unit": unit, "discount": discount, "horizon": horizon}
     found = {"kind": "bounded", **asdict(replace(solution, policy=None)), "converged": solution.converged}
-    del found["policy"], found["shares"]
+    del found["policy"], found["shares"], found["own"]
     if solution.certificate is not None:
         found["certificate"]["holds"] = solution.certificate.holds
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
