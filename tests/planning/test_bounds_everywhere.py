@@ -261,7 +261,7 @@ def claimed(search: Search, members: Array) -> dict[tuple[int, int], float]:
 def test_rows_mix_children_from_the_lowest_points_there_are(seed: int, weight: float) -> None:
     """A child that is no point counts for the cheapest mixture of points and corners, or, without one, for its bound.
     Points that are left out of the rows count for what they claim, or what others say: no row changes."""
-    search = searched(seed, FEW, weight)
+    search = searched.__wrapped__(seed, FEW, weight)  # one of its own, as it is changed
     graph, settings, beliefs = search.graph, search.settings, beliefs_of(search)
     members = np.empty(len(beliefs), dtype=np.int64)
     members = members[: list_points(graph, members)]

@@ -14,7 +14,9 @@ from rhoplan.planning.certified.mixing import mixture
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
+    BEGIN,
     BEST,
+    CLOUD_BLOCK,
     ENTRY,
     FIRST_VECTOR,
     LAST_VECTOR,
@@ -95,7 +97,8 @@ def test_a_point_is_forgotten_where_a_mixture_of_others_says_as_much_and_only_th
             assert hull(node, others) > graph.bound[node, OWN] + 0.9 * tolerance
         else:
             assert hull(node, others) <= graph.bound[node, OWN] + 2 * tolerance
-    cloud = graph.cloud[WORTH, : len(left)]
+    begin = int(graph.chain[0, CLOUD_BLOCK + BEGIN])
+    cloud = graph.cloud[WORTH, begin : begin + len(left)]
     assert sorted(cloud.tolist()) == sorted(graph.bound[left, OWN].tolist())
 
 
