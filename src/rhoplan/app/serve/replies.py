@@ -119,7 +119,7 @@ Certified = shape(
 Solved = shape(
     "Solved",
     Solution,
-    without=("policy", "certificate", "shares"),
+    without=("policy", "certificate", "shares", "own"),
     says="Certified bounds on the best plan.",
     problem=str,
     weight=Number,
