@@ -41,7 +41,7 @@ as far apart as the last time. What the discount takes of each step at first and
 plan is found."""
 
 LOOKED = 2
-"""Circles are looked for again after so many times as long as it took the last time."""
+"""Circles are looked for again after so many times as long as it took the last time, if there is as much left."""
 
 MOST_FOLLOWED, RISES = 1000, 0.01
 """Beliefs that a rehearsed plan comes to, which are backed up, nearest last; and again where that raised the lower
@@ -79,9 +79,10 @@ class Search(Settling):
         self.rehearsal: Search | None = None
         self.fading = FADING
         self.goes_round = self.settings.discount == 1 and not self.settles
-        self.far, self.next_look = np.inf, 0.0
+        self.far, self.next_look, self.looked = np.inf, 0.0, 0.0
         self.next_rehearsal = (SOON if self.goes_round else LATER) if self.is_nearer_one else np.inf
         self.memory /= 1 + REHEARSED * self.is_nearer_one
+        self.begun = clock.now() - self.begin
 
     @property
     def is_nearer_one(self) -> bool:
@@ -120,14 +121,16 @@ class Search(Settling):
 
     def look_for_ends(self) -> None:
         """Where one can go round for ever, or for long: lower circles, and rehearse, from time to time."""
-        if self.goes_round and clock.now() > self.next_look:
-            begin = clock.now()
+        begin = clock.now()
+        if self.goes_round and self.next_look < begin < self.deadline - LOOKED * self.looked:
             lower_circles(self.model, self.graph, self.settings)
             self.refresh()
-            self.next_look = clock.now() + LOOKED * (clock.now() - begin)
+            self.looked = clock.now() - begin
+            self.next_look = clock.now() + LOOKED * self.looked
         if clock.now() - self.begin > self.next_rehearsal:
             before, self.far = self.far, self.bounds[1] - self.bounds[0]
-            if self.far > HALTING * before:
+            left = self.deadline - clock.now()
+            if self.far > HALTING * before and left > self.begun:  # as long as it takes to begin
                 self.rehearse()
             self.next_rehearsal = 2 * (clock.now() - self.begin) if self.is_nearer_one else np.inf
 
