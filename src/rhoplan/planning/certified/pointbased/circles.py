@@ -43,23 +43,20 @@ MOST_EXITS = 20
 """Circles, oldest first, whose way out is walked at a time."""
 
 
-def lower_circles(model: Model, graph: Graph, settings: Settings) -> bool:
+def lower_circles(model: Model, graph: Graph, settings: Settings) -> None:
     """Lower the upper bounds of all beliefs that lie on a circle of steps which gain nothing, and walk on from the best
-    steps out; whether there are any circles."""
+    steps out."""
     nodes, steps = int(graph.used[NODES]), int(graph.used[CHILDREN])
     source, row, target = (np.empty(steps, dtype=np.int64) for _ in range(3))
     free = np.zeros(int(graph.used[SLOTS]), dtype=bool)
     count = free_steps(model, graph, source, row, target, free)
     circle, staying = circles_of(source[:count], row[:count], target[:count], free, nodes)
-    if not (circle >= 0).any():
-        return False
     best, ways = np.zeros(nodes), np.full((2, nodes), -1)
     lower_all(model, graph, settings, circle, staying, best, ways)
     _, oldest = np.unique(circle[circle >= 0], return_index=True)
     for number in circle[circle >= 0][np.sort(oldest)][:MOST_EXITS]:
         if ways[0, number] >= 0 and not walk_out(model, graph, settings, ways[0, number], ways[1, number], circle):
             break
-    return True
 
 
 @compiled
