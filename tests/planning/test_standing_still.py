@@ -18,12 +18,12 @@ from rhoplan.planning.certified.pointbased.graph import (
     HOME,
     LOWER,
     NODES,
+    ROOT,
     SLOT,
     UPPER,
 )
 from rhoplan.planning.certified.pointbased.points import NEARER, farther
 from rhoplan.planning.certified.pointbased.solve import Search
-from rhoplan.planning.certified.pointbased.trials import ROOT
 
 
 def drawn(seed: int, states: int, outcomes: int) -> Compiled:

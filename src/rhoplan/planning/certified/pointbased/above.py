@@ -196,3 +196,17 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
             graph.entry[before, NEXT] = after
         else:
             graph.chain[home, FIRST_ENTRY] = after
+
+
+LEAST_LEFT = 1e-9
+"""What is left of a circle of one step, at the least, where what it is worth is divided by that."""
+
+
+@compiled
+def taken_again(rest: float, stays: float, upper: float) -> float:
+    """The most that a belief of bound `upper` is worth by an action that leads back to it, of such a discounted
+    probability, and is worth `rest` otherwise: if it is the best, it is taken again."""
+    once = rest + stays * upper
+    if stays == 0.0 or (rest > 0.0 and stays > 1.0 - LEAST_LEFT):
+        return once
+    return min(once, rest / max(1.0 - stays, LEAST_LEFT))

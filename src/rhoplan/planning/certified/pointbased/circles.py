@@ -22,6 +22,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     LOWER,
     NODES,
     PAID,
+    ROOT,
     SLOT,
     SLOTS,
     TRIALS,
@@ -30,14 +31,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Settings,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import (
-    ROOT,
-    backup_below,
-    expand,
-    has_room,
-    look_up,
-    walk,
-)
+from rhoplan.planning.certified.pointbased.trials import backup_below, expand, has_room, look_up, walk
 
 MOST_EXITS = 20
 """Circles, oldest first, whose way out is walked at a time."""
@@ -124,10 +118,10 @@ def walk_out(model: Model, graph: Graph, settings: Settings, node: int, slot: in
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
         leaves = child >= len(circle) or (child >= 0 and circle[child] != circle[node])
-        if leaves and not walk(model, graph, settings, child, bear / graph.chance[place], False, False):
+        if leaves and walk(model, graph, settings, child, bear / graph.chance[place], False, False) < 0:
             return False
     if not has_room(graph, settings):
         return False
-    look_up(model, graph, pair, slot, settings)
+    look_up(model, graph, node, pair, slot, settings)
     backup_below(model, graph, node, pair, settings)
     return True

@@ -34,12 +34,17 @@ far apart the bounds of the root were when the node was last backed up beside tr
 the last trial began), and what the hull pays for rounding."""
 
 ABOVE, BELOW, PAID = range(3)
-"""Columns of Graph.slot: bounds on the value of the action here, when last looked at, and reward plus information."""
+"""Columns of Graph.slot: bounds on the value of the action here, when last looked at (the upper one if it is the best
+there is), and reward plus information."""
 
 NODES, VALUES, INDICES, SLOTS, CHILDREN, VECTORS, NUMBERS, FOLLOWERS, ENTRIES, CLOUDS, FANS = range(11)
-TRIALS, WORK, BACKUPS, PRUNED, WIDEST = range(11, 16)
+TRIALS, WORK, BACKUPS, PRUNED, WIDEST, START, PAUSE, PAUSES = range(11, 19)
 """Places in Graph.used: how much of each array is filled, trials, work done since the last return, backups, the entries
-there were at the last pruning, and the room of the largest block (see `blocks`)."""
+there were at the last pruning, the room of the largest block (see `blocks`), where the next trial begins, and how many
+begin at the root before others may, now and the last time (see `lean`)."""
+
+ROOT = 0
+"""The first node is the root."""
 
 DENSE_SHARE = 3
 """A belief is stored dense where more than one state in three is possible."""

@@ -28,6 +28,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDEX,
     NODES,
     NUMBERS,
+    ROOT,
     SLOT,
     UPPER,
     VECTOR_AT,
@@ -40,7 +41,6 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.growing import hull_states
 from rhoplan.planning.certified.pointbased.policies import ANY
 from rhoplan.planning.certified.pointbased.prune import mark_followed
-from rhoplan.planning.certified.pointbased.trials import ROOT
 
 MOST_UNFOLDED = 1_000_000
 """Numbers of beliefs that are written out at once: each takes 40 bytes on the way."""

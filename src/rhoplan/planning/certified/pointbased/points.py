@@ -36,6 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     OWN,
     PAID,
     REST,
+    ROOT,
     SLOT,
     UPPER,
     Graph,
@@ -45,7 +46,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import ROOT, backup_above, backup_below, expand, has_room, look_at_all
+from rhoplan.planning.certified.pointbased.trials import backup_above, backup_below, expand, has_room, look_at_all
 
 MOST_FOLLOWED = 4000
 """Beliefs that one comes to, nearest first, from which others are looked for."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud
+from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud, taken_again
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.decisions import Rows
@@ -36,6 +36,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ORIGIN,
     OWN,
     PAID,
+    ROOT,
     SLOT,
     UPPER,
     VECTOR_AT,
@@ -48,7 +49,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 )
 from rhoplan.planning.certified.pointbased.hull import mixed
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import ROOT, look_down
+from rhoplan.planning.certified.pointbased.trials import look_down
 from rhoplan.planning.certified.pointbased.vectors import carry, link_vector, make_vector, pay
 
 
@@ -284,15 +285,14 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
         slot = row[SLOT] + pair - model.class_pair[home]
         first = graph.slot_child[slot]
         if first >= 0:
-            total = graph.slot[slot, PAID] + settings.outward
+            total, stays = graph.slot[slot, PAID] + settings.outward, 0.0
             for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-                if graph.child[place] >= 0:
-                    total += (
-                        settings.discount
-                        * graph.chance[place]
-                        * mixed(model, graph, graph.child[place], settings.potential)
-                    )
-            graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
+                child, much = graph.child[place], settings.discount * graph.chance[place]
+                if child == node:
+                    stays += much
+                elif child >= 0:
+                    total += much * mixed(model, graph, child, settings.potential)
+            graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], taken_again(total, stays, bound[UPPER]))
         best = max(best, graph.slot[slot, ABOVE])
     fall = bound[UPPER] - best
     if fall <= 0.0:

@@ -15,6 +15,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     HOME,
     NODES,
     NUMBERS,
+    ROOT,
     SAME,
     SLOT,
     VECTOR_AT,
@@ -47,7 +48,6 @@ from rhoplan.planning.certified.pointbased.settle import (
     settle_below,
 )
 from rhoplan.planning.certified.pointbased.standing import FIRST_PRUNE, Standing
-from rhoplan.planning.certified.pointbased.trials import ROOT
 
 SETTLED, SETTLING = 1e-3, 10
 """Sweeps go on until one changes the bounds by this share of the gap, in the end; or for so many times the work allowed

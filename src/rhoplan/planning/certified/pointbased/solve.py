@@ -18,6 +18,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     BACKUPS,
     HOME,
     NODES,
+    ROOT,
     SLOT,
     WORK,
     find_node,
@@ -28,7 +29,7 @@ from rhoplan.planning.certified.pointbased.settle import (
 )
 from rhoplan.planning.certified.pointbased.settling import Settling
 from rhoplan.planning.certified.pointbased.standing import Standing
-from rhoplan.planning.certified.pointbased.trials import DONE, FULL, ROOT, run_trials
+from rhoplan.planning.certified.pointbased.trials import DONE, FULL, run_trials
 
 ROUNDED, NEARER = 4, 0.99
 """Bounds no farther apart than so many times what rounding makes of one backup in all the steps to come, and no nearer

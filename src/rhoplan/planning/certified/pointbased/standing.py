@@ -32,6 +32,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     LOWER,
     NODES,
     NUMBERS,
+    ROOT,
     TRIALS,
     UPPER,
     VECTORS,
@@ -50,7 +51,6 @@ from rhoplan.planning.certified.pointbased.growing import (
 from rhoplan.planning.certified.pointbased.lasting import lasting
 from rhoplan.planning.certified.pointbased.plan import plan_of
 from rhoplan.planning.certified.pointbased.potential import least_share
-from rhoplan.planning.certified.pointbased.trials import ROOT
 
 PRUNE_GROWTH, SMALL_GROWTH, FIRST_PRUNE = 1.5, 1.2, 100
 """Backups after which to forget and settle: the first time, and then whenever there are this many times as many; sooner

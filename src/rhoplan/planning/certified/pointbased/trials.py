@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.planning.certified.pointbased.above import add_point, lower_upper
+from rhoplan.planning.certified.pointbased.above import add_point, lower_upper, taken_again
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK
 from rhoplan.planning.certified.pointbased.compiled import Model
@@ -37,8 +37,10 @@ from rhoplan.planning.certified.pointbased.graph import (
     NODES,
     NUMBERS,
     PAID,
+    ROOT,
     SLOT,
     SLOTS,
+    START,
     TRIALS,
     UPPER,
     VALUES,
@@ -54,6 +56,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
+from rhoplan.planning.certified.pointbased.lean import apart_at, next_start
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
 from rhoplan.planning.certified.pointbased.vectors import link_vector, make_vector, project
 
@@ -72,9 +75,6 @@ PLAN_AIM = 0.1
 LOOK_AROUND, HOPEFUL = 2, 0.15
 """One in so many of these trials looks at all actions on its way, and so often takes the one of the largest upper bound
 all the same. In eight seconds Tag came to -6.000 so, and to -6.054 without."""
-
-ROOT = 0
-"""The first node is the root."""
 
 DONE, PAUSED, FULL = range(3)
 """What a call came to: the gap is reached, the work allowed is done, or an array is full."""
@@ -159,19 +159,22 @@ def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings)
 
 
 @compiled
-def look_up(model: Model, graph: Graph, pair: int, slot: int, settings: Settings) -> float:
-    """The upper bound of an expanded action, its children brought up to date."""
-    total = graph.slot[slot, PAID] + settings.outward
+def look_up(model: Model, graph: Graph, node: int, pair: int, slot: int, settings: Settings) -> float:
+    """The upper bound of an expanded action of `node`, its children brought up to date."""
+    total, stays = graph.slot[slot, PAID] + settings.outward, 0.0
     slack = SLACK * settings.coarse * graph.bound[ROOT, GAP]
     first = graph.slot_child[slot]
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
-        if child >= 0:
+        if child == node:
+            stays += settings.discount * graph.chance[place]
+        elif child >= 0:
             lower_upper(model, graph, child, settings.potential)
             apart = graph.bound[child, UPPER] - graph.bound[child, LOWER]
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
                 lower_by_hull(model, graph, child, settings, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
+    total = taken_again(total, stays, graph.bound[node, UPPER])
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
 
@@ -207,7 +210,7 @@ def backup_above(model: Model, graph: Graph, node: int, settings: Settings) -> i
             break
         if graph.slot_child[first + best] < 0:
             expand(model, graph, node, model.class_pair[home] + best, settings)
-        look_up(model, graph, model.class_pair[home] + best, first + best, settings)
+        look_up(model, graph, node, model.class_pair[home] + best, first + best, settings)
         settled = best
     bound = graph.bound[node]
     lower_upper(model, graph, node, settings.potential)
@@ -288,19 +291,22 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
     while graph.used[WORK] < settings.work:
         if not has_room(graph, settings):
             return FULL
-        lower_upper(model, graph, ROOT, settings.potential)
-        raise_lower(model, graph, ROOT, settings.potential)
-        open_gap = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
+        open_gap = apart_at(model, graph, ROOT, settings.potential)
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
         trial = graph.used[TRIALS] + 1
-        follows = settings.planned > 0 and trial % settings.planned == 0
+        start = graph.used[START]
+        apart = apart_at(model, graph, start, settings.potential)
+        follows = start == ROOT and settings.planned > 0 and trial % settings.planned == 0
         looks_around = follows and trial % (LOOK_AROUND * settings.planned) == 0
-        bear = (PLAN_AIM if follows else graph.aims[graph.used[TRIALS] % len(graph.aims)]) * open_gap
+        bear = (PLAN_AIM if follows else graph.aims[graph.used[TRIALS] % len(graph.aims)]) * apart
         nodes, upper, lower = graph.used[NODES], graph.bound[ROOT, UPPER], graph.bound[ROOT, LOWER]
-        if not walk(model, graph, settings, ROOT, bear, follows, looks_around):
+        depth = walk(model, graph, settings, start, bear, follows, looks_around)
+        if depth < 0 or not has_room(graph, settings):
             return FULL
+        if not follows:
+            graph.used[START] = next_start(model, graph, settings, start, apart, depth)
         still = nodes == graph.used[NODES] and (upper, lower) == (graph.bound[ROOT, UPPER], graph.bound[ROOT, LOWER])
         if still and settings.discount == 1.0:  # it may have gone round for nothing, and so may all others
             return PAUSED
@@ -310,12 +316,13 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
 @compiled
 def walk(
     model: Model, graph: Graph, settings: Settings, start: int, bear: float, follows: bool, looks_around: bool
-) -> bool:
-    """One trial from node `start`, which ends where the gap is no more than it can bear; whether there was room."""
+) -> int:
+    """One trial from node `start`, which ends where the gap is no more than it can bear; its steps, -1 where there was
+    no room."""
     node, depth, trial = start, 0, graph.used[TRIALS] + 1
     while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
         if not has_room(graph, settings):
-            return False
+            return -1
         graph.path[depth], graph.node[node, WALKED] = node, trial
         graph.used[WORK] += 100
         depth += 1
@@ -349,11 +356,11 @@ def walk(
         node = follow
     for step in range(depth - 1, -1, -1):
         if not has_room(graph, settings):
-            return False
+            return -1
         pair = backup_above(model, graph, graph.path[step], settings)
         if looks_around:
             pair = look_at_all(model, graph, graph.path[step], pair, settings)
         backup_below(model, graph, graph.path[step], pair, settings)
         graph.used[BACKUPS] += 1
     graph.used[TRIALS] += 1
-    return True
+    return depth
