@@ -172,9 +172,9 @@ def test_what_was_checked_is_told_and_what_was_not(told: Any, method: str, certi
 )
 def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, discount: float, words: str) -> None:
     assert " ".join(told(print_score, score, FOUND, weight=0.0, discount=discount)) == words
-    for tail, later in ((math.nan, ""), (1.0, ": what comes later adds or takes 1 at most")):
+    for tail, later in ((math.nan, "is not known"), (1.0, "adds or takes 1 at most")):
         cut = told(print_score, replace(score, truncated=0.25, value_tail=tail), FOUND, weight=0.0, discount=discount)
-        assert " ".join(cut) == f"{words} 25.00% of cases are cut off after 50 steps{later}"
+        assert " ".join(cut) == f"{words} 25.00% of cases are cut off after 50 steps: what comes later {later}"
     (stopped,) = told(print_score, None, FOUND, weight=0.0, discount=discount)
     assert stopped == "what following it earns was not worked out: stopped from the keyboard"
 

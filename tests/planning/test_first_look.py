@@ -80,6 +80,7 @@ def test_it_is_worth_the_mean_of_what_it_can_begin_with(drawn, apart, weight, di
     )
     more = weight * learned(drawn)
     assert lower + more - 1e-4 <= found.lower <= upper + more
+    assert found.own == found.lower
     assert lower + more <= found.upper <= upper + more + 1e-4
     assert (found.gap, found.stopped_by, found.first) == (1e-4, "gap", "look")
     assert found.certificate.holds

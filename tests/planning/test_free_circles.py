@@ -182,3 +182,34 @@ def test_no_plan_of_a_few_steps_beats_the_upper_bound(seed: int, weight: float) 
     assert found.lower <= found.upper
     assert value(start, 5) <= found.upper + 1e-9
     assert found.lower <= max(float(stop.max()), 0.0) + weight * entropy(start) + 1e-6
+
+
+def test_a_step_that_costs_is_a_way_out_of_a_circle_that_does_not() -> None:
+    """Waiting is free, shaking costs a little and mixes, ending pays 5 in one of two states. Where
+    both were steps of one circle, the two beliefs counted for the same, the better of them, for ever."""
+    transition, likelihood = np.zeros((3, 3, 3)), np.zeros((3, 3, 3))
+    transition[0], transition[1, :2, :2], transition[1, 2, 2], transition[2, :, 2] = np.eye(3), 0.5, 1.0, 1.0
+    likelihood[:, 2, 2], likelihood[[0, 2], :2, :2], likelihood[1, :2, :2] = 1.0, 0.5, [[0.6, 0.4], [0.4, 0.6]]
+    reward = np.zeros((3, 3, 3))
+    reward[1, :2], reward[2, 1] = -0.01, 5.0
+    problem = rhoplan.from_arrays(transition, likelihood, reward, start=[0.5, 0.5, 0.0], discount=1.0)
+    found = rhoplan.solve(problem, method="points", gap=END, seconds=20)
+    assert found.stopped_by == "gap"
+    # shake until the likelier outcome of the better state is seen, 2 times on average: 3 - 0.02
+    assert found.lower <= 2.98 + 1e-9
+    assert found.upper >= 2.98 - 1e-9
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("start", [(0.1, 0.2, 0.7), (0.2, 0.3, 0.5), (0.15, 0.25, 0.6)])
+def test_what_tells_nothing_pays_nothing_not_even_by_rounding(start: tuple[float, ...], weight: float) -> None:
+    """Three states go round unseen, for nothing; entropies before and after differ by rounding alone."""
+    transition, likelihood, reward = np.zeros((2, 4, 4)), np.zeros((2, 4, 2)), np.zeros((2, 4, 4))
+    transition[0, [0, 1, 2], [1, 2, 0]] = transition[1, :3, 3] = transition[:, 3, 3] = 1.0
+    likelihood[:, :3, 0] = likelihood[:, 3, 1] = 1.0
+    reward[1, :3] = np.array([1.0, -3.0, -3.0])[:, None]
+    problem = rhoplan.from_arrays(transition, likelihood, reward, start=[*start, 0.0], discount=1.0)
+    found = rhoplan.solve(problem, method="points", weight=weight, gap=END, seconds=20)
+    assert found.stopped_by == "gap"
+    assert found.lower <= 1e-9
+    assert found.upper >= -1e-9

@@ -104,6 +104,22 @@ def test_a_backup_is_reward_information_and_what_comes_later() -> None:
     assert worth == pytest.approx(-1 + 2 * told + 0.5 * 7)
 
 
+def test_rounding_where_nothing_is_worth_anything_is_no_reason_for_an_alarm() -> None:
+    """A claim of 1e-7 went beyond its backup by 1e-16 of a reward of 1 that is not worth having."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        start, reward = rng.dirichlet(np.ones(3)), np.zeros((2, 4))
+        reward[1, :3] = -rng.dirichlet(np.ones(3))
+        changes, seen = np.zeros((2, 4, 4)), np.zeros((2, 4, 2))
+        changes[0, :3, :3], changes[1, :3, 3], changes[:, 3, 3] = rng.permutation(np.eye(3)), 1.0, 1.0
+        seen[:, :3, 0] = seen[:, 3, 1] = 1.0
+        problem = rhoplan.from_arrays(changes, seen, reward, start=[*start, 0.0], discount=1.0)
+        found = rhoplan.solve(problem, method="points", gap=1e-4, seconds=20, check=True)
+        assert found.certificate is not None
+        assert found.certificate.holds
+        assert found.certificate.scale >= np.abs(reward).max()
+
+
 def test_the_check_of_many_states_makes_no_matrix_of_them() -> None:
     """100,000 states would make one of 80 GB."""
     text = (

@@ -221,8 +221,21 @@ def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None
         rhoplan.solve(dark(lost=-1.0))
     with pytest.raises(rhoplan.ProblemError, match=r"by 'feel' in state '(near|far)'"):
         rhoplan.solve(dark(wait=0.1))
-    with pytest.raises(rhoplan.ProblemError, match="for ever, or a circle is free, by 'stay' in state 'a'"):
+    with pytest.raises(rhoplan.ProblemError, match="for ever, if states are seen, by 'stay' in state 'a'"):
         rhoplan.solve(endless(1.0))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_refusal_says_what_can_be_had_for_ever(weight: float) -> None:
+    """It spoke of information where there was a weight, whatever it was that paid."""
+    states, seen, paid = np.eye(2), np.tile(np.eye(2), (2, 1, 1)), np.zeros((2, 2, 2))
+    paid[0, 0] = 0.5
+    changes = np.array([states, [[0.0, 1.0], [0.0, 1.0]]])
+    problem = rhoplan.from_arrays(changes, seen, paid, start=[1.0, 0.0], discount=1.0, actions=["earn", "end"])
+    with pytest.raises(
+        rhoplan.ProblemError, match="here a reward can be collected for ever, if states are seen, by 'e"
+    ):
+        rhoplan.solve(problem, weight=weight)
 
 
 def test_a_test_for_nothing_is_no_reason_to_refuse() -> None:

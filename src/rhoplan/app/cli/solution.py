@@ -138,8 +138,9 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
     if weight:
         console().print(f"  which is worth {mean(score.value, score.value_se)} with information paid")
     if score.truncated > 0:
-        later = f": what comes later adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else ""
-        console().print(f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps{later}")
+        known = f"adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else "is not known"
+        cut = f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps"
+        console().print(f"{cut}: what comes later {known}")
     if _is_less(score, solution.lower):
         from rhoplan.planning.certified.lattice.policy import GridPolicy
 

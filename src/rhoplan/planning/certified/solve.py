@@ -95,7 +95,8 @@ def solve(
         asked = General(problem, weight, discount, inner, clock.now() + seconds, memory, tell, check)
         found = asked.run(chosen, alone=method is not None)
         lower, upper = told((found.lower, found.upper))
-        return _in_order(replace(found, lower=lower, upper=upper, gap=gap))
+        own, _ = told((found.own, found.upper))
+        return _in_order(replace(found, lower=lower, upper=upper, own=own, gap=gap))
     problem.flat  # noqa: B018  (says so where the problem is of another kind)
     if chosen == EVIDENCE:
         return _in_order(_solve_by_evidence(problem, weight, discount, gap, seconds, memory, progress, check))

@@ -9,6 +9,9 @@ Upper: if one exact backup at every point gives at most what the point claims, t
 its own backup (W = V - p H of any horizon is convex), and so above the optimum. A point that lies on the hull of the
 others is implied by them, a known state by the informed bound if it claims no less. Points and known states are drawn;
 the informed bound is backed up as it is.
+
+Both arguments go from step to step and need a discount, or an end that comes for sure. Without, where steps cost
+nothing, claims that lead round to themselves are vouched for by themselves: such ones a check does not find.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ Others are drawn."""
 @dataclass(frozen=True)
 class Certificate:
     """What a check found. lower_excess, upper_excess: by how much a claim went beyond its backup, at worst (negative:
-    never). vectors, points: how many were looked at. scale: the largest value claimed, or the price of a nat."""
+    never). vectors, points: how many were looked at. scale: the largest value claimed, or reward, or price of a nat."""
 
     lower_excess: float
     upper_excess: float
@@ -85,8 +88,9 @@ def check_plan(
     upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
     upper += [_corner_excess(plan, slot) for slot in in_time(_drawn_slots(plan, rng, most), part)]
     informed = _informed_excess(plan, rng, most, part)
-    sizes = (float(np.abs(values).max(initial=0.0)) for values in (plan.graph.corner, plan.graph.alpha))
-    scale = max(*sizes, plan.settings.weight)  # information is rounded too where nothing is worth anything
+    numbers = (plan.graph.corner, plan.graph.alpha, plan.problem.model.reward)
+    sizes = (float(np.abs(values).max(initial=0.0)) for values in numbers)
+    scale = max(*sizes, plan.settings.weight)  # both are rounded too where nothing is worth anything
     return Certificate(max(lower, default=-np.inf), max([*upper, informed]), len(lower), len(upper), scale)
 
 

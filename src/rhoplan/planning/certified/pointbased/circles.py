@@ -3,6 +3,7 @@
 A step that gains nothing and leads back to where one was says V <= V there, and no backup lowers a bound that is too
 high all around. But who never leaves such a circle gains nothing, and who leaves it, or ends, gains what the step out
 of it is worth: so no belief of it is worth more than 0 and the best step out, which is what the bounds are lowered to.
+Steps that cost may be part of a circle or count as ways out of smaller ones: both hold, and either may say more.
 Trials stop in such a circle, all of whose steps look the same: the way out is walked from there.
 """
 
@@ -39,11 +40,17 @@ MOST_EXITS = 20
 
 def lower_circles(model: Model, graph: Graph, settings: Settings) -> None:
     """Lower the upper bounds of all beliefs that lie on a circle of steps which gain nothing, and walk on from the best
-    steps out."""
+    steps out; first with all such steps, then with those alone that cost nothing."""
+    for least in (-np.inf, 0.0):
+        _lower_some(model, graph, settings, least)
+
+
+def _lower_some(model: Model, graph: Graph, settings: Settings, least: float) -> None:
+    """The same, of the steps that pay `least` or more, and nothing at the most."""
     nodes, steps = int(graph.used[NODES]), int(graph.used[CHILDREN])
     source, row, target = (np.empty(steps, dtype=np.int64) for _ in range(3))
     free = np.zeros(int(graph.used[SLOTS]), dtype=bool)
-    count = free_steps(model, graph, source, row, target, free)
+    count = free_steps(model, graph, least, source, row, target, free)
     circle, staying = circles_of(source[:count], row[:count], target[:count], free, nodes)
     best, ways = np.zeros(nodes), np.full((2, nodes), -1)
     lower_all(model, graph, settings, circle, staying, best, ways)
@@ -54,8 +61,9 @@ def lower_circles(model: Model, graph: Graph, settings: Settings) -> None:
 
 
 @compiled
-def free_steps(model: Model, graph: Graph, source: Ids, row: Ids, target: Ids, free: Flags) -> int:
-    """List the steps that gain nothing: the node each leads from and to, and its slot; how many. free: those slots."""
+def free_steps(model: Model, graph: Graph, least: float, source: Ids, row: Ids, target: Ids, free: Flags) -> int:
+    """List the steps that pay from `least` to nothing: the node each leads from and to, and its slot; how many. free:
+    those slots."""
     count = 0
     for node in range(graph.used[NODES]):
         home, first = graph.node[node, HOME], graph.node[node, SLOT]
@@ -64,7 +72,7 @@ def free_steps(model: Model, graph: Graph, source: Ids, row: Ids, target: Ids, f
         for pair in range(model.class_pair[home], model.class_pair[home + 1]):
             slot = first + pair - model.class_pair[home]
             begin = graph.slot_child[slot]
-            if begin < 0 or graph.slot[slot, PAID] > 0.0:
+            if begin < 0 or not least <= graph.slot[slot, PAID] <= 0.0:
                 continue
             free[slot] = True
             for place in range(begin, begin + model.pair_branch[pair + 1] - model.pair_branch[pair]):

@@ -226,17 +226,17 @@ def _seen(
 
 
 def _gains_for_ever(problem: Compiled, weight: float, row: int, *, sure: bool) -> ProblemError:
-    """What to say where the pair and state of `row` (as `Model.reward`) are on a circle that pays, or that is free only
-    in the end; or, unless that is sure, on a way that is too long for values to settle."""
-    what = "information can be made" if weight > 0 else "a reward can be collected"
+    """What to say where the pair and state of `row` (as `Model.reward`) are on a circle that pays; or, unless that is
+    sure, that pays back what it costs, or on a way that is too long for values to settle."""
+    what = "a reward can be collected" if problem.model.reward[row] > 0 or weight == 0 else "information can be made"
     enough = "more than information may pay" if weight > 0 else "something"
-    else_what = ", or a circle is free" if sure else ", a circle is free, or an end is thousands of steps away"
+    else_what = "" if sure else ", a circle pays back what it costs, or an end is thousands of steps away"
     pair = int(np.searchsorted(problem.model.pair_reward, row, side="right")) - 1
     state = problem.told(int(problem.state[problem.row_slot[row]]))
     return ProblemError(
-        f"with discount 1 going on for ever must cost {enough}; here {what} for ever{else_what}, by "
-        f"'{problem.actions[int(problem.pair_action[pair])]}' in state {state}: take a discount below 1, or let each "
-        "step cost more",
+        f"with discount 1 going on for ever must cost {enough}; here {what} for ever, if states are seen{else_what}, "
+        f"by '{problem.actions[int(problem.pair_action[pair])]}' in state {state}: take a discount below 1, or let "
+        "each step cost more",
         field=("discount",),
     )
 

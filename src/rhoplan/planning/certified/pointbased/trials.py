@@ -124,7 +124,7 @@ def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings)
     graph.slot_child[slot] = first
     graph.slot[slot, PAID] = weigh(graph, model.reward, model.pair_reward[pair], node)
     unfold(graph, node, graph.spread, size)
-    ahead, later = 0.0, 0.0
+    ahead, later, only, tells = 0.0, 0.0, -2, False
     predicted = settings.most_numbers
     if weight > 0.0:
         for symbol in range(settings.symbols):
@@ -146,14 +146,17 @@ def expand(model: Model, graph: Graph, node: int, pair: int, settings: Settings)
         for s in range(wide):
             graph.after[s] /= total
         graph.chance[place] = total
+        child = -1
         if over:
             later += total * entropy(graph.after, 0, wide)
         else:
             child = find_node(model, graph, target, graph.after, settings.potential)
             graph.child[place] = child
             later += total * graph.bound[child, ENTROPY]
+        tells = tells or only == -1 or (only >= 0 and child != only)
+        only = child
     graph.used[CHILDREN] += model.pair_branch[pair + 1] - model.pair_branch[pair]
-    if weight > 0.0:
+    if weight > 0.0 and tells:  # what always leads to the same belief pays nothing, not even by rounding
         ahead = entropy(graph.after, predicted, settings.symbols)
         graph.slot[slot, PAID] += weight * max(ahead - later, 0.0)
 
