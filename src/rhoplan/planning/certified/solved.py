@@ -144,6 +144,21 @@ class SolvedPolicy(BoundedPolicy):
         """The pair that is taken at `belief`, over the states of class `home`."""
         return self._best(home, belief)[1]
 
+    def best_of(self, home: int, beliefs: Array) -> tuple[Array, Ids]:
+        """The lower bound (n,) at each of `beliefs` (n, states of class `home`), and the pair taken there; where the
+        episode is over, 0 and none (-1)."""
+        if self.problem.ended[home]:
+            return np.zeros(len(beliefs)), np.full(len(beliefs), -1)
+        alpha, share, pairs = self.vectors[home]
+        worth = beliefs @ alpha.T
+        if self.potential > 0:
+            worth += np.multiply.outer(self.potential * entropy(beliefs), share)
+        best = worth.argmax(axis=1)
+        taken = pairs[best]
+        for place in np.flatnonzero(taken < 0):
+            taken[place] = self._better_than_any(home, beliefs[place])
+        return worth[np.arange(len(beliefs)), best], taken
+
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load` reads it for the same problem."""
         told = self.heading(FORMAT, digest(self.problem)) | {"potential": self.potential}
@@ -158,12 +173,8 @@ class SolvedPolicy(BoundedPolicy):
 
     def _best(self, home: int, belief: Array) -> tuple[float, int]:
         """The lower bound, and the pair of the vector that gives it."""
-        if self.problem.ended[home]:
-            return 0.0, -1
-        worth = self._worth(home, belief)
-        best = int(np.argmax(worth))
-        taken = int(self.vectors[home][2][best])
-        return float(worth[best]), taken if taken >= 0 else self._better_than_any(home, belief)
+        worth, pair = self.best_of(home, belief[None, :])
+        return float(worth[0]), int(pair[0])
 
     def _better_than_any(self, home: int, belief: Array) -> int:
         """The pair to take at `belief` where the best plan known takes all pairs equally often: one that is worth most
