@@ -47,7 +47,7 @@ def castings(seed: int) -> rhoplan.Problem:
     return rhoplan.from_arrays(transition, likelihood, reward, start=start, discount=0.99999)
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_bounds_meet_where_tests_never_make_quite_sure(seed: int) -> None:
     found = rhoplan.solve(castings(seed), method="points", gap=1.0, seconds=100, check=True)
     assert found.stopped_by == "gap"
