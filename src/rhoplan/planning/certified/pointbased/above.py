@@ -203,10 +203,11 @@ LEAST_LEFT = 1e-9
 
 
 @compiled
-def taken_again(rest: float, stays: float, upper: float) -> float:
-    """The most that a belief of bound `upper` is worth by an action that leads back to it, of such a discounted
-    probability, and is worth `rest` otherwise: if it is the best, it is taken again."""
+def taken_again(rest: float, stays: float, upper: float, rounding: float) -> float:
+    """The most that a belief of bound `upper` is worth by an action that leads back to it, of a discounted probability
+    that is known to such a `rounding`, and is worth `rest` otherwise: if it is the best, it is taken again."""
     once = rest + stays * upper
     if stays == 0.0 or (rest > 0.0 and stays > 1.0 - LEAST_LEFT):
         return once
-    return min(once, rest / max(1.0 - stays, LEAST_LEFT))
+    left = 1.0 - stays - rounding if rest > 0.0 else 1.0 - stays + rounding
+    return min(once, rest / max(left, LEAST_LEFT))

@@ -21,12 +21,12 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
 
 HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH = range(10)
-CORNERS, HULL_READ, CLOUD, WALKED = range(10, 14)
+CORNERS, HULL_READ, CLOUD, WALKED, BEGUN = range(10, 15)
 """Columns of Graph.node: class, first place in `value` and how many, first place in `where` (-1: the belief is dense),
 first slot (-1: not opened), best vector, last vector and last entry read (-1: none), own entry (-1: no point), next
 node in the same place of the table, how often the corners had moved when the upper bound was last worked out, how often
-points had changed when the hull was (-2: never), own place in the block of points (-1: none), and the last trial that
-went through it (counted from 1)."""
+points had changed when the hull was (-2: never), own place in the block of points (-1: none), the last trial that went
+through it (counted from 1), and whether one began there though it is not the root (see `lean`)."""
 
 LOWER, UPPER, ENTROPY, BASE, OWN, GAP, REST = range(7)
 """Columns of Graph.bound: the bounds on V, the entropy, the corners' bound on W, W of the node's own point, how
@@ -159,7 +159,7 @@ NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the
 second."""
 
-NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = WALKED + 1, REST + 1, PAID + 1, ORIGIN + 1
+NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = BEGUN + 1, REST + 1, PAID + 1, ORIGIN + 1
 CHAIN_COLUMNS = FAN_BLOCK + WIDE + 1
 
 
@@ -238,7 +238,7 @@ def find_node(model: Model, graph: Graph, home: int, belief: Array, potential: f
     row, bound, at = graph.node[node], graph.bound[node], graph.used[VALUES]
     row[HOME], row[AT], row[SAME_HASH], row[SLOT], row[BEST] = home, at, graph.table[place], -1, -1
     row[VECTOR_READ], row[POINT_READ], row[ENTRY], row[CORNERS] = -1, -1, -1, graph.chain[home, MOVES]
-    row[HULL_READ], row[CLOUD], row[WALKED] = -2, -1, 0
+    row[HULL_READ], row[CLOUD], row[WALKED], row[BEGUN] = -2, -1, 0, 0
     graph.table[place] = node
     if count * DENSE_SHARE > size and (count > 1 or size == 1):
         row[COUNT], row[INDEX] = size, -1

@@ -12,6 +12,7 @@ from rhoplan.planning.certified.pointbased.above import lower_upper
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
+    BEGUN,
     HOME,
     LOWER,
     PAUSE,
@@ -80,4 +81,6 @@ def leaner(model: Model, graph: Graph, settings: Settings, node: int) -> int:
         return ROOT
     for s in range(size):
         graph.spread[s] = graph.spread[s] / (1.0 - left_out) if graph.spread[s] >= less else 0.0
-    return find_node(model, graph, home, graph.spread, settings.potential)
+    lean = find_node(model, graph, home, graph.spread, settings.potential)
+    graph.node[lean, BEGUN] = 1
+    return lean

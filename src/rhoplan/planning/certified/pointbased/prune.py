@@ -19,6 +19,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     ALIVE,
     BEFORE,
     BEGIN,
+    BEGUN,
     BEST,
     CHANGES,
     CLOUD,
@@ -84,8 +85,13 @@ def prune(model: Model, graph: Graph, kept: int, useful: Ids, tolerance: float, 
 
 @compiled
 def reach(model: Model, graph: Graph, useful: Ids, nodes: int) -> int:
-    """Mark the nodes that actions not ruled out lead to, and list them from useful[nodes] on; how many."""
+    """Mark the nodes that actions not ruled out lead to, from the root and wherever else trials have begun, and list
+    them from useful[nodes] on; how many."""
     useful[0], useful[nodes], count, place = 1, 0, 1, 0
+    for node in range(1, nodes):
+        if graph.node[node, BEGUN] == 1:
+            useful[node], useful[nodes + count] = 1, node
+            count += 1
     while place < count:
         node = useful[nodes + place]
         place += 1

@@ -292,7 +292,8 @@ def lower_point(model: Model, graph: Graph, settings: Settings, node: int) -> fl
                     stays += much
                 elif child >= 0:
                     total += much * mixed(model, graph, child, settings.potential)
-            graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], taken_again(total, stays, bound[UPPER]))
+            total = taken_again(total, stays, bound[UPPER], settings.rounding)
+            graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
         best = max(best, graph.slot[slot, ABOVE])
     fall = bound[UPPER] - best
     if fall <= 0.0:

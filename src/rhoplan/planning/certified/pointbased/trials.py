@@ -177,7 +177,7 @@ def look_up(model: Model, graph: Graph, node: int, pair: int, slot: int, setting
             if graph.chance[place] * apart > WORTH_A_HULL * settings.coarse * graph.bound[ROOT, GAP]:
                 lower_by_hull(model, graph, child, settings, slack)
             total += settings.discount * graph.chance[place] * graph.bound[child, UPPER]
-    total = taken_again(total, stays, graph.bound[node, UPPER])
+    total = taken_again(total, stays, graph.bound[node, UPPER], settings.rounding)
     graph.slot[slot, ABOVE] = min(graph.slot[slot, ABOVE], total)
     return float(graph.slot[slot, ABOVE])
 
