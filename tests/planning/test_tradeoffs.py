@@ -16,7 +16,7 @@ from rhoplan.planning.tradeoffs.ground import Criterion, Ground, weighed
 from rhoplan.planning.tradeoffs.lower_set import lower_set
 from rhoplan.planning.tradeoffs.mixing import Bound, Mixer, Unreachable
 
-MODELS = 100
+MODELS = 50
 FEW_PLANS, MOST_PLANS = 150, 3000
 CLOSE = 1e-9
 
@@ -85,10 +85,10 @@ def wrong_by_hand(model: Small, states: list[int]) -> Array:
     return result
 
 
-@pytest.fixture(scope="module", params=range(10), ids=lambda part: f"models {10 * part} to {10 * part + 9}")
+@pytest.fixture(scope="module", params=range(5), ids=lambda part: f"models {10 * part} to {10 * part + 9}")
 def some(request: pytest.FixtureRequest) -> list[tuple[Small, Ground, Array]]:
     found = []
-    for seed in range(request.param * MODELS // 10, (request.param + 1) * MODELS // 10):
+    for seed in range(request.param * MODELS // 5, (request.param + 1) * MODELS // 5):
         model = drawn(seed)
         found.append((model, Ground(problem_of(model), len(model.trials)), plans(model)))
     return found
