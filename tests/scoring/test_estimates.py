@@ -89,13 +89,18 @@ def test_the_episodes_alone_would_make_security_lane_look_too_sure() -> None:
 
 @pytest.mark.parametrize(("precision", "cap"), [(math.inf, 12), (0.05, 4)])
 @pytest.mark.parametrize("world", [None, "diagnosis:accuracy=0.9,cost=0.5"])
-def test_errors_are_those_of_many_samples(precision: float, cap: int, world: str | None) -> None:
+def test_errors_are_those_of_many_samples(
+    precision: float, cap: int, world: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The exact spread of every column against that of 20,000 episodes, in its own world and in another."""
     problem = rhoplan.make("diagnosis:accuracy=0.7")
     agent = rhoplan.make_agent("efe", problem, precision=precision)
     truth = rhoplan.make(world) if world else None
-    found = simulate(problem, agent, world=truth, episodes=4000, cap=cap)
     rows = simulate_episodes(problem, agent, world=truth, episodes=4000, cap=cap)
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setitem(simulate.__globals__, "simulate_episodes", lambda *_, **how: asked.append(how) or rows)
+    found = simulate(problem, agent, world=truth, episodes=4000, cap=cap)
+    assert [(how["world"], how["episodes"], how["cap"]) for how in asked] == [(truth, 4000, cap)]
     assert found.se_from == "exact"
     assert 0.05 < found.truncated < 0.95
     for column in ("reward", "discounted", "tests", "steps", "success", "truncated"):
