@@ -341,11 +341,15 @@ def one_sided_problem() -> Problem:
 def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[list[float], set[str]]:
     """What `agent` earns in each episode of seed 42, decided step by step, and the actions that ended them."""
     env, rewards, last = ProblemEnv(problem), [], set()
+    decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
         situation, total, terminated = rhoplan.initial(problem), 0.0, False
         while not terminated:
-            choice = rhoplan.decide(problem, agent, situation).choice
+            here = situation.visible, *(belief.tobytes() for belief in situation.beliefs)
+            if here not in decided:
+                decided[here] = rhoplan.decide(problem, agent, situation).choice
+            choice = decided[here]
             _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
             assert not truncated
             total += reward
