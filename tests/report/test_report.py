@@ -426,7 +426,7 @@ def probes(smallest: float | None) -> Report:
     rows = [
         f"  probe-{k}: {{cost: {1 + k % 5}.5, outcomes: [pos, neg], likelihood: "
         f"{{well: [{0.1 + 0.01 * k:.2f}, {0.9 - 0.01 * k:.2f}], ill: [{0.9 - 0.02 * k:.2f}, {0.1 + 0.02 * k:.2f}]}}}}"
-        for k in range(26)
+        for k in range(30)
     ]
     head = ["name: probes", "unit: EUR", "states: [well, ill]", "prior: [0.7, 0.3]", "tests:"]
     text = "\n".join([*head, *rows, "losses: {leave: {well: 0, ill: 100}, treat: {well: 60, ill: 0}}"])
