@@ -15,7 +15,7 @@ KEY = "correct/horse battery"
 
 
 def test_the_page_takes_the_key_from_the_address_or_asks_for_it(browser: Any) -> None:
-    with server("--workers", "1", "--key", KEY, "chest-pain") as address:
+    with server("--workers", "1", "--key", KEY, "screening-cascade") as address:
         context = browser.new_context(viewport={"width": 360, "height": 800})
         page = context.new_page()
         page.set_default_timeout(1000 * PATIENCE)
@@ -27,7 +27,7 @@ def test_the_page_takes_the_key_from_the_address_or_asks_for_it(browser: Any) ->
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as saved:
             page.get_by_role("link", name="Open the printable report").click()
-        assert saved.value.suggested_filename == "chest-pain report.html"
+        assert saved.value.suggested_filename == "screening-cascade report.html"
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         context.close()
 
