@@ -52,8 +52,11 @@ TWO_STATES = ("tiger", "testbed")
 FINE = -1000.0
 
 
-def random_beliefs(problem: Problem, number: int = 30) -> Array:
-    """Beliefs (n, S): the prior, a certain one, one with impossible states, and random ones from flat to peaked."""
+def random_beliefs(problem: Problem, number: int = 23) -> Array:
+    """Beliefs (n, S): the prior, a certain one, one with impossible states, and random ones from flat to peaked.
+
+    As many as in `belief_grid`: what is compiled for so many serves both.
+    """
     rng, states = np.random.default_rng(20), len(problem.states)
     certain, half = np.eye(states)[0], np.repeat([2.0 / states, 0.0], [states // 2, states - states // 2])
     drawn = [rng.dirichlet(np.full(states, spread)) for spread in np.geomspace(0.1, 10.0, number - 3)]
@@ -170,7 +173,7 @@ def compiled(verb: str) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_information_equals_pymdps_state_information_gain(spec: str) -> None:
-    """Every test at 30 beliefs, in float64: 1e-9 leaves room for the order of sums and the clipping of logarithms."""
+    """Every test at 23 beliefs, in float64: 1e-9 leaves room for the order of sums and the clipping of logarithms."""
     problem = rhoplan.make(spec)
     beliefs = random_beliefs(problem)
 
@@ -187,7 +190,7 @@ def test_information_equals_pymdps_state_information_gain(spec: str) -> None:
             np.testing.assert_allclose(information(beliefs, test), theirs, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "diagnosis:n=4"])  # n=8 is as it, but larger
 def test_negative_free_energy_equals_reward_plus_information(spec: str) -> None:
     """A policy of length one is an action, and what pymdp says it is worth is its reward plus its information.
 
@@ -195,7 +198,8 @@ def test_negative_free_energy_equals_reward_plus_information(spec: str) -> None:
     """
     problem = rhoplan.make(spec)
     beliefs, model = random_beliefs(problem), pymdp_model(problem)
-    _, theirs = compiled("infer_policies")(model.agent(len(beliefs)), model.beliefs(beliefs))
+    agent = model.agent(len(beliefs), action_selection="deterministic")  # as where actions are taken: compiled once
+    _, theirs = compiled("infer_policies")(agent, model.beliefs(beliefs))
     ours = [immediate(decision) for decision in decisions(problem, beliefs, "efe", 1)]
     assert theirs.dtype == np.float64
     np.testing.assert_allclose(ours, theirs, atol=1e-6, rtol=0)
