@@ -22,6 +22,7 @@ from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     ABOVE,
     BACKUPS,
+    BEGUN,
     BELOW,
     BEST,
     CHILDREN,
@@ -169,7 +170,7 @@ def look_up(model: Model, graph: Graph, node: int, pair: int, slot: int, setting
     first = graph.slot_child[slot]
     for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
         child = graph.child[place]
-        if child == node:
+        if child == node and graph.node[node, BEGUN] == 1:  # elsewhere it is settled now and then
             stays += settings.discount * graph.chance[place]
         elif child >= 0:
             lower_upper(model, graph, child, settings.potential)
