@@ -11,7 +11,7 @@ import pytest
 import rhoplan
 from rhoplan.planning.certified.pointbased.check import backup
 from rhoplan.planning.certified.solved import SolvedPolicy
-from rhoplan.scoring.side_by_side import followed
+from rhoplan.scoring.side_by_side import drawn_from, followed
 from rhoplan.scoring.solved import score_solved
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -89,3 +89,17 @@ def test_chance_is_taken_out_without_bias_whatever_the_bound_says(seed: int, til
     rows = followed(policy, 4000, 3, np.random.default_rng(seed))
     exact = value(policy.problem.start_class, policy.problem.start, 3)
     assert abs(rows[:, 1].mean() - exact) <= 6 * rows[:, 1].std() / np.sqrt(len(rows)) + 1e-9
+
+
+def test_what_has_no_chance_is_never_drawn() -> None:
+    class Last:
+        """Draws the largest number below 1."""
+
+        def random(self, count: int) -> np.ndarray:
+            return np.full(count, np.nextafter(1.0, 0.0))
+
+    chance = np.array([[0.1, 0.2, 0.7, 0.0, 0.0], [0.3, 0.3, 0.3, 0.1, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
+    assert drawn_from(chance, Last()).tolist() == [2, 3, 0]  # type: ignore[arg-type]
+    often = np.bincount(drawn_from(np.tile(chance[0], (20_000, 1)), np.random.default_rng(0)), minlength=5) / 20_000
+    assert often == pytest.approx(chance[0], abs=0.02)
+    assert often[3:].tolist() == [0.0, 0.0]

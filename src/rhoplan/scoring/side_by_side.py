@@ -58,14 +58,11 @@ class Following:
         before = self.belief[members, :size]
         paid = before @ model.reward[model.pair_reward[pair] : model.pair_reward[pair] + size]
         joint: Array = (matrix.T @ before.T).T
-        told = information_of(problem, pair, joint, begins)
-        branches = len(begins) - 1
         chance: Array = np.add.reduceat(joint, begins[:-1], axis=1)
-        drawn = (rng.random(len(members))[:, None] * chance.sum(axis=1, keepdims=True) >= chance.cumsum(axis=1)).sum(1)
-        drawn = np.minimum(drawn, branches - 1)
-        mean = np.zeros(len(members))
+        told = information_of(problem, pair, joint, chance)
+        drawn, mean = drawn_from(chance, rng), np.zeros(len(members))
         self.belief[members] = 0.0
-        for branch in range(branches):
+        for branch in range(chance.shape[1]):
             target = int(model.branch_target[model.pair_branch[pair] + branch])
             rows, wide = np.flatnonzero(chance[:, branch]), int(problem.sizes[target])
             if not len(rows):
@@ -110,14 +107,22 @@ def matrix_of(problem: Compiled, pair: int) -> tuple[csr_array, Ids]:
     return csr_array((model.chance[places], (owner % size, column)), shape=(size, int(begins[-1]))), begins
 
 
-def information_of(problem: Compiled, pair: int, joint: Array, begins: Ids) -> Array:
-    """Expected information of `pair` (n,), in nats, where `joint` (n, all states of all branches) are the chances of
-    what follows: H(s') + H(o) - H(s', o)."""
-    model, branches = problem.model, len(begins) - 1
-    target = model.branch_target[model.pair_branch[pair] : model.pair_branch[pair] + branches]
+def drawn_from(chance: Array, rng: Generator) -> Ids:
+    """A column (n,) for each row of `chance` (n, columns), as often as it says: never one of no chance, which rounding
+    would allow beyond the last."""
+    edges = chance.cumsum(axis=1)
+    last = chance.shape[1] - 1 - (chance[:, ::-1] > 0).argmax(axis=1)
+    result: Ids = np.minimum((rng.random(len(chance))[:, None] * edges[:, -1:] >= edges).sum(axis=1), last)
+    return result
+
+
+def information_of(problem: Compiled, pair: int, joint: Array, chance: Array) -> Array:
+    """Expected information of `pair` (n,), in nats: H(s') + H(o) - H(s', o), where `joint` (n, all states of all
+    branches) are the chances of what follows and `chance` (n, branches) those of branches."""
+    model = problem.model
+    target = model.branch_target[model.pair_branch[pair] : model.pair_branch[pair + 1]]
     symbols = np.concatenate([model.symbol[model.class_state[one] : model.class_state[one + 1]] for one in target])
     kinds, place = np.unique(symbols, return_inverse=True)
     states = joint @ csr_array((np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), len(kinds)))
-    outcomes = np.add.reduceat(joint, begins[:-1], axis=1)
-    result: Array = entropy(states) + entropy(outcomes) - entropy(joint)
+    result: Array = entropy(states) + entropy(chance) - entropy(joint)
     return result

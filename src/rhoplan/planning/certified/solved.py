@@ -149,12 +149,9 @@ class SolvedPolicy(BoundedPolicy):
         episode is over, 0 and none (-1)."""
         if self.problem.ended[home]:
             return np.zeros(len(beliefs)), np.full(len(beliefs), -1)
-        alpha, share, pairs = self.vectors[home]
-        worth = beliefs @ alpha.T
-        if self.potential > 0:
-            worth += np.multiply.outer(self.potential * entropy(beliefs), share)
+        worth = self._worth(home, beliefs)
         best = worth.argmax(axis=1)
-        taken = pairs[best]
+        taken = self.vectors[home][2][best]
         for place in np.flatnonzero(taken < 0):
             taken[place] = self._better_than_any(home, beliefs[place])
         return worth[np.arange(len(beliefs)), best], taken
@@ -189,13 +186,15 @@ class SolvedPolicy(BoundedPolicy):
         """The lower bound."""
         if self.problem.ended[home]:
             return 0.0
-        return float(self._worth(home, belief).max())
+        return float(self._worth(home, belief[None, :]).max())
 
-    def _worth(self, home: int, belief: Array) -> Array:
-        """What each vector says of `belief`."""
+    def _worth(self, home: int, beliefs: Array) -> Array:
+        """What each vector says (n, V) of `beliefs` (n, S)."""
         alpha, share, _ = self.vectors[home]
-        result: Array = alpha @ belief + share * self.potential * float(entropy(belief))
-        return result
+        worth: Array = beliefs @ alpha.T
+        if self.potential > 0:
+            worth += np.multiply.outer(self.potential * entropy(beliefs), share)
+        return worth
 
     def _upper(self, home: int, belief: Array) -> float:
         if self.problem.ended[home]:
