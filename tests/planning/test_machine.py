@@ -26,11 +26,25 @@ def twice(number):
 """
 
 PARTS = """
-from rhoplan.planning.machine import compiled
+from rhoplan.planning.machine import compiled, compiled_with_arrays
 
 @compiled
 def part(numbers, first, scale):
     return scale * numbers[first]
+
+@compiled_with_arrays
+def root(number):
+    if number < 0.0:
+        raise ValueError("no root of", number)
+    return number ** 0.5
+
+@compiled_with_arrays
+def roots(numbers):
+    return root(numbers[0]) + root(numbers[1])
+
+@compiled_with_arrays
+def fourth(number):
+    return root(root(number))
 
 @compiled
 def ends(numbers, last):
@@ -93,3 +107,18 @@ def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it(
     assert not kernels.part.entrance.signatures
     assert kernels.part(np.array([3.0, 5.0]), 1, 2.0) == 10.0
     assert kernels.part.entrance.signatures
+
+
+def test_a_fault_in_a_kernel_that_kernels_call_comes_to_python(kernels: Any) -> None:
+    assert kernels.roots(np.array([4.0, 9.0])) == 5.0
+    with pytest.raises(ValueError, match=r"no root of.*-9"):
+        kernels.roots(np.array([4.0, -9.0]))
+
+
+def test_a_kernel_made_by_another_program_serves_new_entrances(tmp_path: Path, kernels: Any) -> None:
+    assert kernels.roots(np.array([4.0, 9.0])) == 5.0
+    library = str(Path(rhoplan.__file__).parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), library])}
+    use = "import two_kernels as k; print(k.fourth(81.0), len(k.root.inside.stats.cache_hits))"
+    run = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
+    assert run.stdout.split() == ["3.0", "1"], run.stderr

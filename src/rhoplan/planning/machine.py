@@ -31,6 +31,8 @@ try:
     from numba.core import event
     from numba.core.types import Dispatcher
     from numba.core.types.misc import unliteral
+
+    from rhoplan.planning.making import MakePart, MakeWhole
 except ModuleNotFoundError:
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
@@ -89,14 +91,15 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.function, self.options = function, options
-        self.entrance = _dispatcher(function, "", options)
+        self.entrance = _dispatcher(function, "", {**options, "pipeline_class": MakeWhole})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.entrance(*arguments, **named)
 
     @cached_property
     def inside(self) -> Any:
-        kernel = _dispatcher(self.function, "_inside", {**self.options, "no_cpython_wrapper": True})
+        options = {**self.options, "no_cpython_wrapper": True, "pipeline_class": MakePart}
+        kernel = _dispatcher(self.function, "_inside", options)
         usual = kernel.get_call_template
 
         def of_types(args: Any, kws: Any) -> Any:
@@ -144,8 +147,9 @@ def _has_folder_of_its_own() -> bool:
 
 @cache
 def _sources(folder: Path) -> int:
-    """A number that tells the Python files in `folder`, and this one, from others."""
-    return zlib.crc32(b"".join(path.read_bytes() for path in (Path(__file__), *sorted(folder.glob("*.py")))))
+    """A number that tells the Python files in `folder`, and those that make machine code, from others."""
+    makers = (Path(__file__), Path(__file__).with_name("making.py"))
+    return zlib.crc32(b"".join(path.read_bytes() for path in (*makers, *sorted(folder.glob("*.py")))))
 
 
 @compiled
