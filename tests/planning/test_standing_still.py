@@ -22,7 +22,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     SLOT,
     UPPER,
 )
-from rhoplan.planning.certified.pointbased.points import NEARER, farther
+from rhoplan.planning.certified.pointbased.points import BY_ALL, NEARER, farther
 from rhoplan.planning.certified.pointbased.solve import Search
 
 
@@ -106,7 +106,7 @@ def test_beliefs_are_backed_up_where_bounds_stand_still(monkeypatch: pytest.Monk
     search = stopped(0.9999, 4)
     asked: list[int] = []
     monkeypatch.setattr(search, "value_points", lambda *_, **__: None)
-    monkeypatch.setattr(search, "back_up", lambda nodes, *, thorough: asked.extend(nodes.tolist() if thorough else []))
+    monkeypatch.setattr(search, "back_up", lambda nodes, how: asked.extend(nodes.tolist() if how == BY_ALL else []))
     lower, upper = search.bounds
     row = search.graph.node[: search.graph.used[NODES]]
     opened = np.flatnonzero(row[:, SLOT] >= 0).tolist()

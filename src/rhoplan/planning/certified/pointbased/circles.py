@@ -9,6 +9,8 @@ Trials stop in such a circle, all of whose steps look the same: the way out is w
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
@@ -20,44 +22,46 @@ from rhoplan.planning.certified.pointbased.graph import (
     CHILDREN,
     GAP,
     HOME,
-    LOWER,
     NODES,
     PAID,
     ROOT,
     SLOT,
     SLOTS,
-    TRIALS,
     UPPER,
     Graph,
     Settings,
 )
 from rhoplan.planning.certified.pointbased.machine import compiled
-from rhoplan.planning.certified.pointbased.trials import backup_below, expand, has_room, look_up, walk
+from rhoplan.planning.certified.pointbased.trials import has_room
 
 MOST_EXITS = 20
 """Circles, oldest first, whose way out is walked at a time."""
 
 
-def lower_circles(model: Model, graph: Graph, settings: Settings) -> None:
-    """Lower the upper bounds of all beliefs that lie on a circle of steps which gain nothing, and walk on from the best
-    steps out; first with all such steps, then with those alone that cost nothing."""
-    for least in (-np.inf, 0.0):
-        _lower_some(model, graph, settings, least)
+class WayOut(NamedTuple):
+    """The best step out of a circle: the node it is taken at, its pair, and which nodes lie in the circle."""
+
+    node: int
+    pair: int
+    inside: Flags
 
 
-def _lower_some(model: Model, graph: Graph, settings: Settings, least: float) -> None:
-    """The same, of the steps that pay `least` or more, and nothing at the most."""
-    nodes, steps = int(graph.used[NODES]), int(graph.used[CHILDREN])
+def lower_circles(model: Model, graph: Graph, settings: Settings, least: float) -> list[WayOut]:
+    """Lower the upper bounds of all beliefs that lie on a circle of steps which pay `least` or more, and nothing at the
+    most; the best ways out of the oldest circles."""
+    count, steps = int(graph.used[NODES]), int(graph.used[CHILDREN])
     source, row, target = (np.empty(steps, dtype=np.int64) for _ in range(3))
     free = np.zeros(int(graph.used[SLOTS]), dtype=bool)
-    count = free_steps(model, graph, least, source, row, target, free)
-    circle, staying = circles_of(source[:count], row[:count], target[:count], free, nodes)
-    best, ways = np.zeros(nodes), np.full((2, nodes), -1)
+    steps = free_steps(model, graph, least, source, row, target, free)
+    circle, staying = circles_of(source[:steps], row[:steps], target[:steps], free, count)
+    best, ways = np.zeros(count), np.full((2, count), -1)
     lower_all(model, graph, settings, circle, staying, best, ways)
     _, oldest = np.unique(circle[circle >= 0], return_index=True)
-    for number in circle[circle >= 0][np.sort(oldest)][:MOST_EXITS]:
-        if ways[0, number] >= 0 and not walk_out(model, graph, settings, ways[0, number], ways[1, number], circle):
-            break
+    numbers = circle[circle >= 0][np.sort(oldest)][:MOST_EXITS]
+    left = [number for number in numbers if ways[0, number] >= 0]
+    nodes, slots = ways[:, left]
+    pairs = model.class_pair[graph.node[nodes, HOME]] + slots - graph.node[nodes, SLOT]
+    return [WayOut(node, pair, circle == one) for node, pair, one in zip(nodes, pairs, left, strict=True)]
 
 
 @compiled
@@ -110,26 +114,3 @@ def lower_all(
             graph.bound[node, UPPER] = most
             if fall > settings.coarse * graph.bound[ROOT, GAP] and has_room(graph, settings):
                 add_point(model, graph, node, settings.potential)
-
-
-@compiled
-def walk_out(model: Model, graph: Graph, settings: Settings, node: int, slot: int, circle: Ids) -> bool:
-    """Trials from where the step in `slot` of `node`, which leads out of its circle, leads to; whether there was
-    room."""
-    pair = model.class_pair[graph.node[node, HOME]] + slot - graph.node[node, SLOT]
-    if not has_room(graph, settings):
-        return False
-    if graph.slot_child[slot] < 0:
-        expand(model, graph, node, pair, settings)
-    first, open_gap = graph.slot_child[slot], graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
-    bear = graph.aims[graph.used[TRIALS] % len(graph.aims)] * open_gap
-    for place in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-        child = graph.child[place]
-        leaves = child >= len(circle) or (child >= 0 and circle[child] != circle[node])
-        if leaves and walk(model, graph, settings, child, bear / graph.chance[place], False, False) < 0:
-            return False
-    if not has_room(graph, settings):
-        return False
-    look_up(model, graph, node, pair, slot, settings)
-    backup_below(model, graph, node, pair, settings)
-    return True

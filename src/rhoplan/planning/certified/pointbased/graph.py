@@ -138,6 +138,7 @@ class Settings(NamedTuple):
     fine: float
     mix: float
     work: int
+    longest: int
     planned: int
     most_children: int
     most_numbers: int

@@ -90,6 +90,9 @@ RECENT = 64
 WORK = 300_000
 """Numbers touched between two looks at the clock: a few milliseconds."""
 
+LONGEST = 5 * WORK
+"""Numbers touched after which a trial turns back in any case."""
+
 ROOM: dict[int, tuple[str, ...]] = {
     NODES: ("node", "bound", "price", "mixture", "level"),
     VALUES: ("value",),
@@ -141,6 +144,7 @@ def make_settings(
         fine=FINE * step,
         mix=min(MIX, max(MIX_NOTICED * gap * max(1 - discount, 1e-4) / max(weight, 1e-9), LEAST_MIX)),
         work=WORK,
+        longest=LONGEST,
         planned=0 if small else PLANNED,
         most_children=most,
         most_numbers=largest * (most + 1),

@@ -41,7 +41,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     Graph,
     Settings,
-    find_node,
     weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
@@ -56,23 +55,9 @@ NEARER = 0.8
 before that it mostly comes to nothing, and there are others."""
 
 
-@compiled
-def open_corners(model: Model, graph: Graph, settings: Settings, begin: int) -> int:
-    """Make and back up a node for each state of the small classes, from slot `begin` on; the slot that had no room."""
-    slot = begin
-    for home in range(len(graph.chain)):
-        size = model.class_state[home + 1] - model.class_state[home]
-        for s in range(size):
-            if model.class_state[home] + s != slot:
-                continue
-            if model.class_pair[home] < model.class_pair[home + 1] and size <= graph.level.shape[1]:
-                if not has_room(graph, settings):
-                    return slot
-                for other in range(size):
-                    graph.spread[other] = 1.0 if other == s else 0.0
-                backup_above(model, graph, find_node(model, graph, home, graph.spread, settings.potential), settings)
-            slot += 1
-    return slot
+FROM_ABOVE, BY_BEST, BY_ALL = range(3)
+"""How beliefs are backed up: their upper bounds alone; the lower ones too, by what was best so far; or by all
+actions."""
 
 
 @compiled
@@ -155,12 +140,24 @@ def mix_anew(model: Model, graph: Graph, settings: Settings, members: Ids, slack
 
 
 @compiled
-def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: Ids) -> None:
-    """Work the pairs out at the nodes beside them, while there is room."""
-    for i in range(len(nodes)):
+def work_out(model: Model, graph: Graph, settings: Settings, nodes: Ids, pairs: Ids, begin: int) -> int:
+    """Work the pairs out at the nodes beside them, from place `begin` on; the place where there was no room."""
+    for place in range(begin, len(nodes)):
+        node = nodes[place]
         if not has_room(graph, settings):
-            return
-        expand(model, graph, nodes[i], pairs[i], settings)
+            return place
+        if graph.slot_child[graph.node[node, SLOT] + pairs[place] - model.class_pair[graph.node[node, HOME]]] < 0:
+            expand(model, graph, node, pairs[place], settings)
+    return len(nodes)
+
+
+def children_of(model: Model, graph: Graph, nodes: Ids, pairs: Ids) -> Ids:
+    """The beliefs that the pairs, which are worked out, lead to from the nodes beside them: a row each, -1 where there
+    is none."""
+    branches = np.arange(int(np.diff(model.pair_branch).max()))
+    first = graph.slot_child[graph.node[nodes, SLOT] + pairs - model.class_pair[graph.node[nodes, HOME]]]
+    there = branches < np.diff(model.pair_branch)[pairs][:, None]
+    return np.where(there, graph.child[first[:, None] + branches * there], -1)
 
 
 @compiled
@@ -302,17 +299,19 @@ def weigh_children(
 
 
 @compiled
-def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int, thorough: bool) -> int:
-    """Back up both bounds at these nodes from place `begin` on, the lower one by the best of all actions where it is
-    `thorough`; the place where there was no room."""
+def back_up_all(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int, how: int) -> int:
+    """Back up the bounds at these nodes from place `begin` on, as FROM_ABOVE to BY_ALL say; the place where there was
+    no room."""
     for place in range(begin, len(nodes)):
         node = nodes[place]
         if not has_room(graph, settings):
             return place
+        pair = backup_above(model, graph, node, settings)
+        if how == FROM_ABOVE:
+            continue
         if node != ROOT:
             graph.bound[node, GAP] = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
-        pair = backup_above(model, graph, node, settings)
-        if thorough:
+        if how == BY_ALL:
             pair = look_at_all(model, graph, node, pair, settings)
         backup_below(model, graph, node, pair, settings)
     return len(nodes)
@@ -347,26 +346,3 @@ def farther(model: Model, graph: Graph, settings: Settings, most: int) -> Ids:
     apart = graph.bound[ROOT, UPPER] - graph.bound[ROOT, LOWER]
     matter[opened & (apart > NEARER * graph.bound[: len(opened), GAP])] = 0
     return foremost(matter, most)
-
-
-@compiled
-def open_children(model: Model, graph: Graph, settings: Settings, nodes: Ids, begin: int) -> int:
-    """Back up all that follows in one step from the known states `nodes`, whatever is done, from place `begin` on; the
-    place where there was no room."""
-    for place in range(begin, len(nodes)):
-        node = nodes[place]
-        home = graph.node[node, HOME]
-        for pair in range(model.class_pair[home], model.class_pair[home + 1]):
-            if not has_room(graph, settings):
-                return place
-            slot = graph.node[node, SLOT] + pair - model.class_pair[home]
-            if graph.slot_child[slot] < 0:
-                expand(model, graph, node, pair, settings)
-            first = graph.slot_child[slot]
-            for branch in range(first, first + model.pair_branch[pair + 1] - model.pair_branch[pair]):
-                child = graph.child[branch]
-                if child >= 0 and graph.node[child, SLOT] < 0:
-                    if not has_room(graph, settings):
-                        return place
-                    backup_above(model, graph, child, settings)
-    return len(nodes)

@@ -25,14 +25,16 @@ from rhoplan.planning.certified.pointbased.graph import (
     WORK,
 )
 from rhoplan.planning.certified.pointbased.points import (
+    BY_ALL,
+    BY_BEST,
+    FROM_ABOVE,
     average,
     back_up_all,
+    children_of,
     farther,
     list_points,
     lower_points,
     mix_anew,
-    open_children,
-    open_corners,
     rows_of,
     weightiest,
     work_out,
@@ -103,7 +105,7 @@ class Settling(Standing):
             self.met += new
             stuck, closing = new <= FEW * self.met, upper - lower <= CLOSING * self.apart
             if stuck and upper - lower > STILL * self.apart:
-                self.back_up(nodes[row[:, SLOT] >= 0], thorough=True)
+                self.back_up(nodes[row[:, SLOT] >= 0], BY_ALL)
             if self.settles:
                 self.value_points(change, stuck=stuck, closing=closing)
                 work = 1  # one sweep, for beliefs that have no point: the points are settled
@@ -120,10 +122,7 @@ class Settling(Standing):
         stuck: whether trials find no more beliefs (they go in circles); then others are looked for here. closing:
         whether the bounds come nearer fast; then points are added where mixtures leave most open.
         """
-        while self.corners < self.problem.slots:
-            self.corners = open_corners(self.model, self.graph, self.settings, self.corners)
-            if self.corners < self.problem.slots and not self.make_room():
-                return
+        self.open_corners()
         self.spread_corners()
         settings, slack = self.settings, 0.1 * self.settings.coarse * (self.bounds[1] - self.bounds[0])
         work = 0
@@ -151,7 +150,7 @@ class Settling(Standing):
             fall = lower_points(self.model, self.graph, settings, members, values)
             taken = pairs[best]
             new = np.flatnonzero(taken < 0)
-            work_out(self.model, self.graph, settings, members[new], -1 - taken[new])
+            self.work_out(members[new], -1 - taken[new])
             if stuck:
                 grown = self.grow(len(members))
             else:
@@ -163,14 +162,40 @@ class Settling(Standing):
             if not stuck and not grown and work > MIXED * self.worked:
                 return
 
+    def open_corners(self) -> None:
+        """Back up the known states, once."""
+        homes = np.repeat(np.arange(self.problem.classes), self.problem.sizes)[self.corners :]
+        corners = []
+        for home, slot in zip(homes, range(self.corners, self.problem.slots), strict=True):
+            if not self.problem.ended[home]:
+                belief = np.zeros(int(self.problem.sizes[home]))
+                belief[slot - self.model.class_state[home]] = 1.0
+                corners.append(self.node_at(home, belief))
+        self.corners = self.problem.slots
+        self.back_up(np.array([node for node in corners if node >= 0], dtype=np.int64), FROM_ABOVE)
+
     def spread_corners(self) -> None:
-        """Open what follows from the known states, once, if there are not too many of it."""
+        """Back up what follows from the known states in one step, whatever is done, if there is not too much of it."""
         row = self.graph.node[: self.graph.used[NODES]]
         corners = np.flatnonzero((row[:, SLOT] >= 0) & (row[:, COUNT] == 1))
-        while self.spread < len(corners) and len(corners) * self.settings.most_children <= MOST_CHILDREN:
-            self.spread = open_children(self.model, self.graph, self.settings, corners, self.spread)
-            if self.spread < len(corners) and not self.make_room():
-                return
+        if self.spread >= len(corners) or len(corners) * self.settings.most_children > MOST_CHILDREN:
+            return
+        many = np.diff(self.model.class_pair)[homes := row[corners[self.spread :], HOME]]
+        nodes = np.repeat(corners[self.spread :], many)
+        pairs = np.concatenate([np.arange(*self.model.class_pair[home : home + 2]) for home in homes])
+        self.spread = len(corners)
+        if self.work_out(nodes, pairs):
+            children = np.unique(children_of(self.model, self.graph, nodes, pairs))
+            self.back_up(children[(children >= 0) & (self.graph.node[children, SLOT] < 0)], FROM_ABOVE)
+
+    def work_out(self, nodes: Ids, pairs: Ids) -> bool:
+        """Work the pairs out at the nodes beside them; whether there was room."""
+        done = 0
+        while self.make_room():
+            done = work_out(self.model, self.graph, self.settings, nodes, pairs, done)
+            if done == len(nodes):
+                return True
+        return False
 
     def grow(self, points: int) -> int:
         """Back up beliefs without a point that matter most for the start; how many. Where all have been lately, they
@@ -195,14 +220,14 @@ class Settling(Standing):
         self.back_up(found)
         return len(found)
 
-    def back_up(self, nodes: Ids, *, thorough: bool = False) -> None:
-        """Back up both bounds at these nodes, while there is room and time; by all actions where it is `thorough`."""
+    def back_up(self, nodes: Ids, how: int = BY_BEST) -> None:
+        """Back up the bounds at these nodes, while there is room and time; as `back_up_all` does."""
         for some in self.in_time(nodes):
             done = 0
             while done < len(some):
                 if not self.make_room():
                     return
-                done = back_up_all(self.model, self.graph, self.settings, some, done, thorough)
+                done = back_up_all(self.model, self.graph, self.settings, some, done, how)
 
     def settle_plan(self, change: float, pace: float) -> None:
         """The lower bound's part of `settle`; left out where not even one sweep would be done in time, or where most

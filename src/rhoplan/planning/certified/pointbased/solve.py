@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_asked
-from rhoplan.planning.certified.pointbased.circles import lower_circles
+from rhoplan.planning.certified.pointbased.circles import WayOut, lower_circles
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.found import GeneralSolution, Progress
 from rhoplan.planning.certified.pointbased.graph import (
@@ -20,13 +19,12 @@ from rhoplan.planning.certified.pointbased.graph import (
     NODES,
     ROOT,
     SLOT,
+    START,
     WORK,
-    find_node,
 )
 from rhoplan.planning.certified.pointbased.plan import plan_of
-from rhoplan.planning.certified.pointbased.settle import (
-    plan_nodes,
-)
+from rhoplan.planning.certified.pointbased.points import BY_ALL, children_of
+from rhoplan.planning.certified.pointbased.settle import plan_nodes, settle_above
 from rhoplan.planning.certified.pointbased.settling import Settling
 from rhoplan.planning.certified.pointbased.standing import Standing
 from rhoplan.planning.certified.pointbased.trials import DONE, FULL, run_trials
@@ -124,7 +122,9 @@ class Search(Settling):
         """Where one can go round for ever, or for long: lower circles, and rehearse, from time to time."""
         begin = clock.now()
         if self.goes_round and self.next_look < begin < self.deadline - LOOKED * self.looked:
-            lower_circles(self.model, self.graph, self.settings)
+            for least in (-np.inf, 0.0):  # all steps that gain nothing, then those alone that cost nothing
+                for way in lower_circles(self.model, self.graph, self.settings, least):
+                    self.walk_out(way)
             self.refresh()
             self.looked = clock.now() - begin
             self.next_look = clock.now() + LOOKED * self.looked
@@ -134,6 +134,19 @@ class Search(Settling):
             if self.far > HALTING * before and left > self.begun:  # as long as it takes to begin
                 self.rehearse()
             self.next_rehearsal = 2 * (clock.now() - self.begin) if self.is_nearer_one else np.inf
+
+    def walk_out(self, way: WayOut) -> None:
+        """Trials from where the way out of a circle leads to."""
+        node, pair = np.array([way.node]), np.array([way.pair])
+        if not self.work_out(node, pair):
+            return
+        for child in children_of(self.model, self.graph, node, pair)[0]:
+            if child >= len(way.inside) or (child >= 0 and not way.inside[child]):
+                self.graph.used[START] = child
+                run_trials(self.model, self.graph, self.settings._replace(work=1))
+        self.graph.used[START] = ROOT
+        settle_above(self.model, self.graph, self.settings, node, 1, 1, 0.0)
+        self.back_up(node)
 
     def rehearse(self) -> None:
         """Look for the best plan with a discount farther from 1, and back up the beliefs that it comes to.
@@ -165,15 +178,13 @@ class Search(Settling):
         plan = plan_of(other.given, other.graph, other.first, other.settings)
         for node in members[:count][::-1]:
             home = int(other.graph.node[node, HOME])
-            belief: Array = np.zeros(int(self.problem.sizes.max()))
-            belief[: self.problem.sizes[home]] = plan.beliefs(home, np.array([node]))[0]
-            if not self.make_room():
-                return
-            nodes.append(find_node(self.model, self.graph, home, belief, self.settings.potential))
+            nodes.append(self.node_at(home, plan.beliefs(home, np.array([node]))[0]))
+        if min(nodes) < 0:
+            return
         rises = True
         while rises and clock.now() < min(until, self.deadline):
             lower, upper = self.bounds
-            self.back_up(np.array(nodes), thorough=True)
+            self.back_up(np.array(nodes), BY_ALL)
             self.refresh()
             rises = self.bounds[0] > lower + RISES * (upper - lower)
 

@@ -102,9 +102,7 @@ class Standing:
         self.next_prune: float = FIRST_PRUNE
         self.corners = self.spread = self.nodes = self.met = self.worked = 0
         self.apart = self.left = np.inf
-        belief: Array = np.zeros(int(problem.sizes.max()))
-        belief[: len(problem.start)] = problem.start
-        find_node(self.model, self.graph, problem.start_class, belief, self.settings.potential)
+        self.node_at(problem.start_class, problem.start)
         raise_lower(self.model, self.graph, ROOT, self.settings.potential)
 
     @property
@@ -128,6 +126,14 @@ class Standing:
             self.graph = self.graph._replace(table=np.full(8 * len(self.graph.table), -1))
             rehash(self.model, self.graph)
         return True
+
+    def node_at(self, home: int, belief: Array) -> int:
+        """The node of `belief`, of class `home`; -1 where there is no room for it."""
+        whole = np.zeros(int(self.problem.sizes.max()))
+        whole[: len(belief)] = belief
+        if not self.make_room():
+            return -1
+        return int(find_node(self.model, self.graph, home, whole, self.settings.potential))
 
     def has_room_for(self, homes: Ids, pace: float) -> bool:
         """Make room for one more vector of each of these classes; whether there is any to make, with time left."""

@@ -67,9 +67,6 @@ WORTH_A_HULL = 10
 SLACK = 0.1
 """A point that lies below a hull by less than this share of what makes a new point is not mixed in."""
 
-LONGEST_TRIAL = 5
-"""Times the work allowed after which a trial turns back in any case."""
-
 PLAN_AIM = 0.1
 """The gap that a trial which follows the plan leaves at the root, as a share of the gap there is."""
 
@@ -324,7 +321,7 @@ def walk(
     """One trial from node `start`, which ends where the gap is no more than it can bear; its steps, -1 where there was
     no room."""
     node, depth, trial = start, 0, graph.used[TRIALS] + 1
-    while depth < len(graph.path) - 1 and graph.used[WORK] < LONGEST_TRIAL * settings.work:
+    while depth < len(graph.path) - 1 and graph.used[WORK] < settings.longest:
         if not has_room(graph, settings):
             return -1
         graph.path[depth], graph.node[node, WALKED] = node, trial
