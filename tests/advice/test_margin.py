@@ -191,7 +191,7 @@ def test_report_and_drawing_name_both():
 
 BOUNDED = [
     ({"a": (-10.0, -9.0), "b": (-20.0, -12.0)}, 2.0, False, "next best: b, at least 2 EUR behind (20.0% of the value)"),
-    ({"a": (-10.0, -9.0), "b": (-11.0, -10.05)}, 0.05, True, "no more than 0.05 EUR between them is proven"),
+    ({"a": (-10.0, -9.0), "b": (-11.0, -10.05)}, 0.05, True, "at least 0.05 EUR between them is proven"),
     ({"a": (-10.0, -9.0), "b": (-11.0, -8.0)}, 0.0, True, "leave open which is better, by at most 2 EUR"),
     ({"a": (-10.0, -9.0), "b": (-8.0, -7.0)}, 0.0, False, "by these bounds b is worth at least 1 EUR more"),
     ({"a": (-10.0, -9.0), "b": (-9.5, -8.0), "c": (-30.0, -9.0)}, 0.0, True, "; 1 more action as close"),

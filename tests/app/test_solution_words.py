@@ -224,3 +224,15 @@ def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(t
                 assert (excuse in ranged) == little
                 far = replace(earned, value=earned.value - 60.0)
                 assert told_of in " ".join(told(print_score, far, own, weight=weight, discount=0.5))
+
+
+@pytest.mark.parametrize("error", [0.19, 0.21])
+def test_what_is_too_rare_to_be_drawn_is_told_of_where_the_bounds_leave_room_for_it(told: Any, error: float) -> None:
+    found = replace(FOUND, lower=-3.0, own=-4.0, upper=-3.0, policy=None)
+    score = replace(SCORE, kind="estimated", value=-3.5, value_se=error, episodes=26, rarest=3 / 26)
+    rare = "± is of what was drawn: what comes up in fewer than 1 of 8 cases may be missing"
+    words = f"{rare}; from -4.000000 to -3.000000 is proven"
+    room = FAR * error < 1.0
+    assert (words in " ".join(told(print_score, score, found, weight=0.0, discount=0.5))) == room
+    exact = replace(score, kind="exact", rarest=0.0)
+    assert "±" not in " ".join(told(print_score, exact, found, weight=0.0, discount=0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -25,14 +26,16 @@ def test_every_method_is_estimated_near_what_it_earns(spec: str, method: str) ->
     exact, found = score_solved(policy), score_solved(policy, most_nodes=1, episodes=40)
     assert (exact.kind, exact.episodes, exact.reward_se) == ("exact", 0, 0.0)
     assert (found.kind, found.episodes, found.cap) == ("estimated", 40, exact.cap)
-    for name in ("reward", "discounted", "information", "value", "steps"):
+    assert (found.rarest, exact.rarest) == (3 / 40, 0.0)
+    assert math.isnan(found.information) == (method == "points")
+    for name in ("reward", "discounted", "value", "steps", *(() if method == "points" else ("information",))):
         error = getattr(found, f"{name}_se")
         assert abs(getattr(found, name) - getattr(exact, name)) <= 6 * error + 1e-9
     assert found.truncated == exact.truncated == 0
 
 
 def test_the_error_of_two_episodes_is_half_their_difference() -> None:
-    policy: Any = rhoplan.solve(rhoplan.make("tiger"), method="points", gap=0.1).policy
+    policy: Any = rhoplan.solve(rhoplan.make("tiger"), method="points", weight=1.0, gap=0.1).policy
     assert isinstance(policy, SolvedPolicy)
     one, other = followed(policy, 2, policy.origin.cap, np.random.default_rng(0))
     found = score_solved(policy, most_nodes=1, episodes=2)
@@ -50,7 +53,7 @@ def test_an_episode_that_never_ends_is_cut_off_after_so_many_steps(cap: int) -> 
     policy: Any = rhoplan.solve(endless, method="points").policy
     for reward, value, information, steps, cut in followed(policy, 3, cap, np.random.default_rng(0)):
         assert (reward, steps, cut) == (3.0 * cap, cap, 1.0)
-        assert information == pytest.approx(0.0, abs=1e-12)
+        assert math.isnan(information)  # no price, none asked for
         assert value == pytest.approx(3.0 * (2 - 2 * 0.5**cap))
 
 

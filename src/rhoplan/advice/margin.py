@@ -102,7 +102,7 @@ def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str
     endless = " and ".join(name for name in (choice, second) if math.isinf(bounds[name][1]))
     if endless:
         return Lead(second, 0.0, False, f"no upper bound is known for {endless}: {second} may be better")
-    told = f"no more than {money(margin, unit)} between them is proven"
+    told = f"at least {money(margin, unit)} between them is proven" if margin > 0 else "no difference is proven"
     if margin < 0:
         told = f"the bounds leave open which is better, by at most {money(max(high - least, most - low), unit)}"
     close = sum(low - bounds[name][1] <= within for name in others)

@@ -10,6 +10,7 @@ they take nearly all of the chance out of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -23,7 +24,17 @@ from rhoplan.planning.certified.solved import SolvedPolicy
 
 COLUMNS = ("reward", "value", "information", "steps", "cut off")
 """What is told of an episode: all that it pays; discounted reward and information, as the bounds count them; discounted
-nats; actions taken; and whether it was cut off."""
+nats (NaN with weight 0: states that pay alike are one state then, whatever tells them apart); actions taken; and
+whether it was cut off."""
+
+
+class Step(NamedTuple):
+    """A pair on all its branches at once: P(s', o | s), one branch beside the other; where each of them begins; and
+    which of these columns are the same state s' (None where information has no price)."""
+
+    matrix: csr_array
+    begins: Ids
+    states: csr_array | None
 
 
 @dataclass
@@ -36,7 +47,7 @@ class Following:
     belief: Array
     pair: Ids
     worth: Array
-    steps: dict[int, tuple[csr_array, Ids]] = field(default_factory=dict)
+    steps: dict[int, Step] = field(default_factory=dict)
 
     @classmethod
     def begun(cls, policy: SolvedPolicy, count: int) -> Following:
@@ -48,18 +59,20 @@ class Following:
         return cls(policy, home, belief, np.repeat(pair, count), np.repeat(worth, count))
 
     def step(self, pair: int, members: Ids, rng: Generator) -> tuple[Array, Array, Array]:
-        """Let these episodes, which are in one class, take `pair`: what it pays, what it tells, and the lower bound
-        that its results give on average less that of the result drawn."""
+        """Let these episodes, which are in one class, take `pair`: what it pays, what it tells in nats (NaN with weight
+        0), and the lower bound that its results give on average less that of the result drawn."""
         problem, policy = self.policy.problem, self.policy
         model, size = problem.model, int(problem.sizes[problem.model.pair_class[pair]])
         if pair not in self.steps:
-            self.steps[pair] = matrix_of(problem, pair)
-        matrix, begins = self.steps[pair]
+            self.steps[pair] = step_of(problem, pair, informs=policy.settings.weight > 0)
+        matrix, begins, states = self.steps[pair]
         before = self.belief[members, :size]
         paid = before @ model.reward[model.pair_reward[pair] : model.pair_reward[pair] + size]
         joint: Array = (matrix.T @ before.T).T
         chance: Array = np.add.reduceat(joint, begins[:-1], axis=1)
-        told = information_of(problem, pair, joint, chance)
+        told = np.full(len(members), np.nan)
+        if states is not None:
+            told = entropy(joint @ states) + entropy(chance) - entropy(joint)
         drawn, mean = drawn_from(chance, rng), np.zeros(len(members))
         self.belief[members] = 0.0
         for branch in range(chance.shape[1]):
@@ -90,21 +103,28 @@ def followed(policy: SolvedPolicy, count: int, cap: int, rng: Generator) -> Arra
         for pair in np.unique(pairs[going]).tolist():
             members = np.flatnonzero(going & (pairs == pair))
             paid, told, chance = under_way.step(pair, members, rng)
-            value = fade * (paid + weight * told) + later * chance
+            value = fade * (paid + weight * told if weight > 0 else paid) + later * chance
             rows[members, :4] += np.stack([paid, value, fade * told, np.ones(len(members))], axis=1)
     rows[:, 4] = ~ended[under_way.home]
     return rows
 
 
-def matrix_of(problem: Compiled, pair: int) -> tuple[csr_array, Ids]:
-    """P(s', o | s) of `pair`, one branch beside the other, and where each of them begins."""
+def step_of(problem: Compiled, pair: int, *, informs: bool) -> Step:
+    """`pair` as a step of many episodes. informs: whether what it tells is asked for."""
     model, size = problem.model, int(problem.sizes[problem.model.pair_class[pair]])
     branches = np.arange(model.pair_branch[pair], model.pair_branch[pair + 1])
-    begins = np.concatenate([[0], np.cumsum(problem.sizes[model.branch_target[branches]])])
+    target = model.branch_target[branches]
+    begins = np.concatenate([[0], np.cumsum(problem.sizes[target])])
     rows = (model.branch_row[branches][:, None] + np.arange(size)).ravel()
     places, owner = spans(model.row[rows], model.row[rows + 1])
     column = begins[owner // size] + model.column[places]
-    return csr_array((model.chance[places], (owner % size, column)), shape=(size, int(begins[-1]))), begins
+    matrix = csr_array((model.chance[places], (owner % size, column)), shape=(size, int(begins[-1])))
+    if not informs:
+        return Step(matrix, begins, None)
+    symbols = np.concatenate([model.symbol[model.class_state[one] : model.class_state[one + 1]] for one in target])
+    kinds, place = np.unique(symbols, return_inverse=True)
+    states = csr_array((np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), len(kinds)))
+    return Step(matrix, begins, states)
 
 
 def drawn_from(chance: Array, rng: Generator) -> Ids:
@@ -113,16 +133,4 @@ def drawn_from(chance: Array, rng: Generator) -> Ids:
     edges = chance.cumsum(axis=1)
     last = chance.shape[1] - 1 - (chance[:, ::-1] > 0).argmax(axis=1)
     result: Ids = np.minimum((rng.random(len(chance))[:, None] * edges[:, -1:] >= edges).sum(axis=1), last)
-    return result
-
-
-def information_of(problem: Compiled, pair: int, joint: Array, chance: Array) -> Array:
-    """Expected information of `pair` (n,), in nats: H(s') + H(o) - H(s', o), where `joint` (n, all states of all
-    branches) are the chances of what follows and `chance` (n, branches) those of branches."""
-    model = problem.model
-    target = model.branch_target[model.pair_branch[pair] : model.pair_branch[pair + 1]]
-    symbols = np.concatenate([model.symbol[model.class_state[one] : model.class_state[one + 1]] for one in target])
-    kinds, place = np.unique(symbols, return_inverse=True)
-    states = joint @ csr_array((np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), len(kinds)))
-    result: Array = entropy(states) + entropy(chance) - entropy(joint)
     return result

@@ -141,12 +141,17 @@ def print_score(score: PlanScore | None, solution: Solution, *, weight: float, d
         known = f"adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else "is not known"
         cut = f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps"
         console().print(f"{cut}: what comes later {known}")
-    if _is_less(score, solution.lower):
-        from rhoplan.planning.certified.lattice.policy import GridPolicy
+    from rhoplan.planning.certified.lattice.policy import GridPolicy
 
+    grids = isinstance(solution.policy, GridPolicy)
+    if score.rarest > 0 and not grids and FAR * score.value_se < solution.upper - solution.own:
+        rare = f"what comes up in fewer than 1 of {math.floor(1 / score.rarest)} cases may be missing"
+        proven = f"from {six(solution.own)} to {six(solution.upper)} is proven"
+        console().print(f"  ± is of what was drawn: {rare}; {proven}")
+    if _is_less(score, solution.lower):
         if not _is_less(score, solution.own):
             why = "that is of the range of rewards, not of this plan"
-        elif isinstance(solution.policy, GridPolicy):
+        elif grids:
             why = "a policy on grids aims at it, no more"
         else:
             why = ALARM if exact else f"payments too rare for so few episodes may be missing; else {ALARM}"

@@ -199,7 +199,8 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
 
 
 LEAST_LEFT = 1e-9
-"""What is left of a circle of one step, at the least, where what it is worth is divided by that."""
+"""What is left of a circle of one step, at the least, where what it is worth is divided by that: less would be mostly
+rounding. What gains is not divided then; what loses is, by this."""
 
 
 @compiled
@@ -207,7 +208,7 @@ def taken_again(rest: float, stays: float, upper: float, rounding: float) -> flo
     """The most that a belief of bound `upper` is worth by an action that leads back to it, of a discounted probability
     that is known to such a `rounding`, and is worth `rest` otherwise: if it is the best, it is taken again."""
     once = rest + stays * upper
-    if stays == 0.0 or (rest > 0.0 and stays > 1.0 - LEAST_LEFT):
+    left = 1.0 - stays - rounding if rest > 0.0 else max(1.0 - stays + rounding, LEAST_LEFT)
+    if stays == 0.0 or left < LEAST_LEFT:
         return once
-    left = 1.0 - stays - rounding if rest > 0.0 else 1.0 - stays + rounding
-    return min(once, rest / max(left, LEAST_LEFT))
+    return min(once, rest / left)

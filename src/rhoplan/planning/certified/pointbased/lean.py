@@ -39,19 +39,19 @@ trials begin at the root, one of them, then up to so many."""
 
 
 @compiled
-def apart_at(model: Model, graph: Graph, node: int, potential: float) -> float:
-    """How far apart the bounds of `node` are."""
+def refreshed_gap(model: Model, graph: Graph, node: int, potential: float) -> float:
+    """Bring the bounds of `node` up to date; how far apart they are."""
     lower_upper(model, graph, node, potential)
     raise_lower(model, graph, node, potential)
     return float(graph.bound[node, UPPER] - graph.bound[node, LOWER])
 
 
 @compiled
-def next_start(model: Model, graph: Graph, settings: Settings, start: int, apart: float, depth: int) -> int:
-    """Where the next walk begins, after one of `depth` steps from `start`, where the bounds were so far apart before.
-    There must be room."""
+def choose_start(model: Model, graph: Graph, settings: Settings, start: int, apart: float, depth: int) -> int:
+    """Choose where the next walk begins, after one of `depth` steps from `start`, where the bounds were so far `apart`
+    before. There must be room."""
     if start != ROOT:
-        if apart_at(model, graph, start, settings.potential) > PAYS * apart:
+        if refreshed_gap(model, graph, start, settings.potential) > PAYS * apart:
             graph.used[PAUSES] = min(2 * graph.used[PAUSES] + 1, LONGEST_PAUSE)
             graph.used[PAUSE] = graph.used[PAUSES]
             return ROOT
@@ -68,7 +68,7 @@ def leaner(model: Model, graph: Graph, settings: Settings, node: int) -> int:
     does."""
     home = graph.node[node, HOME]
     size = model.class_state[home + 1] - model.class_state[home]
-    most = LEFT_OUT * min(apart_at(model, graph, node, settings.potential) / max(settings.span, 1e-300), 1.0)
+    most = LEFT_OUT * min(refreshed_gap(model, graph, node, settings.potential) / max(settings.span, 1e-300), 1.0)
     unfold(graph, node, graph.spread, size)
     less, left_out = 2.0 * most, 2.0 * most
     while left_out > most:

@@ -1,9 +1,9 @@
 """Forgetting what no longer helps, so that the time of a trial does not grow without limit.
 
-A node counts while it can be reached from the root by actions that the bounds have not ruled out. Of the vectors those
-stay that are the best at such a node which has been opened, of the points those at such a node which lie below what the
-others say. A bound is a number at a node and stays what it was; dropped vectors keep their numbers, for plans that
-follow them.
+A node counts while it can be reached from the root, or from another belief that trials have begun at, by actions that
+the bounds have not ruled out. Of the vectors those stay that are the best at such a node which has been opened, of the
+points those at such a node which lie below what the others say. A bound is a number at a node and stays what it was;
+dropped vectors keep their numbers, for plans that follow them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ than all there are.
 
 In larger problems some trials follow the plan of the lower bound instead: else it stays where it is. Some of these look
 at all actions on their way, for the best from below may be one that the upper bound never asks for, and draw outcomes
-as they would fall.
+as they would fall. Where a trial has become long, the next may begin at a leaner belief than its last: see `lean`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     weigh,
 )
 from rhoplan.planning.certified.pointbased.hull import lower_by_hull
-from rhoplan.planning.certified.pointbased.lean import apart_at, next_start
+from rhoplan.planning.certified.pointbased.lean import choose_start, refreshed_gap
 from rhoplan.planning.certified.pointbased.machine import compiled, entropy
 from rhoplan.planning.certified.pointbased.vectors import link_vector, make_vector, project
 
@@ -287,18 +287,18 @@ def look_at_all(model: Model, graph: Graph, node: int, likely: int, settings: Se
 
 @compiled
 def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
-    """Trials from the root until the gap is reached, the work allowed is done, or there is no more room."""
+    """Trials until the gap of the root is reached, the work allowed is done, or there is no more room."""
     graph.used[WORK] = 0
     while graph.used[WORK] < settings.work:
         if not has_room(graph, settings):
             return FULL
-        open_gap = apart_at(model, graph, ROOT, settings.potential)
+        open_gap = refreshed_gap(model, graph, ROOT, settings.potential)
         if open_gap <= settings.gap:
             return DONE
         graph.bound[ROOT, GAP] = open_gap
         trial = graph.used[TRIALS] + 1
         start = graph.used[START]
-        apart = apart_at(model, graph, start, settings.potential)
+        apart = refreshed_gap(model, graph, start, settings.potential)
         follows = start == ROOT and settings.planned > 0 and trial % settings.planned == 0
         looks_around = follows and trial % (LOOK_AROUND * settings.planned) == 0
         bear = (PLAN_AIM if follows else graph.aims[graph.used[TRIALS] % len(graph.aims)]) * apart
@@ -307,7 +307,7 @@ def run_trials(model: Model, graph: Graph, settings: Settings) -> int:
         if depth < 0 or not has_room(graph, settings):
             return FULL
         if not follows:
-            graph.used[START] = next_start(model, graph, settings, start, apart, depth)
+            graph.used[START] = choose_start(model, graph, settings, start, apart, depth)
         still = nodes == graph.used[NODES] and (upper, lower) == (graph.bound[ROOT, UPPER], graph.bound[ROOT, LOWER])
         if still and settings.discount == 1.0:  # it may have gone round for nothing, and so may all others
             return PAUSED
