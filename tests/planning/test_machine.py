@@ -17,6 +17,8 @@ import rhoplan
 
 pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
 
+from numba.core.errors import TypingError
+
 KERNEL = """
 from rhoplan.planning.machine import compiled
 
@@ -26,7 +28,32 @@ def twice(number):
 """
 
 PARTS = """
-from rhoplan.planning.machine import compiled, compiled_with_arrays
+from typing import NamedTuple
+from rhoplan.planning.machine import compiled, compiled_with_arrays, handed
+
+@handed
+class Shelf(NamedTuple):
+    books: object
+    places: object
+    width: float
+    first: int
+    full: bool
+
+@compiled
+def put(shelf, place, book):
+    shelf.books[shelf.first + place, 0] = book * shelf.width
+    shelf.places[0] += 1
+
+@compiled
+def put_all(shelf, books):
+    for place in range(len(books)):
+        if not shelf.full:
+            put(shelf, place, books[place])
+    return shelf.books.shape[0] + shelf.places[0]
+
+@compiled_with_arrays
+def width(shelf):
+    return shelf.width
 
 @compiled
 def part(numbers, first, scale):
@@ -122,3 +149,27 @@ def test_a_kernel_made_by_another_program_serves_new_entrances(tmp_path: Path, k
     use = "import two_kernels as k; print(k.fourth(81.0), len(k.root.inside.stats.cache_hits))"
     run = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
     assert run.stdout.split() == ["3.0", "1"], run.stderr
+
+
+def test_kernels_read_and_write_records_that_are_handed_over(kernels: Any) -> None:
+    books, places = np.zeros((5, 2)), np.zeros(1, dtype=np.int64)
+    shelf = kernels.Shelf(books[::-1], places, 2.5, 1, False)  # an array that does not stand in one piece, too
+    assert kernels.put_all(shelf, np.array([1.0, 2.0, 3.0])) == 5 + 3
+    assert books.tolist() == [[0, 0], [7.5, 0], [5, 0], [2.5, 0], [0, 0]]
+    assert kernels.put_all(shelf._replace(full=True), np.array([4.0])) == 5 + 3
+    small = kernels.Shelf(np.zeros((2, 1), dtype=np.float32), places, 1.0, 0, False)  # another type of array
+    assert kernels.put_all(small, np.array([8.0])) == 2 + 4
+    assert small.books[0, 0] == 8.0
+    assert len(kernels.put_all.entrance.signatures) == 2
+
+
+def test_a_record_with_a_field_of_no_use_to_kernels_is_refused(kernels: Any) -> None:
+    numbers = np.zeros(1)
+    with pytest.raises(TypingError, match="Shelf"):
+        kernels.put_all(kernels.Shelf(numbers, numbers, object(), 0, False), numbers)
+
+
+def test_kernels_that_count_references_are_handed_no_record(kernels: Any) -> None:
+    numbers = np.zeros(1)
+    with pytest.raises(NotImplementedError, match="references"):
+        kernels.width(kernels.Shelf(numbers, numbers, 1.0, 0, False))

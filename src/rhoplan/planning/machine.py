@@ -32,11 +32,14 @@ try:
     from numba.core.types import Dispatcher
     from numba.core.types.misc import unliteral
 
+    from rhoplan.planning.handing import handed
     from rhoplan.planning.making import MakePart, MakeWhole
 except ModuleNotFoundError:
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
     ) from None
+
+__all__ = ["compiled", "compiled_in_any_order", "compiled_with_arrays", "entropy", "entropy_of_groups", "handed"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -148,7 +151,7 @@ def _has_folder_of_its_own() -> bool:
 @cache
 def _sources(folder: Path) -> int:
     """A number that tells the Python files in `folder`, and those that make machine code, from others."""
-    makers = (Path(__file__), Path(__file__).with_name("making.py"))
+    makers = [Path(__file__).with_name(name) for name in ("machine.py", "making.py", "handing.py")]
     return zlib.crc32(b"".join(path.read_bytes() for path in (*makers, *sorted(folder.glob("*.py")))))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import LOG_TINY, TINY
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import compiled, entropy
+from rhoplan.planning.machine import compiled, entropy, handed
 
 START, GOING, ENDING, READY = range(4)
 """Columns of Model.menus: first action (-1 where the menu is not built), how many go on, how many end, and whether the
@@ -43,6 +43,7 @@ NODES_USED, ARMS_USED, CHILDREN_USED, MISSING = range(4)
 """Places in Work.counters: how much of the tree is filled, and the visible state whose menu is wanted (-1: none)."""
 
 
+@handed
 class Model(NamedTuple):
     """The part of a problem explored so far. An action's likelihood is stored outcome by outcome, (O, S); `cumulative`
     is (S, O). A transition has a row for each outcome and state: where the rows begin (O * S + 1 numbers), then for all
@@ -54,6 +55,7 @@ class Model(NamedTuple):
     numbers: Array
 
 
+@handed
 class Tree(NamedTuple):
     """Nodes, their beliefs, the arms of opened nodes (actions that go on, then those that end), and for each outcome of
     an action that goes on the child, -1 where there is none."""
@@ -65,6 +67,7 @@ class Tree(NamedTuple):
     children: Ids
 
 
+@handed
 class Work(NamedTuple):
     """What a simulation writes on. prior: cumulative root belief. truth: the sampled state of factor f, at f * S.
 
@@ -82,6 +85,7 @@ class Work(NamedTuple):
     paid: Array
 
 
+@handed
 class Settings(NamedTuple):
     """What the search maximises, and how; most_*: what one simulation can add to the tree."""
 

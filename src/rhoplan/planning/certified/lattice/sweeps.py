@@ -13,6 +13,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.machine import compiled_in_any_order as compiled
+from rhoplan.planning.machine import handed
 
 USELESS = 1e-12
 """An action that with all but this chance leaves everything as it is leads nowhere."""
@@ -24,6 +25,7 @@ MOST_WALKS = 200
 """Times that the walks of one tuple are gone through, there and back, before the next tuple's turn."""
 
 
+@handed
 class Lattice(NamedTuple):
     """room_first, room_at: first visible state and first value of each room. size, stride (rooms, factors).
     digit (rooms, factors, places): which digit stands for a place on a factor's grid, -1 where it cannot come up.

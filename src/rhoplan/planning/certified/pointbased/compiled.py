@@ -22,12 +22,14 @@ import numpy as np
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.classes import Flags, find_classes
+from rhoplan.planning.machine import handed
 
 BYTES_PER_ENTRY = 150
 """Memory that one probability P(s', o | s) takes until there are first bounds, at the most: 118 in a dense problem with
 26 million of them, 137 in one with seven million and many places, which have to be sorted."""
 
 
+@handed
 class Model(NamedTuple):
     """What the kernels read. Everything about class c stands from x[c] to x[c + 1], likewise for pairs and branches.
 

@@ -16,6 +16,7 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.machine import handed
 
 SETTLED = 1e-15
 """An action is better than another by more than this share of the largest value; less is rounding."""
@@ -33,6 +34,7 @@ TINY = 1e-300
 """Products below this are taken for zero: the method begins anew."""
 
 
+@handed
 class Rows(NamedTuple):
     """Row k is worth min(known[k] + sum of share[i] x[member[i]], most[k]), i from begin[k] to begin[k + 1]. Member m
     has the rows from first[m] to first[m + 1]."""

@@ -19,6 +19,7 @@ import numpy as np
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.machine import compiled, dot, entropy, sparse_dot
+from rhoplan.planning.machine import handed
 
 HOME, AT, COUNT, INDEX, SLOT, BEST, VECTOR_READ, POINT_READ, ENTRY, SAME_HASH = range(10)
 CORNERS, HULL_READ, CLOUD, WALKED, BEGUN = range(10, 15)
@@ -66,6 +67,7 @@ GRID = 1e9
 """Probabilities are rounded to this many steps for the table: neighbours across a border are two nodes, no harm."""
 
 
+@handed
 class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
@@ -119,6 +121,7 @@ class Graph(NamedTuple):
     recent: Ids
 
 
+@handed
 class Settings(NamedTuple):
     """potential: the p for which V - p H is convex. gap: where to stop. outward: rounding of each backup, a share
     (rounding) of the largest value and what logarithms add (logs). span: how far apart values are. penalty, lost: what
