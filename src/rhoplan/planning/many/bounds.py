@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import handed
 from rhoplan.planning.many.ceilings import Ceilings, cell_of
 from rhoplan.planning.many.machine import Model, compiled, wide
 
@@ -17,7 +16,6 @@ NONE = wide(-1)
 """No kind of test, and no arm."""
 
 
-@handed
 class Standing(NamedTuple):
     """What a key of evidence comes to; scratch that kernels fill for one node after the other.
 

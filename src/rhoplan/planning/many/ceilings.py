@@ -14,12 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import handed
 from rhoplan.planning.many.machine import Model, compiled
 from rhoplan.planning.many.pairs import SPAN, Pair, worth_of
 
 
-@handed
 class Ceilings(NamedTuple):
     """states (P, 2). radix (C,): 0 for kinds that are not counted. whole (G,): 1 for groups whose kinds all are.
 

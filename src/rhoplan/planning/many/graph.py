@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import handed
 from rhoplan.planning.many.bounds import (
     Standing,
     add_up,
@@ -44,7 +43,6 @@ ROOT = wide(0)
 """The first node is the root."""
 
 
-@handed
 class Graph(NamedTuple):
     """Nodes: key (N, W), belief (N, S), bound (N, 3), arms (N, 2). Arms: kind (A,), worth (A, 3), child (A,): where its
     children begin in `node` and `chance`, -1 until it is followed. node, chance (K,): the node that an outcome leads
@@ -68,7 +66,6 @@ class Graph(NamedTuple):
     fresh: Ids
 
 
-@handed
 class Settings(NamedTuple):
     """What is searched for, and how. hair: differences that are rounding. most_arms, most_children: of one node."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import compiled, entropy_of_groups, handed
+from rhoplan.planning.machine import compiled, entropy_of_groups
 
 __all__ = ["ENDLESS", "Model", "best_commit", "compiled", "copy", "entropy_of_groups", "wide"]
 
@@ -23,7 +23,6 @@ ENDLESS = 1 << 15
 """Copies of a test that can be repeated: far more runs than any plan has, and their number fits into 16 bits."""
 
 
-@handed
 class Model(NamedTuple):
     """A problem as kernels read it. C kinds of tests, Q outcomes of all kinds in a row, S states, E commits, G groups.
 

@@ -24,14 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import handed
 from rhoplan.planning.many.machine import compiled, copy
 
 SPAN = 16.0
 """Log odds at the ends of the grid; beyond, a state has a probability below 2e-7 and one chord goes on to certainty."""
 
 
-@handed
 class Pair(NamedTuple):
     """A problem with two states on a grid of N beliefs, where tests (C kinds, Q outcomes in all) can be repeated.
 

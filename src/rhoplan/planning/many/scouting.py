@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import handed
 from rhoplan.planning.many.bounds import Standing, price_now
 from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (
@@ -39,7 +38,6 @@ HELD, SEEN = range(2)
 """Places in Frontier.used: how many nodes it holds, and how many of them have been looked at."""
 
 
-@handed
 class Frontier(NamedTuple):
     """Nodes (n,) that scouts go on from, the share (n,) of cases that come there; rate (A,): scratch. used: see above.
 
