@@ -428,3 +428,19 @@ def test_arrays_take_no_more_memory_than_is_reckoned_with(places: bool, weight: 
     tracemalloc.stop()
     assert len(ready.model.chance) > 50_000
     assert peak <= BYTES_PER_ENTRY * len(ready.model.chance) + 2_000_000
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_bounds_hold_where_memory_is_too_small_for_a_single_step(weight: float) -> None:
+    """Twelve hundred beliefs follow from each, more than the arrays have room for at first; they may not grow."""
+    rng = np.random.default_rng(0)
+    shows, pays = rng.dirichlet(np.ones(30), (40, 3)), np.repeat(rng.normal(size=(40, 3, 1)), 3, axis=2)
+    problem = rhoplan.from_arrays(np.repeat(np.eye(3)[None], 40, axis=0), shows, pays, discount=0.9)
+    found = rhoplan.solve(problem, method="points", weight=weight, memory=1e6, gap=1e-3, check=True)
+    wide = rhoplan.solve(problem, method="points", weight=weight, gap=1.0, check=True)
+    assert found.stopped_by == "memory"
+    assert found.nodes == 1
+    assert found.lower <= wide.lower < wide.upper <= found.upper
+    for one in (found, wide):
+        assert one.certificate is not None
+        assert one.certificate.holds

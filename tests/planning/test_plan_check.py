@@ -60,6 +60,19 @@ def test_a_first_vector_that_claims_more_than_it_can_have_is_noticed(number: int
     assert not check_plan(plan, np.random.default_rng(0), most=20).holds
 
 
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_what_is_claimed_of_the_start_is_what_vectors_and_points_say(weight: float) -> None:
+    compiled = compile_problem(drawn(0), weight=weight)
+    found = solve_general(compiled, weight=weight, discount=0.6, gap=1e-3)
+    for claims, holds in (
+        ((found.lower, found.upper), True),
+        ((found.lower - 1.0, found.upper + 1.0), True),
+        ((found.lower + 2e-3, found.upper + 1.0), False),
+        ((found.lower - 1.0, found.upper - 2e-3), False),
+    ):
+        assert check_plan(found.plan, np.random.default_rng(0), claims=claims, most=20).holds == holds
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.5])
 @pytest.mark.parametrize("number", range(4))
 def test_an_informed_bound_that_is_lowered_is_noticed(number: int, weight: float) -> None:

@@ -250,9 +250,9 @@ class General:
             memory=memory,
             progress=self.progress,
         )
-        rng, checks = np.random.default_rng(0), self.check
+        rng, checks, claims = np.random.default_rng(0), self.check, (found.lower, found.upper)
         if not whole and found.stopped_by != "interrupted":
-            checks = checks and self._meets(found_before or [], (found.lower, found.upper))
+            checks = checks and self._meets(found_before or [], claims)
         policy = policy_of(self.problem, compiled, found.plan)
         return replace(
             self._solution(found.lower, found.upper, found.stopped_by, found.first and policy.first),
@@ -260,7 +260,7 @@ class General:
             rounds=found.trials,
             method=POINTS,
             policy=policy,
-            certificate=check_plan(found.plan, rng, seconds=self._checking) if checks else None,
+            certificate=check_plan(found.plan, rng, claims=claims, seconds=self._checking) if checks else None,
         )
 
     def _crude(self, stopped_by: str, *, soon: bool = False) -> Solution:

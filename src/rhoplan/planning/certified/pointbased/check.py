@@ -72,10 +72,16 @@ class Certificate:
 
 
 def check_plan(
-    plan: Plan, rng: Generator, *, most: int = 300, beliefs: int = 8, seconds: float = np.inf
+    plan: Plan,
+    rng: Generator,
+    *,
+    claims: tuple[float, float] | None = None,
+    most: int = 300,
+    beliefs: int = 8,
+    seconds: float = np.inf,
 ) -> Certificate:
     """Check up to `most` vectors (those that the plan follows first), and up to `most` points and known states drawn at
-    random.
+    random; and that vectors and points say what is claimed of the start, below and above.
 
     Each of four parts (vectors, points, known states, the informed bound) ends after a quarter of `seconds`, with one
     looked at.
@@ -88,10 +94,17 @@ def check_plan(
     upper = [_point_excess(plan, home, place) for home, place in in_time(_drawn_points(plan, rng, most), part)]
     upper += [_corner_excess(plan, slot) for slot in in_time(_drawn_slots(plan, rng, most), part)]
     informed = _informed_excess(plan, rng, most, part)
+    if claims is not None:
+        start = plan.problem.start_class, plan.problem.start
+        lower.append(claims[0] - plan.lower(*start)[0])
+        upper.append(plan.upper(*start) - claims[1])
     numbers = (plan.graph.corner, plan.graph.alpha, plan.problem.model.reward)
     sizes = (float(np.abs(values).max(initial=0.0)) for values in numbers)
     scale = max(*sizes, plan.settings.weight)  # both are rounded too where nothing is worth anything
-    return Certificate(max(lower, default=-np.inf), max([*upper, informed]), len(lower), len(upper), scale)
+    told = 0 if claims is None else 1
+    return Certificate(
+        max(lower, default=-np.inf), max([*upper, informed]), len(lower) - told, len(upper) - told, scale
+    )
 
 
 def in_time(things: Iterable[Thing], seconds: float) -> Iterator[Thing]:

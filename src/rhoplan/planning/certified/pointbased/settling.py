@@ -163,16 +163,17 @@ class Settling(Standing):
                 return
 
     def open_corners(self) -> None:
-        """Back up the known states, once."""
-        homes = np.repeat(np.arange(self.problem.classes), self.problem.sizes)[self.corners :]
+        """Back up the known states, each once, while there is room and time."""
+        homes = np.repeat(np.arange(self.problem.classes), self.problem.sizes)
         corners = []
-        for home, slot in zip(homes, range(self.corners, self.problem.slots), strict=True):
+        while self.corners < self.problem.slots and self.make_room() and not self.late:
+            home = int(homes[self.corners])
             if not self.problem.ended[home]:
                 belief = np.zeros(int(self.problem.sizes[home]))
-                belief[slot - self.model.class_state[home]] = 1.0
+                belief[self.corners - self.model.class_state[home]] = 1.0
                 corners.append(self.node_at(home, belief))
-        self.corners = self.problem.slots
-        self.back_up(np.array([node for node in corners if node >= 0], dtype=np.int64), FROM_ABOVE)
+            self.corners += 1
+        self.back_up(np.array(corners, dtype=np.int64), FROM_ABOVE)
 
     def spread_corners(self) -> None:
         """Back up what follows from the known states in one step, whatever is done, if there is not too much of it."""

@@ -178,9 +178,9 @@ class Search(Settling):
         plan = plan_of(other.given, other.graph, other.first, other.settings)
         for node in members[:count][::-1]:
             home = int(other.graph.node[node, HOME])
+            if not self.make_room():
+                return
             nodes.append(self.node_at(home, plan.beliefs(home, np.array([node]))[0]))
-        if min(nodes) < 0:
-            return
         rises = True
         while rises and clock.now() < min(until, self.deadline):
             lower, upper = self.bounds

@@ -128,11 +128,9 @@ class Standing:
         return True
 
     def node_at(self, home: int, belief: Array) -> int:
-        """The node of `belief`, of class `home`; -1 where there is no room for it."""
+        """The node of `belief`, of class `home`. There must be room for it, as there is at first."""
         whole = np.zeros(int(self.problem.sizes.max()))
         whole[: len(belief)] = belief
-        if not self.make_room():
-            return -1
         return int(find_node(self.model, self.graph, home, whole, self.settings.potential))
 
     def has_room_for(self, homes: Ids, pace: float) -> bool:
