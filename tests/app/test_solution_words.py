@@ -10,6 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli.solution import ALARM, FAR, ROUNDING, print_check, print_score, print_solution, several, six
+from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate
 from rhoplan.planning.certified.solution import Solution
 from rhoplan.scoring.solved import PlanScore
@@ -236,3 +237,25 @@ def test_what_is_too_rare_to_be_drawn_is_told_of_where_the_bounds_leave_room_for
     assert (words in " ".join(told(print_score, score, found, weight=0.0, discount=0.5))) == room
     exact = replace(score, kind="exact", rarest=0.0)
     assert "±" not in " ".join(told(print_score, exact, found, weight=0.0, discount=0.5))
+
+
+@pytest.mark.parametrize("weight", [1e-3, 0.5, 1.0])
+def test_any_weight_above_0_has_information_told(told: Any, weight: float) -> None:
+    text = " ".join(told(print_score, SCORE, FOUND, weight=weight, discount=1.0))
+    assert "and 0.5000 nats in 2.5 steps" in text
+    assert "which is worth +1.2500 with information paid" in text
+
+
+def test_few_cases_that_are_cut_off_are_told_of_though_nothing_comes_later(told: Any) -> None:
+    cut = replace(SCORE, truncated=1e-3, value_tail=0.0)
+    text = " ".join(told(print_score, cut, FOUND, weight=0.0, discount=1.0))
+    assert text.endswith("0.10% of cases are cut off after 50 steps: what comes later adds or takes 0 at most")
+
+
+def test_nothing_is_told_as_proven_of_a_policy_on_grids(told: Any) -> None:
+    """It aims at the lower bound, no more."""
+    score = replace(SCORE, kind="estimated", value=1.3, episodes=30, rarest=0.1)
+    found = replace(FOUND, own=1.25)
+    assert "is proven" in " ".join(told(print_score, score, found, weight=0.0, discount=1.0))
+    gridded = replace(found, policy=GridPolicy.__new__(GridPolicy))
+    assert "is proven" not in " ".join(told(print_score, score, gridded, weight=0.0, discount=1.0))
