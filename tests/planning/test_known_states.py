@@ -101,10 +101,21 @@ def test_without_memory_nothing_is_worked_out(search: Search, monkeypatch: pytes
     monkeypatch.setattr(search, "make_room", lambda: False)
     search.graph.child[children:] = 10**9  # what was never written may be anything
     assert not search.work_out(corners, search.model.class_pair[search.graph.node[corners, HOME]])
-    assert search.node_at(search.problem.start_class, np.array([0.5, 0.5, 0.0])) == -1
     search.spread_corners()
     assert nodes == []
     assert search.graph.used[CHILDREN] == children
+
+
+def test_without_memory_no_known_state_is_found_until_there_is_some(
+    search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(search, "make_room", lambda: False)
+        search.open_corners()
+        assert (search.corners, len(known(search))) == (0, 0)
+    search.open_corners()
+    assert search.corners == search.problem.slots
+    assert len(known(search)) > 0
 
 
 def test_a_belief_has_one_node_however_it_is_asked_for(search: Search) -> None:

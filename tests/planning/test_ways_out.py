@@ -269,10 +269,11 @@ def test_a_rehearsal_ends_near_one_and_where_it_is_interrupted_all_is(
     assert search.fading == solve.LEAST_FADING
     with pytest.raises(KeyboardInterrupt):
         search.rehearse()
-    near = shaken(discount=1 - 1e-4)
-    stopped_by += ["memory"]
-    near.rehearse()
-    assert not near.is_nearer_one  # there is no room for another
+    for discount in (1 - 1e-4, 1.0):
+        near = shaken(discount=discount)
+        stopped_by += ["memory"]
+        near.rehearse()
+        assert not near.is_nearer_one  # there is no room for another
 
 
 def test_the_plan_rehearsed_is_followed_where_there_is_one(

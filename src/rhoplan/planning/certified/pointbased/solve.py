@@ -34,10 +34,10 @@ ROUNDED, NEARER = 4, 0.99
 than such a share of the last time, are as near as floats let them be."""
 
 SOON, LATER, REHEARSED, HALTING, FADING, LEAST_FADING = 0.1, 0.5, 0.5, 0.5, 0.01, 1e-7
-"""Where there is no discount, or one near 1, the best plan is rehearsed with another: after so many seconds, SOON where
-one can go round for ever, and whenever they have doubled, for such a share of them, if the bounds are more than a share
-as far apart as the last time. What the discount takes of each step at first and at the least: a tenth whenever the best
-plan is found."""
+"""Where there is no discount, or one near 1, the bounds are looked at after so many seconds (SOON where one can go
+round for ever) and whenever they have doubled: if they are more than a share as far apart as the last time, the best
+plan is rehearsed with another discount, for such a share of the seconds. What that takes of each step at first and at
+the least: a tenth whenever the best plan is found; where memory ends, no more."""
 
 LOOKED = 2
 """Circles are looked for again after so many times as long as it took the last time, if there is as much left."""
@@ -85,8 +85,8 @@ class Search(Settling):
 
     @property
     def is_nearer_one(self) -> bool:
-        """Whether the discount is much nearer 1 than that of the next rehearsal."""
-        return 1 - self.settings.discount <= 0.5 * self.fading
+        """Whether the discount is much nearer 1 than that of the next rehearsal, if there is to be one."""
+        return self.fading > 0 and 1 - self.settings.discount <= 0.5 * self.fading
 
     def run(self, progress: Progress | None = None) -> str:
         """Trials until something stops them; what did."""
