@@ -60,6 +60,16 @@ def test_a_first_vector_that_claims_more_than_it_can_have_is_noticed(number: int
     assert not check_plan(plan, np.random.default_rng(0), most=20).holds
 
 
+@pytest.mark.parametrize(("seed", "weight"), [(1, 0.5), (1, 2.0), (3, 2.0), (8, 0.5)])
+def test_bounds_that_are_very_near_each_other_are_no_reason_for_an_alarm(seed: int, weight: float) -> None:
+    """Many points lie close together: mixtures of them are found that rounding leaves 1e-10 short of nothing."""
+    rng = np.random.default_rng(seed)
+    changes, shows = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(2), (2, 3))
+    problem = rhoplan.from_arrays(changes, shows, rng.normal(size=(2, 3, 3, 2)), discount=0.8)
+    found = solve_general(compile_problem(problem, weight=weight), weight=weight, discount=0.8, gap=1e-6)
+    assert check_plan(found.plan, np.random.default_rng(0), claims=(found.lower, found.upper)).holds
+
+
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_what_is_claimed_of_the_start_is_what_vectors_and_points_say(weight: float) -> None:
     compiled = compile_problem(drawn(0), weight=weight)

@@ -73,7 +73,20 @@ def mixture_weights(
             price = cost - columns @ np.linalg.solve(columns[basis], cost[basis])
             enters = int(np.argmin(price))
             if price[enters] >= -1e-12 * np.abs(cost[basis]).max():
-                break
+                leaves = int(np.argmin(amount))
+                if amount[leaves] >= 0:
+                    break
+                # no other is cheaper, but rounding has left less than nothing of one: what can stand in for it does
+                row = columns @ np.linalg.solve(columns[basis], np.eye(len(basis))[leaves])
+                dear = np.divide(
+                    np.maximum(price, 0.0), -row, out=np.full(len(row), np.inf), where=row < -SMALLEST_PIVOT
+                )
+                if not np.isfinite(dear.min()):
+                    break
+                basis = basis.copy()
+                basis[leaves] = int(np.argmin(dear))
+                amount = np.linalg.solve(columns[basis].T, belief)
+                continue
             change = np.linalg.solve(columns[basis].T, columns[enters])
             ratio = np.divide(kept, change, out=np.full(len(basis), np.inf), where=change > SMALLEST_PIVOT)
             if not np.isfinite(ratio.min()):
