@@ -44,6 +44,9 @@ at hand for one of them at once."""
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
 
+SPLITTING = 0.1
+"""Share of the time left, at most, for classes told apart by what is possible in them."""
+
 BEGUN = 10
 """Rounds of work before which the bounds of last resort may be the better ones."""
 
@@ -237,10 +240,13 @@ class General:
             from rhoplan.planning.certified.pointbased.idle import with_stops
             from rhoplan.planning.certified.pointbased.records import compile_problem
             from rhoplan.planning.certified.pointbased.solve import solve_general
+            from rhoplan.planning.certified.pointbased.supports import by_supports
             from rhoplan.planning.certified.solved import policy_of
 
         compiled = compile_problem(self.problem, weight=self.weight, memory=memory, deadline=deadline)
-        compiled = with_stops(compiled) if self.discount == 1 else compiled
+        if self.discount == 1:
+            soon = clock.now() + SPLITTING * (deadline - clock.now())
+            compiled = with_stops(by_supports(compiled, weight=self.weight, deadline=soon))
         found = solve_general(
             compiled,
             weight=self.weight,

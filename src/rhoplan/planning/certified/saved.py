@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from math import prod
@@ -24,6 +25,7 @@ from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.records import compile_problem
+from rhoplan.planning.certified.pointbased.supports import split
 from rhoplan.planning.certified.solved import FORMAT, SolvedPolicy, digest
 
 if TYPE_CHECKING:
@@ -52,8 +54,8 @@ def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any
     compiled = _compiled(problem, arrays.get("kinds"))  # files of versions before there were kinds have none
     if compiled is None:
         return None
-    compiled = with_stops(compiled) if told["discount"] == 1 else compiled
-    if digest(compiled) != told["digest"]:
+    compiled = next((one for one in _ways_to_solve(compiled, told["discount"]) if digest(one) == told["digest"]), None)
+    if compiled is None:
         return None
     homes = _numbers_after(arrays, "alpha-")
     vectors = {home: (arrays[f"alpha-{home}"], arrays[f"share-{home}"], arrays[f"pair-{home}"]) for home in homes}
@@ -61,6 +63,16 @@ def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any
     settings = Asked(float(told["weight"]), float(told["discount"]))
     potential = float(told.get("potential", settings.weight))  # files of versions before there was a choice
     return SolvedPolicy(problem, compiled, settings, vectors, points, arrays["corner"], arrays["informed"], potential)
+
+
+def _ways_to_solve(compiled: Compiled, discount: float) -> Iterator[Compiled]:
+    """What may have been solved: without a discount classes may have been told apart by what is possible in them."""
+    if discount < 1:
+        yield compiled
+        return
+    yield with_stops(compiled)
+    with suppress(TimeoutError):
+        yield with_stops(split(compiled))
 
 
 def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:

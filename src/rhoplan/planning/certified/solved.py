@@ -251,12 +251,13 @@ class SolvedPolicy(BoundedPolicy):
             raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}{hint}", field=("visible",))
         held = np.flatnonzero(joint)
         states = self.visibles[situation.visible] * len(joint) + held
-        for home in reversed(self._homes.get(int(states[0]), ())):  # the start's own class last
-            places = self._places(home)
-            if all(state in places for state in states.tolist()):
-                result = np.zeros(int(self.problem.sizes[home]))
-                result[[places[state] for state in states.tolist()]] = joint[held]
-                return home, result
+        wanted, start, sizes = set(states.tolist()), self.problem.start_class, self.problem.sizes
+        homes = [home for home in self._homes.get(int(states[0]), ()) if wanted <= self._places(home).keys()]
+        if homes:  # the start's own class only where it fits, else the smallest
+            home = min(homes, key=lambda home: (home == start and sizes[home] > len(wanted), sizes[home]))
+            places, result = self._places(home), np.zeros(int(sizes[home]))
+            result[[places[state] for state in states.tolist()]] = joint[held]
+            return home, result
         raise EvidenceError(
             f"the belief must be one that '{self.origin.name}' can lead to; it mixes states that are always told apart",
             field=("belief",),
@@ -269,7 +270,8 @@ class SolvedPolicy(BoundedPolicy):
 
     @cached_property
     def _homes(self) -> dict[int, list[int]]:
-        """The classes that each state is in: one, or two where the start has a class of its own, which comes first."""
+        """The classes that each state is in: one, or two where the start has a class of its own, or many where they are
+        told apart by what is possible (see `supports`)."""
         model, found = self.problem.model, dict[int, list[int]]()
         for home in range(self.problem.classes):
             for state in self.problem.state[model.class_state[home] : model.class_state[home + 1]].tolist():
