@@ -108,10 +108,14 @@ def test_bounds_meet_where_one_must_know_where_staying_is_free(seed: int) -> Non
     assert found.certificate.holds
 
 
+@pytest.mark.parametrize("largest", [math.inf, 2])
 @pytest.mark.parametrize("seed", SEEDS[::6])
-def test_policies_are_followed_saved_and_loaded(seed: int, tmp_path: Path) -> None:
+def test_policies_are_followed_saved_and_loaded(
+    seed: int, largest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supports, "LARGEST", (largest,))
     problem = problem_of(*moved(np.random.default_rng(seed)))
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=60)
+    found = rhoplan.solve(problem, method="points", gap=END, seconds=1)
     found.policy.save(tmp_path / "plan.policy")
     loaded = load_policy(tmp_path / "plan.policy", problem)
     earned = score_solved(loaded)
@@ -143,11 +147,12 @@ def noisy(rng: np.random.Generator) -> rhoplan.Problem:
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_split_is_the_same_problem(seed: int, weight: float) -> None:
+@pytest.mark.parametrize("largest", [math.inf, 2, 1])
+def test_what_is_split_is_the_same_problem(seed: int, weight: float, largest: float) -> None:
     """Whatever the discount and the weight."""
     compiled = compile_problem(noisy(np.random.default_rng(seed)))
-    parts = split(compiled)
-    assert parts.classes > compiled.classes
+    parts = split(compiled, largest)
+    assert parts.classes > compiled.classes or largest == 1
     one, other = (
         solve_general(given, weight=weight, discount=0.8, gap=0.02, seconds=60) for given in (compiled, parts)
     )
@@ -203,6 +208,14 @@ def test_too_many_parts_are_left_together(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(TimeoutError):
         split(compiled)
     assert by_supports(compiled, weight=0.0, deadline=math.inf) is compiled
+
+
+def test_where_there_is_room_for_small_sets_only_these_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compile_problem(noisy(np.random.default_rng(1)))
+    counts = [len(split(compiled, largest).model.chance) for largest in (math.inf, 1)]
+    assert counts[0] > counts[1] > len(compiled.model.chance)
+    monkeypatch.setattr(supports, "MOST_NUMBERS", counts[1])
+    assert [len(one.model.chance) for one in supports.splits(compiled)] == [counts[1]]
 
 
 def test_who_has_no_time_leaves_them_together() -> None:

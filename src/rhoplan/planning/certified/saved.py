@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from math import prod
@@ -25,7 +24,7 @@ from rhoplan.planning.certified.lattice.solve import grid_policy
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.idle import with_stops
 from rhoplan.planning.certified.pointbased.records import compile_problem
-from rhoplan.planning.certified.pointbased.supports import split
+from rhoplan.planning.certified.pointbased.supports import splits
 from rhoplan.planning.certified.solved import FORMAT, SolvedPolicy, digest
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def _ways_to_solve(compiled: Compiled, discount: float) -> Iterator[Compiled]:
         yield compiled
         return
     yield with_stops(compiled)
-    with suppress(TimeoutError):
-        yield with_stops(split(compiled))
+    yield from map(with_stops, splits(compiled))
 
 
 def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:

@@ -238,7 +238,8 @@ class SolvedPolicy(BoundedPolicy):
         return self.problem.actions[int(self.problem.pair_action[pair])]
 
     def _place(self, situation: Situation) -> tuple[int, Array]:
-        """The class of `situation`, and the belief over its states."""
+        """The class of `situation`, and the belief over its states; of several classes that with the best plan, which
+        goes on with plans of classes that the next situation is in."""
         if situation.visible is END:
             raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
         joint: Array = np.ones(1)
@@ -251,13 +252,10 @@ class SolvedPolicy(BoundedPolicy):
             raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}{hint}", field=("visible",))
         held = np.flatnonzero(joint)
         states = self.visibles[situation.visible] * len(joint) + held
-        wanted, start, sizes = set(states.tolist()), self.problem.start_class, self.problem.sizes
-        homes = [home for home in self._homes.get(int(states[0]), ()) if wanted <= self._places(home).keys()]
-        if homes:  # the start's own class only where it fits, else the smallest
-            home = min(homes, key=lambda home: (home == start and sizes[home] > len(wanted), sizes[home]))
-            places, result = self._places(home), np.zeros(int(sizes[home]))
-            result[[places[state] for state in states.tolist()]] = joint[held]
-            return home, result
+        found = [(home, self._over(home, states, joint[held])) for home in self._homes.get(int(states[0]), ())]
+        homes = [(home, belief) for home, belief in found if belief is not None]
+        if homes:
+            return max(homes, key=lambda place: self._lower(*place)) if len(homes) > 1 else homes[0]
         raise EvidenceError(
             f"the belief must be one that '{self.origin.name}' can lead to; it mixes states that are always told apart",
             field=("belief",),
@@ -277,6 +275,15 @@ class SolvedPolicy(BoundedPolicy):
             for state in self.problem.state[model.class_state[home] : model.class_state[home + 1]].tolist():
                 found.setdefault(state, []).append(home)
         return found
+
+    def _over(self, home: int, states: Ids, chances: Array) -> Array | None:
+        """These chances of original states as a belief over those of class `home`; None where some are not in it."""
+        places = self._places(home)
+        if not all(state in places for state in states.tolist()):
+            return None
+        belief = np.zeros(int(self.problem.sizes[home]))
+        belief[[places[state] for state in states.tolist()]] = chances
+        return belief
 
     def _places(self, home: int) -> dict[int, int]:
         """Where each state of a class stands in its vectors."""

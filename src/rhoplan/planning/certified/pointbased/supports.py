@@ -3,11 +3,14 @@
 A plan may go on for ever for nothing where one knows that it costs nothing: in some states of a class, but not in all.
 A vector over the whole class cannot say so; in the other states it would be infinitely low. Where each set of states
 that can be possible together is a class of its own, vectors speak of what is possible and of nothing else. Which set it
-is one knows, as one knows the visible class, so all that holds of classes holds of these.
+is one knows, as one knows the visible class, so all that holds of classes holds of these. Where there are too many such
+sets only small ones are told apart; others stay in their class, of whose states some then are impossible.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,17 +22,25 @@ from rhoplan.planning.certified.components import circles_of
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.first import at_rest, corner_information
 
+LARGEST, HALF = (np.inf, 8, 2, 1), 0.5
+"""Sets of so many states at most are told apart: the first of these for which there is room, and such a share of the
+time left."""
+
 MOST_NUMBERS, MOST_TIMES, FEW = 1_000_000, 20, 100_000
 """Probabilities P(s', o | s) there may be at the most; and so many times as many as before, unless they are few."""
 
 
 def by_supports(problem: Compiled, *, weight: float, deadline: float) -> Compiled:
-    """`problem` with a class for each set of states that can be possible together, where discount 1 asks for that and
-    there is room and time for it; else as it is."""
-    try:
-        return split(problem, deadline=deadline) if is_free_in_some(problem, weight) else problem
-    except TimeoutError:
-        return problem
+    """`problem` with a class for each set of states that can be possible together, as far as discount 1 asks for that
+    and there is room and time for it."""
+    return next(splits(problem, deadline=deadline), problem) if is_free_in_some(problem, weight) else problem
+
+
+def splits(problem: Compiled, *, deadline: float = np.inf) -> Iterator[Compiled]:
+    """All that there is room and time for, the finest first."""
+    for largest in LARGEST:
+        with suppress(TimeoutError):
+            yield split(problem, largest, deadline=clock.now() + HALF * (deadline - clock.now()))
 
 
 def is_free_in_some(problem: Compiled, weight: float) -> bool:
@@ -55,16 +66,17 @@ class Part(NamedTuple):
 
 
 class Parts:
-    """Sets of states that can be possible together, in the order in which one comes to them."""
+    """Sets of states that can be possible together, in the order in which one comes to them; of those with more than
+    `most` states only the class that they are in."""
 
-    def __init__(self, problem: Compiled) -> None:
-        self.problem = problem
+    def __init__(self, problem: Compiled, most: float) -> None:
+        self.problem, self.most = problem, most
         self.known: list[Part] = []
         self.numbers: dict[tuple[int, bytes], int] = {}
 
     def number_of(self, home: int, states: Ids) -> int:
-        """The number of these states of class `home`; where the episode is over all of them are one part."""
-        if self.problem.ended[home]:
+        """The number of the part that these states of class `home` are in; all where the episode is over are one."""
+        if self.problem.ended[home] or len(states) > self.most:
             states = np.arange(self.problem.sizes[home])
         number = self.numbers.setdefault((home, states.tobytes()), len(self.known))
         if number == len(self.known):
@@ -72,11 +84,13 @@ class Parts:
         return number
 
 
-def split(problem: Compiled, *, deadline: float = np.inf) -> Compiled:
-    """The problem of these parts; TimeoutError where they are too many or not found before `deadline`."""
-    model, parts = problem.model, Parts(problem)
+def split(problem: Compiled, largest: float = np.inf, *, deadline: float = np.inf) -> Compiled:
+    """The problem of parts with at most `largest` states, or else the class; TimeoutError where there are too many or
+    they are not found before `deadline`."""
+    model, parts = problem.model, Parts(problem, largest)
     most = min(MOST_NUMBERS, max(FEW, MOST_TIMES * len(model.chance)))
     start = parts.number_of(problem.start_class, np.flatnonzero(problem.start))
+    begins = problem.start[parts.known[start].states]
     branches, target, column, place, count = list[int](), list[int](), list[Ids](), list[Ids](), list[Ids]()
     pairs, class_pair, pair_branch = list[int](), [0], [0]
     numbers = 0
@@ -126,5 +140,5 @@ def split(problem: Compiled, *, deadline: float = np.inf) -> Compiled:
         pair_action=problem.pair_action[pairs],
         branch_outcome=problem.branch_outcome[branches],
         start_class=start,
-        start=problem.start[problem.start > 0],
+        start=begins,
     )
