@@ -36,8 +36,8 @@ ANY = -2
 """In place of a pair: all actions of the class, equally likely."""
 
 SECONDS_PER_ENTRY = 1e-6
-"""Time that BiCGSTAB takes for each probability: more than four times what it took with 10,000 and with 260,000 of them,
-a sixth of what it takes where it does not settle."""
+"""Time that BiCGSTAB takes for each probability: four times what it took with 10,000 and with 260,000 of them, a sixth
+of what it takes where it does not settle."""
 
 MOST_IMPROVEMENTS, MOST_VISITS, MOST_STEPS = 12, 60, 4000
 """Rounds of policy iteration, steps in which visits are counted, and sweeps to find the value of one policy."""
