@@ -115,6 +115,39 @@ def test_kernels_run_where_no_cache_folder_can_be_made(tmp_path: Path, place: st
     assert not list(temporary.iterdir()), "and goes with it"
 
 
+OTHER_INSIDE = """
+import sys, warnings
+import numpy as np, numba.core.codegen as codegen
+exec(sys.argv[1])
+with warnings.catch_warnings(record=True) as told:
+    import two_kernels as k
+print(*[one.message for one in told])
+try:
+    k.roots(np.array([4.0, -9.0]))
+except ValueError:
+    print(k.roots(np.array([4.0, 9.0])), k.put_all(k.Shelf(np.ones((3, 1)), np.ones(1), 1.0, 0, False), np.ones(2)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "lacks"),
+    [
+        ("del codegen.JITCodeLibrary", "JITCodeLibrary"),
+        ("codegen.JITCodeLibrary = type('Other', (), {'enable_object_caching': 1})", "serialize_using_bitcode"),
+    ],
+)
+def test_kernels_run_with_a_numba_that_is_another_inside(tmp_path: Path, change: str, lacks: str) -> None:
+    (tmp_path / "two_kernels.py").write_text(PARTS)
+    library = str(Path(rhoplan.__file__).parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), library])}
+    run = subprocess.run([sys.executable, "-c", OTHER_INSIDE, change], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    told, answers = run.stdout.splitlines()
+    assert "takes longer to make" in told
+    assert lacks in told
+    assert answers == "5.0 6.0"
+
+
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Two kernels, of which one calls the other, in a folder where nothing is kept from an earlier run."""

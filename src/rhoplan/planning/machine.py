@@ -13,6 +13,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
@@ -27,17 +28,30 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.clock import COMPILING
 
 try:
+    from numba import __version__ as numba_version
     from numba import config, njit
     from numba.core import event
     from numba.core.types import Dispatcher
     from numba.core.types.misc import unliteral
 
     from rhoplan.planning.handing import handed
-    from rhoplan.planning.making import MakePart, MakeWhole
-except ModuleNotFoundError:
+except ModuleNotFoundError as missing:
+    if missing.name != "numba":
+        raise
     raise MissingExtra(
         "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
     ) from None
+
+WHOLE: dict[str, Any] = {}
+PART: dict[str, Any] = {}
+"""How a kernel is made for Python, and for kernels: as `making` says, or else as Numba would by itself."""
+
+try:
+    from rhoplan.planning.making import MakePart, MakeWhole
+
+    WHOLE["pipeline_class"], PART["pipeline_class"] = MakeWhole, MakePart
+except ImportError as unknown:
+    warnings.warn(f"machine code takes longer to make, as Numba {numba_version} is not known: {unknown}", stacklevel=2)
 
 __all__ = ["compiled", "compiled_in_any_order", "compiled_with_arrays", "entropy", "entropy_of_groups", "handed"]
 
@@ -94,14 +108,14 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.function, self.options = function, options
-        self.entrance = _dispatcher(function, "", {**options, "pipeline_class": MakeWhole})
+        self.entrance = _dispatcher(function, "", {**options, **WHOLE})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.entrance(*arguments, **named)
 
     @cached_property
     def inside(self) -> Any:
-        options = {**self.options, "no_cpython_wrapper": True, "pipeline_class": MakePart}
+        options = {**self.options, "no_cpython_wrapper": True, **PART}
         kernel = _dispatcher(self.function, "_inside", options)
         usual = kernel.get_call_template
 

@@ -23,6 +23,16 @@ from numba.core.typed_passes import AnnotateTypes
 ENVIRONMENT = "_ZN08NumbaEnv"
 """How the names begin under which machine code finds what belongs to the Python function it was made of."""
 
+STEPS = (
+    "enable_object_caching", "serialize_using_bitcode", "serialize_using_object_code",
+    "_finalize_dynamic_globals", "_finalize_final_module", "_optimize_final_module",
+)  # fmt: skip
+"""What is changed or used here of Numba's libraries, which promise it to nobody."""
+
+for _step in STEPS:
+    if not hasattr(JITCodeLibrary, _step):
+        raise ImportError(f"Numba's libraries have no {_step}")
+
 
 class Part(JITCodeLibrary):  # type: ignore[misc]
     """A kernel as other kernels take it in: translated, not optimised, and of no use by itself."""

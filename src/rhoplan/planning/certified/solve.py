@@ -141,6 +141,7 @@ def _solve_by_evidence(
     progress: Progress | None,
     check: bool,
 ) -> Solution:
+    compiled = clock.COMPILING.seconds
     with clock.loading():
         from rhoplan.planning.many.check import check_search
         from rhoplan.planning.many.search import Search
@@ -162,6 +163,7 @@ def _solve_by_evidence(
         symmetries=1,
         rounds=found.trials,
         seconds=found.seconds,
+        compiling=clock.COMPILING.seconds - compiled,
         method=EVIDENCE,
         policy=found.policy,
         certificate=check_search(search, found.policy, rng, seconds=checking(seconds)) if check else None,
