@@ -202,6 +202,13 @@ def test_nothing_bounds_what_is_not_discounted(tiger):
     assert cut_off_worth(problem, 0.0, 20) == 0
 
 
+def test_where_nothing_is_ever_paid_nothing_is_cut_off(recwarn):
+    waits = rhoplan.from_arrays(np.eye(2)[None], np.ones((1, 2, 1)), np.zeros((1, 2)), discount=1.0)
+
+    assert cut_off_worth(waits, 1.0, 20) == 0
+    assert not recwarn.list
+
+
 def test_sparse_payments_count_for_the_largest():
     pays = np.zeros((1, 2, 2, 2))
     pays[0, 0, 1, 1] = -7

@@ -179,6 +179,20 @@ def test_what_was_paid_tells_about_the_state() -> None:
     assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
 
 
+def test_a_result_whose_chance_is_too_small_for_floats_leaves_the_spread_as_it_is() -> None:
+    """One state in 1e300 shows a sign that the others never show, and then one in 1e30 of those another."""
+    hidden = Factor("hidden", ("rare", "low", "high"), np.array([1e-300, 0.5, 0.5]))
+    signs = np.array([[1e-5, 0.0, 1 - 1e-5], [0.0, 1e-5, 1 - 1e-5], [0.0, 1e-5, 1 - 1e-5]])
+    look = Action("look", np.array([0.0, -1.0, 1.0]), signs, ("a", "b", "c"), ("again", "again", "again"))
+    last = Action("last", np.array([0.0, -1.0, 1.0]), np.array([[1e-30, 1.0], [0, 1], [0, 1]]), ("p", "q"), (END, END))
+    menus = {"start": (look,), "again": (replace(last, leads_to=("end", END)),), "end": (last,)}
+    problem = Problem("rare", (hidden,), "start", menus.__getitem__)
+
+    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=3))
+
+    assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
+
+
 def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = rhoplan.make("chest-pain")
     agent = rhoplan.make_agent("efe", problem)

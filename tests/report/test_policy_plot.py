@@ -36,6 +36,28 @@ R: open-right : right : * : * -100
 """
 
 
+KNOWN = """discount: 1.0
+states: good bad done
+actions: wait kick stop
+observations: nothing over
+start: good
+T: wait identity
+T: kick : good 0.5 0.5 0.0
+T: kick : bad : bad 1.0
+T: kick : done : done 1.0
+T: stop : * : done 1.0
+O: * : good 1.0 0.0
+O: * : bad 1.0 0.0
+O: * : done 0.0 1.0
+R: wait : bad : * : * -1
+R: kick : good : * : * -0.1
+R: kick : bad : * : * -0.1
+R: stop : bad : * : * 5
+R: stop : good : * : * -1
+"""
+"""Waiting costs nothing where it is good, so that what is possible is told apart if there is no discount."""
+
+
 def solved(spec: str, **settings: Any) -> SolvedPolicy:
     policy = rhoplan.solve(rhoplan.make(spec), method="points", seconds=600, **settings).policy
     assert policy is not None
@@ -241,3 +263,10 @@ def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert _guarded(["solve", "tiger", "--horizon", "3", "--plot", str(path), "--gap", "0.1"]) == 0
     assert f"drawn: {path}" in capsys.readouterr().out
     assert path.read_text().lstrip().startswith("<?xml")
+
+
+def test_a_start_that_is_known_is_refused_before_it_is_solved(tmp_path: Path) -> None:
+    problem = parse_pomdp(KNOWN)
+    with pytest.raises(rhoplan.errors.ProblemError, match="two or three hidden states.*starts with 1"):
+        policy_plot.check_plot(problem, tmp_path / "plan.png", weight=0.0, discount=1.0)
+    policy_plot.check_plot(problem, tmp_path / "plan.png", weight=0.0, discount=0.9)

@@ -83,7 +83,8 @@ class Paid:
             states = len(action.reward)
             held = self._apart[places, factor, :states]
             belief = self.world.graph.beliefs(truth[act[places]], factor) * action.likelihood[:, outcome[places]].T
-            belief /= belief.sum(axis=1, keepdims=True)
+            total = belief.sum(axis=1, keepdims=True)
+            belief /= np.where(total > 0, total, 1.0)  # a chance too small for floats is none
             if isinstance(action.pays, np.ndarray) and action.pays.ndim == 2:
                 held = held + action.pays[:, outcome[places]].T - action.reward
             told = (belief * held).sum(axis=1)

@@ -39,6 +39,6 @@ def cut_off_worth(problem: Problem, share: float, cap: int, *, bonus: float = 0.
     discount, steps = problem.discount, np.inf
     if isinstance(problem.start, Left):  # and after the horizon what ends it
         steps = max(problem.start.actions + has_commits(problem) - cap, 0)
-    times = steps if discount == 1 else (1 - discount**steps) / (1 - discount)
-    worth = share * discount ** problem.time_taken(cap) * (largest_payment(problem) + bonus) * times if times else 0.0
+    times, most = steps if discount == 1 else (1 - discount**steps) / (1 - discount), largest_payment(problem) + bonus
+    worth = share * discount ** problem.time_taken(cap) * most * times if times and most else 0.0
     return float(worth) if np.isfinite(worth) else float("nan")

@@ -63,10 +63,11 @@ def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture
     return None
 
 
-def check_plot(problem: Problem, path: Path, weight: float, deadline: float = math.inf) -> None:
+def check_plot(problem: Problem, path: Path, *, weight: float, discount: float, deadline: float = math.inf) -> None:
     """Refuse what cannot be drawn, before it is solved, as far as that is found out before `deadline`."""
     with clock.loading():
-        from rhoplan.planning.certified.pointbased.records import compile_problem, joint_prior
+        from rhoplan.planning.certified.pointbased.given import given
+        from rhoplan.planning.certified.pointbased.records import joint_prior
 
     need_matplotlib()
     _check_ending(path)
@@ -74,7 +75,7 @@ def check_plot(problem: Problem, path: Path, weight: float, deadline: float = ma
     once = states == 1 and horizon_of(problem) is not None  # nobody comes back to where all actions are left
     if states <= MOST_LOOKED_AT and not once:
         try:
-            states = len(compile_problem(problem, weight=weight, deadline=deadline).start)
+            states = len(given(problem, weight=weight, discount=discount, deadline=deadline).start)
         except (LimitError, TimeoutError):  # which solving will tell
             return
     _check_states(problem, states)

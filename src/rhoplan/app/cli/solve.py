@@ -212,7 +212,7 @@ def _check_wishes(
         from rhoplan.report.policy_plot import check_plot
 
         drawn = problem if horizon is None else with_horizon(problem, horizon)
-        check_plot(drawn, plot, weight, deadline=deadline)
+        check_plot(drawn, plot, weight=weight, discount=discount, deadline=deadline)
 
 
 def _check_ending(save: Path) -> None:

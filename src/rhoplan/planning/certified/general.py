@@ -44,9 +44,6 @@ at hand for one of them at once."""
 GRACE = 0.5
 """Seconds for the bounds of last resort after the time is over or somebody has pressed ctrl-C."""
 
-SPLITTING = 0.1
-"""Share of the time left, at most, for classes told apart by what is possible in them."""
-
 BEGUN = 10
 """Rounds of work before which the bounds of last resort may be the better ones."""
 
@@ -237,20 +234,15 @@ class General:
         clock.check(deadline)
         with clock.loading():
             from rhoplan.planning.certified.pointbased.check import check_plan
-            from rhoplan.planning.certified.pointbased.idle import with_stops
-            from rhoplan.planning.certified.pointbased.records import compile_problem
+            from rhoplan.planning.certified.pointbased.given import given
             from rhoplan.planning.certified.pointbased.solve import solve_general
-            from rhoplan.planning.certified.pointbased.supports import by_supports
             from rhoplan.planning.certified.solved import policy_of
 
-        compiled = compile_problem(self.problem, weight=self.weight, memory=memory, deadline=deadline)
-        if self.discount == 1:
-            soon = clock.now() + SPLITTING * (deadline - clock.now())
-            compiled = with_stops(by_supports(compiled, weight=self.weight, deadline=soon))
+        asked = {"weight": self.weight, "discount": self.discount}
+        compiled = given(self.problem, **asked, memory=memory, deadline=deadline)
         found = solve_general(
             compiled,
-            weight=self.weight,
-            discount=self.discount,
+            **asked,
             gap=self.gap,
             seconds=max(deadline - clock.now(), 0.0),
             memory=memory,
