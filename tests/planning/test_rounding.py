@@ -180,3 +180,27 @@ def test_entropy_of_numbers_that_are_all_but_halves(others: tuple[float, ...]) -
 def test_the_unit_of_rounding_is_that_of_the_numbers() -> None:
     """The proof counts operations, each of which may be off by half the distance between neighbouring numbers."""
     assert np.finfo(float).eps / 2 == UNIT
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_told_of_the_start_pays_for_looking_it_up(seed: int) -> None:
+    """The sum over its states is rounded, too; and bounds that then are no longer as near as asked for are not said to
+    be."""
+    problem = compile_problem(rhoplan.from_arrays(*drawn(seed), discount=0.5))
+    search = Search(problem, discount=0.5, weight=0.0, gap=1e-2, seconds=np.inf, memory=1e9)
+    assert search.run() == "gap"
+    lower, upper = search.bounds
+    assert lower <= search.graph.bound[0, LOWER] - search.settings.outward < search.graph.bound[0, LOWER]
+    assert upper >= search.graph.bound[0, UPPER] + search.settings.outward > search.graph.bound[0, UPPER]
+    assert upper - lower <= 1e-2
+    vain = Search(problem, discount=0.5, weight=0.0, gap=1e-300, seconds=30, memory=1e9)
+    assert vain.run() == "precision"
+    assert 0 < vain.bounds[1] - vain.bounds[0] < 1e-10
+
+
+def drawn(seed: int) -> tuple[Array, Array, Array]:
+    """Three states that change, two actions, and two outcomes that tell which state it is, but for two alike."""
+    rng = np.random.default_rng(seed)
+    changes = rng.dirichlet(np.ones(3), size=(2, 3))
+    shows = np.tile([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], (2, 1, 1))
+    return changes, shows, np.repeat(rng.normal(size=(2, 3, 1)), 3, axis=2)

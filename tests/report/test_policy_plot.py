@@ -267,6 +267,6 @@ def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_start_that_is_known_is_refused_before_it_is_solved(tmp_path: Path) -> None:
     problem = parse_pomdp(KNOWN)
-    with pytest.raises(rhoplan.errors.ProblemError, match="two or three hidden states.*starts with 1"):
+    with pytest.raises(rhoplan.errors.ProblemError, match=r"two or three hidden states.*starts with 1"):
         policy_plot.check_plot(problem, tmp_path / "plan.png", weight=0.0, discount=1.0)
     policy_plot.check_plot(problem, tmp_path / "plan.png", weight=0.0, discount=0.9)

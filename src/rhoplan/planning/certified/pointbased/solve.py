@@ -110,7 +110,7 @@ class Search(Settling):
                 if progress:
                     progress(*self.bounds, int(self.graph.used[NODES]))
                 if code == DONE:
-                    return "gap"
+                    return "gap" if self.bounds[1] - self.bounds[0] <= self.gap else "precision"
                 if self.late:
                     return "time"
                 if code == FULL and not self.make_room():

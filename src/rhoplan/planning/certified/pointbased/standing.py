@@ -94,7 +94,8 @@ class Standing:
             first = first_moved(best_somewhere(first), -self.taken_off, self.error)
             gap = max(gap - 8 * self.error, 0.0)
         self.problem, self.model, self.first = problem, problem.model, first
-        self.settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
+        settings = make_settings(problem, self.first, weight=weight, share=share, discount=discount, gap=gap)
+        self.settings = settings._replace(gap=max(gap - 2 * settings.outward, 0.5 * gap))
         self.graph = make_graph(problem, self.first, self.settings)
         self.small = bool(problem.sizes.max() <= hull_states(problem))
         self.kept = self.vectors = int(self.graph.used[VECTORS])
@@ -109,7 +110,8 @@ class Standing:
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound on the value of the start."""
         lower, upper = float(self.graph.bound[ROOT, LOWER]), float(self.graph.bound[ROOT, UPPER])
-        return lower + self.taken_off - self.error, upper + self.taken_off + self.error
+        error = self.error + self.settings.outward  # looking them up is rounded too
+        return lower + self.taken_off - error, upper + self.taken_off + error
 
     @property
     def late(self) -> bool:
