@@ -221,3 +221,14 @@ def test_where_there_is_room_for_small_sets_only_these_are_told_apart(monkeypatc
 def test_who_has_no_time_leaves_them_together() -> None:
     compiled = stays()
     assert by_supports(compiled, weight=0.0, deadline=-math.inf) is compiled
+
+
+def test_where_nothing_costs_nobody_has_to_know() -> None:
+    """Who goes on for ever loses nothing, wherever that is: vectors over the whole class hold."""
+    transition = np.stack([np.eye(2), np.eye(2)[::-1]])
+    shows = np.ones((2, 2, 1))
+    for reward in (0.0, -1.0):
+        paid = np.zeros((2, 2, 2))
+        paid[:, 1] = reward
+        problem = rhoplan.from_arrays(transition, shows, paid, discount=1.0)
+        assert is_free_in_some(compile_problem(problem), 0.0) == (reward < 0)

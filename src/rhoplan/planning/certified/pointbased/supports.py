@@ -45,8 +45,8 @@ def splits(problem: Compiled, *, deadline: float = np.inf) -> Iterator[Compiled]
 
 def is_free_in_some(problem: Compiled, weight: float) -> bool:
     """Whether in some class who sees the state may go on for ever for nothing, but no action does in all its states.
-    Where nothing is ever paid again, whatever is done, every action does."""
-    if not problem.pairs:
+    Where nothing is ever paid again, whatever is done, every action does; where nothing costs, nobody has to know."""
+    if not (problem.model.reward < 0).any():
         return False
     model, where = problem.model, problem.entries
     reward = model.reward + weight * corner_information(problem, 1.0) if weight > 0 else model.reward
