@@ -22,7 +22,10 @@ PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 USERS = (
+    "rhoplan.planning.kept",
     "rhoplan.planning.machine",
+    "rhoplan.planning.dispatchers",
+    "rhoplan.planning.handing",
     "rhoplan.planning.search",
     "rhoplan.planning.certified.pointbased",
     "rhoplan.planning.certified.solved",

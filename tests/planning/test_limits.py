@@ -243,13 +243,13 @@ def test_the_clock_stands_still_while_machine_code_is_made(monkeypatch):
 def test_numba_reports_to_the_clock():
     from numba import njit
 
-    from rhoplan.planning import machine
+    from rhoplan.planning import dispatchers
 
     told, before = [], clock.COMPILING.seconds
     with clock.telling(lambda: told.append(1)):
         njit(lambda number: number + 1)(1)
 
-    assert machine.WATCH
+    assert dispatchers.WATCH
     assert told
     assert clock.COMPILING.seconds > before
 

@@ -29,7 +29,7 @@ def twice(number):
 
 PARTS = """
 from typing import NamedTuple
-from rhoplan.planning.machine import compiled, compiled_with_arrays, handed
+from rhoplan.planning.machine import compiled, handed
 
 @handed
 class Shelf(NamedTuple):
@@ -51,25 +51,21 @@ def put_all(shelf, books):
             put(shelf, place, books[place])
     return shelf.books.shape[0] + shelf.places[0]
 
-@compiled_with_arrays
-def width(shelf):
-    return shelf.width
-
 @compiled
 def part(numbers, first, scale):
     return scale * numbers[first]
 
-@compiled_with_arrays
+@compiled
 def root(number):
     if number < 0.0:
-        raise ValueError("no root of", number)
+        raise ValueError("no root of less than 0")
     return number ** 0.5
 
-@compiled_with_arrays
+@compiled
 def roots(numbers):
     return root(numbers[0]) + root(numbers[1])
 
-@compiled_with_arrays
+@compiled
 def fourth(number):
     return root(root(number))
 
@@ -86,8 +82,8 @@ if sys.argv[1] == "nowhere":
         raise PermissionError("no usable temporary folder")
     tempfile.mkdtemp = refuse
 import kernel
-folder = os.environ.get("NUMBA_CACHE_DIR", "")
-print(kernel.twice(21.0), folder, len([name for _, _, names in os.walk(folder) for name in names]) if folder else 0)
+answer, folder = kernel.twice(21.0), os.environ.get("NUMBA_CACHE_DIR", "")
+print(answer, folder, len([name for _, _, names in os.walk(folder) for name in names]) if folder else 0)
 """
 
 
@@ -121,11 +117,11 @@ import numpy as np, numba.core.codegen as codegen
 exec(sys.argv[1])
 with warnings.catch_warnings(record=True) as told:
     import two_kernels as k
-print(*[one.message for one in told])
-try:
-    k.roots(np.array([4.0, -9.0]))
-except ValueError:
-    print(k.roots(np.array([4.0, 9.0])), k.put_all(k.Shelf(np.ones((3, 1)), np.ones(1), 1.0, 0, False), np.ones(2)))
+    try:
+        k.roots(np.array([4.0, -9.0]))
+    except ValueError:
+        print(*[one.message for one in told])
+print(k.roots(np.array([4.0, 9.0])), k.put_all(k.Shelf(np.ones((3, 1)), np.ones(1), 1.0, 0, False), np.ones(2)))
 """
 
 
@@ -171,7 +167,7 @@ def test_a_kernel_for_kernels_has_no_entrance_from_python_until_python_calls_it(
 
 def test_a_fault_in_a_kernel_that_kernels_call_comes_to_python(kernels: Any) -> None:
     assert kernels.roots(np.array([4.0, 9.0])) == 5.0
-    with pytest.raises(ValueError, match=r"no root of.*-9"):
+    with pytest.raises(ValueError, match="no root of less than 0"):
         kernels.roots(np.array([4.0, -9.0]))
 
 
@@ -200,9 +196,3 @@ def test_a_record_with_a_field_of_no_use_to_kernels_is_refused(kernels: Any) -> 
     numbers = np.zeros(1)
     with pytest.raises(TypingError, match="Shelf"):
         kernels.put_all(kernels.Shelf(numbers, numbers, object(), 0, False), numbers)
-
-
-def test_kernels_that_count_references_are_handed_no_record(kernels: Any) -> None:
-    numbers = np.zeros(1)
-    with pytest.raises(NotImplementedError, match="references"):
-        kernels.width(kernels.Shelf(numbers, numbers, 1.0, 0, False))

@@ -2,14 +2,14 @@
 
 Numba hands a named tuple over field by field, and each array as seven numbers: a record of forty arrays is two hundred
 and eighty arguments of every call, which take longer to compile than what the kernels do, and longer to hand over than
-many of them take. `handed` lets a kernel have the place of the record instead. Fields are read where they are used and
-cannot change during a call, which machine code is told.
+many of them take. `machine.handed` lets a kernel have the place of the record instead. Fields are read where they are
+used and cannot change during a call, which machine code is told.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import Any, TypeVar
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -17,7 +17,7 @@ from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
-Class = TypeVar("Class", bound=type)
+from rhoplan.planning.machine import Record
 
 
 class Handed(types.Type):
@@ -44,25 +44,18 @@ class HandedModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, struct.as_pointer())
 
 
-def handed(record: Class) -> Class:
-    """Let kernels have records of this class (a named tuple) by their place."""
-
-    def kind_of(value: Any, context: Any) -> Handed | None:
-        kinds = [typeof_impl(one, context) for one in value]
-        if None in kinds:  # Numba says so
-            return None
-        return Handed(record.__name__, tuple(zip(value._fields, kinds, strict=True)))
-
-    typeof_impl.register(record)(kind_of)
-    return record
+@typeof_impl.register(Record)  # type: ignore[untyped-decorator]
+def kind_of(value: Any, context: Any) -> Handed | None:
+    kinds = [typeof_impl(one, context) for one in value]
+    if None in kinds:  # Numba says so
+        return None
+    return Handed(type(value).__name__, tuple(zip(value._fields, kinds, strict=True)))
 
 
 @unbox(Handed)  # type: ignore[untyped-decorator]
 def set_down(kind: Handed, value: Any, context: Any) -> NativeValue:
     """The fields of a record of Python's, in memory that lasts as long as the call."""
     builder = context.builder
-    if context.context.enable_nrt:
-        raise NotImplementedError("who counts references to arrays would never give back those of a record handed over")
     place = cgutils.alloca_once(builder, context.context.get_value_type(kind).pointee)
     failed = cgutils.false_bit
     for number, (_, field) in enumerate(kind.fields):

@@ -3,86 +3,40 @@
 Kernels make no arrays, and without the counting of references to those they are given (_nrt) they run four times as
 fast. A vector stands somewhere in a longer array; `at` says where.
 
-Machine code is kept beside the sources or in the user's cache folder. Where neither can be written to it is kept in a
-folder that lives as long as the program, which the processes it starts share; and where there is none, nowhere.
+What was made once is kept, beside the sources or in the user's cache folder, in a form that runs without Numba
+(`kept`), which is imported where something new must be made. Where no folder can be written to, code is kept in one
+that lives as long as the program, which the processes it starts share; and where there is none, nowhere.
 """
 
 from __future__ import annotations
 
-import atexit
+import inspect
 import os
-import shutil
-import tempfile
-import warnings
+import threading
 import zlib
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
+from operator import attrgetter
 from pathlib import Path
-from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rhoplan.errors import MissingExtra
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.clock import COMPILING
+from rhoplan.planning.kept import keep, load, title_of
 
-try:
-    from numba import __version__ as numba_version
-    from numba import config, njit
-    from numba.core import event
-    from numba.core.types import Dispatcher
-    from numba.core.types.misc import unliteral
-
-    from rhoplan.planning.handing import handed
-except ModuleNotFoundError as missing:
-    if missing.name != "numba":
-        raise
-    raise MissingExtra(
-        "solving general problems or dozens of tests, and tree search (planners mcts and pomcp),", "numba"
-    ) from None
-
-WHOLE: dict[str, Any] = {}
-PART: dict[str, Any] = {}
-"""How a kernel is made for Python, and for kernels: as `making` says, or else as Numba would by itself."""
-
-try:
-    from rhoplan.planning.making import MakePart, MakeWhole
-
-    WHOLE["pipeline_class"], PART["pipeline_class"] = MakeWhole, MakePart
-except ImportError as unknown:
-    warnings.warn(f"machine code takes longer to make, as Numba {numba_version} is not known: {unknown}", stacklevel=2)
-
-__all__ = ["compiled", "compiled_in_any_order", "compiled_with_arrays", "entropy", "entropy_of_groups", "handed"]
+__all__ = ["compiled", "compiled_in_any_order", "entropy", "entropy_of_groups", "handed"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Watch(event.Listener):  # type: ignore[misc]
-    """Reports to the clock of planners that machine code is made or loaded."""
-
-    def on_start(self, told: event.Event) -> None:
-        COMPILING.begins() if told.kind == LOCK else COMPILING.makes_anew()
-
-    def on_end(self, told: event.Event) -> None:
-        if told.kind == LOCK:
-            COMPILING.ends()
-
-
-LOCK, MADE = "numba:compiler_lock", "numba:compile"
-"""Numba's names for: machine code is looked for, made or not; and it is made."""
-
-WATCH = Watch()
-for _kind in (LOCK, MADE):
-    event.register(_kind, WATCH)
+Class = TypeVar("Class", bound=type)
 
 
 def compiled(function: Function) -> Function:
     """`function` in machine code, made on the first call and kept on disk.
 
-    Numba's cache notices a change in the file of a function, but not in what it calls elsewhere; so the name under
-    which it is kept tells the sources of its whole package, and of this module. What a kernel does not say of itself it
-    takes from the kernel that calls it first; so it says in which order sums are taken.
+    What a kernel does not say of itself it takes from the kernel that calls it first; so it says in which order sums
+    are taken.
     """
     return _made(function, error_model="numpy", _nrt=False, fastmath=False)
 
@@ -92,9 +46,61 @@ def compiled_in_any_order(function: Function) -> Function:
     return _made(function, error_model="numpy", _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
 
-def compiled_with_arrays(function: Function) -> Function:
-    """The same for a function that makes arrays of its own."""
-    return _made(function)
+class Record:
+    """A named tuple of arrays and numbers that kernels are handed by its place; it knows what it consists of."""
+
+    @cached_property
+    def _kind(self) -> str:
+        return _tuple_kind(cast("tuple[Any, ...]", self))
+
+
+def handed(record: Class) -> Class:
+    """Let kernels have records of this class (a named tuple) by their place: see `handing`."""
+    names = {name: getattr(record, name) for name in ("__module__", "__qualname__", "__doc__")}
+    result = type(record.__name__, (Record, record), names)
+    KINDS[result] = attrgetter("_kind")
+    return cast(Class, result)
+
+
+SCALARS: dict[type, str] = {
+    float: "float64", np.float64: "float64", int: "int64", np.int64: "int64", bool: "bool", np.bool_: "bool"
+}  # fmt: skip
+"""What machine code takes numbers for."""
+
+LAYOUT = 0x503
+"""Bits of an array's flags that machine code depends on: how it lies in memory, aligned or not, and not written to."""
+
+
+class Kinds(dict[type, Callable[[Any], object]]):
+    """How machine code made for one value is told from that made for another, by the class of the value."""
+
+    def __missing__(self, one: type) -> Callable[[Any], object]:
+        if not hasattr(one, "_fields"):
+            raise KeyError(one)
+        return _tuple_kind
+
+
+def _array_kind(array: Array) -> tuple[object, int, int]:
+    return array.dtype, array.ndim, array.flags.num & LAYOUT
+
+
+KINDS = Kinds({np.ndarray: _array_kind})
+TOLD: dict[tuple[object, ...], str] = {}
+"""What named tuples consist of, in one word each."""
+
+
+def _tuple_kind(values: tuple[Any, ...]) -> str:
+    kinds = (type(values).__qualname__, *kinds_of(values))
+    return TOLD.get(kinds) or TOLD.setdefault(kinds, repr(kinds))
+
+
+def kinds_of(values: tuple[Any, ...]) -> tuple[object, ...]:
+    """What machine code for these values is made for. KeyError where only Numba knows."""
+    return tuple([SCALARS.get(type(one)) or KINDS[type(one)](one) for one in values])
+
+
+MAKING = threading.RLock()
+"""Held while machine code is loaded or made."""
 
 
 class Kernel:
@@ -103,69 +109,94 @@ class Kernel:
     Kernels need no entrance from Python, and most take less time to make than their entrance, which unpacks every
     array of every record they are given. And to kernels a number that their caller has written down (`f(x, 0)`) is a
     number like any other; to Numba it is a type of its own, for which it would make all that is called once more.
+
+    ready: entrances that are in memory, by what they are made for.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.function, self.options = function, options
-        self.entrance = _dispatcher(function, "", {**options, **WHOLE})
+        self.ready: dict[tuple[object, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self.entrance(*arguments, **named)
+        if named or self.function.__defaults__:
+            bound = self._signature.bind(*arguments, **named)
+            bound.apply_defaults()
+            arguments = bound.args
+        try:
+            kinds = kinds_of(arguments)
+        except KeyError:
+            return self.entrance(*arguments)
+        run = self.ready.get(kinds)
+        return run(*arguments) if run else self._enter(kinds, arguments)
+
+    def _enter(self, kinds: tuple[object, ...], arguments: tuple[Any, ...]) -> Any:
+        """The first call for arguments of these kinds."""
+        title = title_of(self.function.__module__, self._name, self.function.__code__.co_code, kinds)
+        COMPILING.begins()
+        try:
+            with MAKING:
+                run = load(title, self._folder)
+        finally:
+            COMPILING.ends()
+        if run is not None:
+            self.ready[kinds] = run
+            return run(*arguments)
+        result = self.entrance(*arguments)
+        self.ready[kinds] = self.entrance
+        with MAKING:
+            if made := _numba().object_code(self.entrance, arguments):
+                keep(title, self._folder, *made)
+        return result
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.function.__code__.co_filename).parent
+
+    @property
+    def _name(self) -> str:
+        """The function's name, and a number that tells its sources: Numba notices a change in the file of a function,
+        but not in what it calls elsewhere; so it is the sources of its whole package, and of what makes kernels."""
+        return f"{self.function.__qualname__}_{_sources(self._folder):08x}"
+
+    @cached_property
+    def entrance(self) -> Any:
+        return _numba().dispatcher(self.function, self._name, self.options, whole=True)
 
     @cached_property
     def inside(self) -> Any:
-        options = {**self.options, "no_cpython_wrapper": True, **PART}
-        kernel = _dispatcher(self.function, "_inside", options)
-        usual = kernel.get_call_template
-
-        def of_types(args: Any, kws: Any) -> Any:
-            return usual(tuple(map(unliteral, args)), {name: unliteral(one) for name, one in kws.items()})
-
-        kernel.get_call_template = of_types
-        return kernel
+        return _numba().dispatcher(self.function, self._name, self.options, whole=False)
 
     @cached_property
     def _numba_type_(self) -> Any:
         """What Numba takes this for where a kernel calls it."""
-        return Dispatcher(self.inside)
+        return _numba().Dispatcher(self.inside)
+
+
+def _numba() -> Any:
+    """What gives kernels to Numba, which takes some time to import."""
+    COMPILING.begins()
+    try:
+        from rhoplan.planning import dispatchers
+    finally:
+        COMPILING.ends()
+    return dispatchers
 
 
 def _made(function: Function, **options: Any) -> Function:
-    return function if config.DISABLE_JIT else cast(Function, Kernel(function, options))
-
-
-def _dispatcher(function: Callable[..., Any], mark: str, options: dict[str, Any]) -> Any:
-    """`function` as Numba makes and keeps it, under a name that tells it from others made of the same function."""
-    code = cast(Any, function)
-    copy = FunctionType(code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__)
-    copy.__qualname__ = f"{code.__qualname__}_{_sources(Path(code.__code__.co_filename).parent):08x}{mark}"
-    options = {**options, "no_cfunc_wrapper": True}  # an entrance for C, which nobody calls
-    for _ in range(2):
-        try:
-            return njit(cache=True, **options)(copy)
-        except RuntimeError:  # no folder to keep it in
-            if not _has_folder_of_its_own():
-                break
-    return njit(**options)(copy)
-
-
-@cache
-def _has_folder_of_its_own() -> bool:
-    """Whether machine code is from now on kept in a folder that goes when the program ends; it is made on first use."""
-    try:
-        folder = tempfile.mkdtemp(prefix="rhoplan-")
-    except OSError:
-        return False
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = config.CACHE_DIR = folder  # the first is for processes that this one starts
-    return True
+    plain = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return function if plain else cast(Function, Kernel(function, options))
 
 
 @cache
 def _sources(folder: Path) -> int:
     """A number that tells the Python files in `folder`, and those that make machine code, from others."""
-    makers = [Path(__file__).with_name(name) for name in ("machine.py", "making.py", "handing.py")]
+    names = ("machine.py", "dispatchers.py", "making.py", "handing.py", "kept.py")
+    makers = [Path(__file__).with_name(name) for name in names]
     return zlib.crc32(b"".join(path.read_bytes() for path in (*makers, *sorted(folder.glob("*.py")))))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import compiled_with_arrays
+from rhoplan.planning.machine import compiled
 
 MOST = 13
 """Errands whose order is found exactly for every belief: 2^13 sets of them, a few milliseconds."""
@@ -24,12 +24,16 @@ MOST_AT_ONCE = 17
 """Errands whose order is found exactly where one order serves every belief: a second or less."""
 
 
-@compiled_with_arrays
-def _tour(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, chosen: Ids, best: Array) -> None:
-    """Fill best (K,): value of starting with each chosen errand, standing on its place; minus infinity elsewhere."""
+@compiled
+def _tour(
+    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, chosen: Ids, best: Array, value: Array
+) -> None:
+    """Fill best (K,): value of starting with each chosen errand, standing on its place; minus infinity elsewhere.
+
+    value: room for a number for each set of the chosen errands and each of them.
+    """
     count = len(chosen)
     sets = 1 << count
-    value = np.empty((sets, count))
     must = True
     for i in range(len(leaving)):
         if leaving[i] > -np.inf:
@@ -48,28 +52,44 @@ def _tour(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, 
                     if total > top:
                         top = total
             value[left, i] = top
-    best[:] = -np.inf
+    for i in range(len(best)):
+        best[i] = -np.inf
     for i in range(count):
         best[chosen[i]] = worth[chosen[i]] + after[chosen[i]] * value[(sets - 1) ^ (1 << i), i]
 
 
-@compiled_with_arrays
+@compiled
 def _tours(
-    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, useful: NDArray[np.bool_], best: Array
+    worth: Array,
+    after: Array,
+    cost: Array,
+    fade: Array,
+    leaving: Array,
+    useful: NDArray[np.bool_],
+    best: Array,
+    chosen: Ids,
+    value: Array,
 ) -> None:
+    """`_tour` for each row of `worth` and `best`, of the errands that are useful there. chosen: room for them."""
     for row in range(len(worth)):
-        _tour(worth[row], after[row], cost, fade, leaving, np.flatnonzero(useful[row]), best[row])
+        count = 0
+        for i in range(useful.shape[1]):
+            if useful[row, i]:
+                chosen[count] = i
+                count += 1
+        _tour(worth[row], after[row], cost, fade, leaving, chosen[:count], best[row], value)
 
 
-@compiled_with_arrays
-def _in_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array) -> None:
-    """Fill best (n, K): value of starting with an errand and doing the others by number.
+@compiled
+def _in_order(
+    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array, value: Array
+) -> None:
+    """Fill best (n, K): value of starting with an errand and doing the others by number. value (K,): room.
 
     Where errands may be skipped, any may be the first; where all must be done the first one is, since the value of
     having dealt with an errand must not count a freedom that the value of still testing it leaves out.
     """
     rows, count = worth.shape
-    value = np.empty(count)
     for row in range(rows):
         for first in range(count):
             best[row, first] = -np.inf
@@ -128,7 +148,8 @@ def good_order(start: Array, cost: Array) -> Ids:
 def errands_in_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array) -> Array:
     """As `first_errands`, with the others done by number: for errands that are numbered in a good order."""
     best = np.empty_like(worth)
-    _in_order(worth, after, cost, fade, leaving, not np.isfinite(leaving).any(), best)
+    must = not bool(np.isfinite(leaving).any())
+    _in_order(worth, after, cost, fade, leaving, must, best, np.empty(worth.shape[1]))
     return best
 
 
@@ -140,13 +161,21 @@ def first_errands(worth: Array, after: Array, cost: Array, fade: Array, leaving:
     """
     best = np.empty_like(worth)
     if np.isfinite(leaving).any():
-        _tours(worth, after, cost, fade, leaving, worth > 0, best)
+        _best_tours(worth, after, cost, fade, leaving, worth > 0, best)
     elif np.all(fade == 1) and np.all(after == 1):
         # Everything must be done and nothing fades: the order is the shortest tour, whatever the errands are worth.
         every = np.ones((1, worth.shape[1]), dtype=bool)
         tour = np.empty((1, worth.shape[1]))
-        _tours(np.zeros_like(tour), np.ones_like(tour), cost, fade, leaving, every, tour)
+        _best_tours(np.zeros_like(tour), np.ones_like(tour), cost, fade, leaving, every, tour)
         best[:] = worth.sum(axis=1, keepdims=True) + tour
     else:
-        _tours(worth, after, cost, fade, leaving, np.ones_like(worth, dtype=bool), best)
+        _best_tours(worth, after, cost, fade, leaving, np.ones_like(worth, dtype=bool), best)
     return best
+
+
+def _best_tours(
+    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, useful: NDArray[np.bool_], best: Array
+) -> None:
+    most = int(useful.sum(axis=1).max(initial=0))
+    chosen, value = np.empty(worth.shape[1], dtype=np.int64), np.empty((1 << most, most))
+    _tours(worth, after, cost, fade, leaving, useful, best, chosen, value)

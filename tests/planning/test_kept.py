@@ -1,0 +1,227 @@
+"""Machine code kept from one program to the next runs without Numba, or is not used at all."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rhoplan
+
+pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
+
+from rhoplan.planning import kept
+
+pytestmark = pytest.mark.skipif(not kept.WORKS, reason="elsewhere Numba loads what it keeps")
+
+KERNELS = """
+from typing import NamedTuple
+import numpy as np
+from rhoplan.planning.machine import compiled, compiled_in_any_order, handed
+
+class Plain(NamedTuple):
+    numbers: object
+    factor: object
+
+@handed
+class Shelf(NamedTuple):
+    books: object
+    width: object
+    full: object
+
+@compiled
+def scaled(numbers, factor):
+    total = 0.0
+    for i in range(len(numbers)):
+        total += numbers[i] * FACTOR
+    return total * factor
+
+@compiled
+def measured(shelf, first=1):
+    total = 0.0
+    for i in range(first, shelf.books.shape[0]):
+        total += np.log(shelf.books[i, 0]) * shelf.width
+        shelf.books[i, 0] = -1.0
+    return total, shelf.full
+
+@compiled_in_any_order
+def of_plain(plain):
+    return scaled(plain.numbers, plain.factor)
+
+@compiled
+def next_whole(number):
+    return number + 1
+
+@compiled
+def refuses(number):
+    if number < 0.0:
+        raise ValueError("below zero")
+    return number
+"""
+
+USE = """
+import sys
+import numpy as np
+import kernels as k
+shelf = k.Shelf(np.full((3, 2), np.e)[::-1], 2.0, True)
+print(k.scaled(np.array([1.0, 2.0]), 10.0), k.scaled(np.array([1.5, 2.5], dtype=np.float32), np.float64(10.0)))
+print(k.scaled(np.array([1, 2]), 10), k.scaled(np.arange(6.0)[::2], 1.0), k.next_whole(np.int64(41)), k.next_whole(1.5))
+print(k.measured(shelf), shelf.books[:, 0].tolist(), k.measured(shelf=shelf._replace(width=1.0, full=False), first=3))
+print(k.measured(k.Shelf(np.asfortranarray(np.full((2, 2), np.e)), 3.0, np.bool_(True))))
+print(k.of_plain(k.Plain(np.array([1.0, 2.0]), 2.0)))
+print("numba" in sys.modules)
+"""
+
+ANSWERS = """30.0 40.0
+30.0 6.0 42 2.5
+(4.0, True) [2.718281828459045, -1.0, -1.0] (0.0, False)
+(3.0, True)
+6.0
+"""
+
+
+def run(folder: Path, code: str = USE, **variables: str) -> str:
+    library = str(Path(rhoplan.__file__).parent.parent)
+    dropped = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in dropped} | variables
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), library])
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of kernels that have been run once."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
+    assert run(folder) == ANSWERS + "True\n"
+    return folder
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.machine-code"))
+
+
+def test_what_was_made_once_gives_the_same_answers_without_numba(made: Path) -> None:
+    assert run(made) == ANSWERS + "False\n"
+    assert len(files(made)) == 9  # one for each kernel and kinds of arguments that Python called it with
+
+
+def test_other_arguments_are_made_with_numba_beside_what_is_kept(made: Path) -> None:
+    other = "import numpy as np, sys, kernels as k; print(k.scaled(np.array([2.0]), 1.0), end=' '); "
+    other += "print('numba' in sys.modules, k.scaled(np.array([[2.0]])[0], 1.0), 'numba' in sys.modules, end=' '); "
+    other += "print(k.scaled(np.array([2], dtype=np.int16), 1.0), 'numba' in sys.modules)"
+    assert run(made, other) == "2.0 False 2.0 False 2.0 True\n"
+    assert run(made, other) == "2.0 False 2.0 False 2.0 False\n"
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "header", "swap"])
+def test_files_that_are_not_whole_are_not_run(tmp_path: Path, harm: str) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
+    use = "import sys, kernels as k; print(k.next_whole(41), k.next_whole(1.5), 'numba' in sys.modules)"
+    assert run(tmp_path, use) == run(tmp_path, use).replace("False", "True") == "42 2.5 True\n"
+    first, second = files(tmp_path)
+    whole, other = first.read_bytes(), second.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    harmed = {"cut": whole[:-9], "flip": bytes(flipped), "empty": b"", "header": b"[]\n" + whole, "swap": other}
+    first.write_bytes(harmed[harm])
+    assert run(tmp_path, use) == "42 2.5 True\n"
+    assert run(tmp_path, use) == "42 2.5 False\n", "made good"
+
+
+def test_other_sources_are_other_machine_code(tmp_path: Path) -> None:
+    use = "import sys, numpy as np, kernels as k; print(k.scaled(np.ones(2), 1.0), 'numba' in sys.modules)"
+    for factor in ("1.0", "3.0"):
+        (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", factor))
+        assert run(tmp_path, use) == f"{2 * float(factor)} True\n"
+        assert run(tmp_path, use) == f"{2 * float(factor)} False\n"
+
+
+def test_other_settings_of_numba_are_other_machine_code(made: Path) -> None:
+    assert run(made, NUMBA_OPT="1") == ANSWERS + "True\n"
+    assert run(made, NUMBA_DISABLE_JIT="1").startswith("30.0 40.0\n")
+
+
+def test_what_needs_more_of_numba_is_left_to_numba(made: Path) -> None:
+    count = len(files(made))
+    use = """
+import kernels as k
+print(k.refuses(2.0))
+try:
+    k.refuses(-1.0)
+except ValueError as error:
+    print(error)
+"""
+    for _ in range(2):
+        assert run(made, use) == "2.0\nbelow zero\n"
+    assert len(files(made)) == count
+
+
+def test_what_machine_code_cannot_take_is_an_error(made: Path) -> None:
+    use = """
+import kernels as k
+for number in (2**70, "text", None):
+    try:
+        print(k.next_whole(number))
+    except Exception as error:
+        print(type(error).__name__)
+"""
+    assert run(made, use).split() == ["OverflowError", "TypingError", "TypingError"]
+
+
+def test_several_programs_may_make_the_same_at_once(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(rhoplan.__file__).parents[1])])}
+    told = [
+        subprocess.Popen([sys.executable, "-c", USE], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    assert [one.communicate()[0] for one in told] == [ANSWERS + "True\n"] * 3
+    kept_here = [path for path in tmp_path.rglob("*") if "machine-code" in path.name]
+    assert [path.suffix for path in kept_here] == [".machine-code"] * 9
+    assert run(tmp_path) == ANSWERS + "False\n"
+
+
+def test_it_is_kept_elsewhere_where_nothing_can_be_written_beside_the_sources(tmp_path: Path) -> None:
+    sources, cache = tmp_path / "sources", tmp_path / "cache"
+    sources.mkdir()
+    (sources / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
+    (sources / "__pycache__").write_text("a file, so that no folder of this name can be made: not even by root")
+    for loaded in ("True", "False"):
+        assert run(sources, XDG_CACHE_HOME=str(cache), PYTHONDONTWRITEBYTECODE="1") == f"{ANSWERS}{loaded}\n"
+    assert len(files(cache)) == 9
+
+
+def test_only_object_code_of_this_kind_is_read() -> None:
+    for code in (b"", b"MZ" + bytes(100), b"\x7fELF\x01\x01" + bytes(100), b"\x7fELF\x02\x02" + bytes(100)):
+        with pytest.raises(ValueError, match="64 bits"):
+            kept.symbols_of(code)
+    with pytest.raises(struct.error):
+        kept.symbols_of(b"\x7fELF\x02\x01" + bytes(20))
+
+
+def test_nothing_is_asked_for_that_is_not_known() -> None:
+    for name in ("PyErr_SetString", "PyExc_TypeError", "log", "memset", kept.READS_ARRAYS):
+        assert kept._is_known(name), name
+    for name in ("system", "PyList_GetItem", "PyRun_SimpleString", "NRT_incref", "numba_unpickle", "logarithm"):
+        assert not kept._is_known(name), name
+
+
+def test_a_program_solves_with_what_another_has_made() -> None:
+    use = """
+import sys, rhoplan
+for weight in (0.0, 1.0):
+    found = rhoplan.solve(rhoplan.make("drilling"), method="points", weight=weight, gap=0.1, check=True)
+print(found.upper - found.lower <= 0.1, {"numba", "scipy"} & set(sys.modules))
+"""
+    library = str(Path(rhoplan.__file__).parent.parent)
+    for _ in range(2):
+        environment = {**os.environ, "PYTHONPATH": library}
+        done = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
+    assert done.stdout == "True set()\n", done.stderr
