@@ -90,19 +90,40 @@ def test_actions_of_one_name_are_told_apart():
 FAULTS = {
     "too few actions": (
         MAZE.replace("\n6\n", "\n7\n"),
-        None,
+        "@nr_choices",
         "@nr_choices must be the number of actions of all states, 6",
     ),
     "a reward too few": (MAZE.replace("[-2, 0]", "[-2]"), "state 2", "a reward for each of steps, other; found '-2'"),
     "a probability below 0": (
         MAZE.replace("1 : 0.75", "1 : 1.75").replace("2 : 0.25", "2 : -0.75"),
-        "action right",
-        "sum to 1; one is -0.75",
+        "2 : -0.75",
+        "expected a probability; found '-0.75'",
+    ),
+    "a probability below 0 that another makes good": (
+        MAZE.replace("2 : 0.25", "2 : 1.25\n\t\t2 : -1"),
+        "2 : -1",
+        "expected a probability; found '-1'",
+    ),
+    "an endless reward": (MAZE.replace("[-2, 0]", "[1e200, 0]"), "state 2", "at most 1e+100 large; it is 1e+200"),
+    "an observation without a name": (MAZE.replace("{1}", "{ }"), "state 3", "state 3 must have an observation"),
+    "no model": (MAZE.replace("@model", "@mode1"), None, "a line '@model' must come before the states"),
+    "a long line": (
+        MAZE.replace("1 : 0.75", "1 : " + "x" * 10_000),
+        "xxx",
+        "expected a number; found 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'",
     ),
     "an underscore in a number": (MAZE.replace("1 : 0.5", "1 : 0.5_0"), "0.5_0", "expected a number; found '0.5_0'"),
-    "an MDP": (MAZE.replace("@type: POMDP", "@type: MDP"), None, "@type must be POMDP; it is 'MDP'"),
-    "parameters": (MAZE.replace("@parameters\n", "@parameters\np q"), None, "must have no parameters; it has p q"),
-    "too many states": (MAZE.replace("\n4\n", "\n5\n"), None, "@nr_states must be the number of states, 4; it is '5'"),
+    "an MDP": (MAZE.replace("@type: POMDP", "@type: MDP"), "@type", "@type must be POMDP; it is 'MDP'"),
+    "parameters": (
+        MAZE.replace("@parameters\n", "@parameters\np q"),
+        "@parameters",
+        "must have no parameters; it has p q",
+    ),
+    "too many states": (
+        MAZE.replace("\n4\n", "\n5\n"),
+        "@nr_states",
+        "@nr_states must be the number of states, 4; it is '5'",
+    ),
     "a state out of order": (
         MAZE.replace("state 2", "state 5"),
         "state 5",
@@ -132,8 +153,10 @@ FAULTS = {
         "state 3",
         "states that share an observation must have",
     ),
-    "no start": (MAZE.replace(" init", ""), None, "one state must be labelled init; there are 0"),
-    "nothing": ("", None, "@type must be POMDP"),
+    "no start": (MAZE.replace(" init", ""), "@model", "one state must be labelled init; there are 0"),
+    "two starts": (MAZE.replace("] dim", "] init"), "state 2", "one state must be labelled init; there are 2"),
+    "nothing": ("", None, "a line '@model' must come before the states"),
+    "no type": (MAZE.replace("@type: POMDP", ""), None, "@type must be POMDP; it is ''"),
     "half an action": (MAZE.replace("action begin [0, 0]", "action"), "\taction\n", "expected 'action name [reward]'"),
 }
 

@@ -89,6 +89,21 @@ def test_what_is_observed_is_visible_and_the_rest_hidden():
     assert problem.menu("attic")[0].likelihood.tolist() == [[1, 0], [0.5, 0.5]]
 
 
+def test_a_place_where_new_hidden_values_are_seen_is_not_the_end():
+    """What is seen outside says nothing about the lamp before, but all about the lamp after: that is information."""
+    lamp = table("lamp_1", "act lamp_0", ("* * -", "uniform"))
+    seen = table("seen", "lamp_1", ("s0 -", "0.9 0.1"), ("s1 -", "0.1 0.9"))
+    pay = table("pay", "act", ("*", "0"), tag="Func")
+    problem = parse_pomdpx(whole(lamp=lamp, seen=seen, pay=pay))
+
+    assert rhoplan.END not in {place for action in problem.menu("hall") for place in action.leads_to}
+    told = np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
+    found = rhoplan.solve(problem, weight=1.0, gap=1e-3)
+    assert found.lower <= told / (1 - 0.9) <= found.upper
+    blind = parse_pomdpx(whole(lamp=lamp, seen=table("seen", "lamp_1", ("- -", "uniform")), pay=pay))
+    assert blind.menu("hall")[2].leads_to == (rhoplan.END, rhoplan.END)
+
+
 def test_where_nothing_is_hidden_a_first_value_may_be_drawn_too():
     variables = VARIABLES.replace('vnameCurr="lamp_1" fullyObs="false"', 'vnameCurr="lamp_1" fullyObs="true"')
     start = table("room_0", "null", ("-", "0.5 0.25 0.25")) + table("lamp_0", "null", ("-", "uniform"))

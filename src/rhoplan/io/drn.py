@@ -33,9 +33,10 @@ from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import check_size, lines_of, number_of, read_text
+from rhoplan.io.tree import shown
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
-from rhoplan.model.limits import MOST_MENUS
+from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
 from rhoplan.model.problem import END, Action, CachedMenu, Factor, Ids, Problem
 
 MOST_CHOICES = 5_000
@@ -72,7 +73,8 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     states = reader.finished()
     starts = [number for number, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
-        raise ModelFileError(f"one state must be labelled init; there are {len(starts)}", file=file)
+        at = states[starts[1]].line if starts else reader.line_of("model")
+        raise ModelFileError(f"one state must be labelled init; there are {len(starts)}", file=file, line=at)
     seen = len({state.seen for state in states})
     places, note = np.arange(len(states)), reader.note
     names = tuple(str(number) for number in range(len(states)))
@@ -142,6 +144,11 @@ class _Reader:
         self._names: set[str] = set()
         self._section = ""
         self._lines: dict[str, list[str]] = {}
+        self._begins: dict[str, int] = {}
+
+    def line_of(self, section: str) -> int | None:
+        """The line in which a section begins."""
+        return self._begins.get(section)
 
     @cached_property
     def _said(self) -> dict[str, str]:
@@ -164,6 +171,7 @@ class _Reader:
         if line.startswith("@"):
             self._section, _, value = line[1:].partition(":")
             self._lines[self._section] = [value.strip()]
+            self._begins[self._section] = self.line
         elif not line:
             return
         elif self._section != "model":
@@ -176,13 +184,15 @@ class _Reader:
             self._branch(line)
 
     def finished(self) -> list[State]:
+        if "model" not in self._begins:
+            self._fault("a line '@model' must come before the states; there is none", None)
         if self._said.get("type", "").upper() != "POMDP":
-            self._fault(f"@type must be POMDP; it is '{self._said.get('type', '')}'", None)
-        if self._said.get("parameters"):
-            self._fault(f"a problem must have no parameters; it has {self._said['parameters']}", None)
+            self._wrong("type", "must be POMDP")
+        if said := self._said.get("parameters"):
+            self._fault(f"a problem must have no parameters; it has {shown(said)}", self.line_of("parameters"))
         count = self._said.get("nr_states", "")
         if not self._states or (count and count != str(len(self._states))):
-            self._fault(f"@nr_states must be the number of states, {len(self._states)}; it is '{count}'", None)
+            self._wrong("nr_states", f"must be the number of states, {len(self._states)}")
         for number, state in enumerate(self._states):
             if not state.choices:
                 self._fault(f"state {number} must have an action; it has none", state.line)
@@ -190,15 +200,15 @@ class _Reader:
                 self._check(number, choice)
         count, choices = self._said.get("nr_choices", ""), sum(len(state.choices) for state in self._states)
         if count and count != str(choices):
-            self._fault(f"@nr_choices must be the number of actions of all states, {choices}; it is '{count}'", None)
+            self._wrong("nr_choices", f"must be the number of actions of all states, {choices}")
         self._check_alike()
         return self._states
 
     def _state(self, line: str) -> None:
         found = STATE.fullmatch(line)
         if not found or int(found[1]) != len(self._states):
-            self._fault(f"expected 'state {len(self._states)} {{observation}} [reward] labels'; found '{line}'")
-        if found[2] is None:
+            self._fault(f"expected 'state {len(self._states)} {{observation}} [reward] labels'; found '{shown(line)}'")
+        if not found[2] or not found[2].strip():
             self._fault(f"state {found[1]} must have an observation in braces")
         labels = tuple(label.strip('"') for label in LABEL.findall(found[4]))
         self._states.append(State(found[2].strip(), self._reward(found[3]), labels, self.line))
@@ -206,7 +216,7 @@ class _Reader:
     def _action(self, line: str) -> None:
         found = ACTION.fullmatch(line)
         if not found or not self._states:
-            self._fault(f"expected 'action name [reward]'; found '{line}'")
+            self._fault(f"expected 'action name [reward]'; found '{shown(line)}'")
         choices = self._states[-1].choices
         name = found[1].strip("()") or found[1]
         if len(choices) == MOST_CHOICES:
@@ -222,18 +232,22 @@ class _Reader:
         found = BRANCH.fullmatch(line)
         if not found or not self._states or not self._states[-1].choices:
             self._fault(
-                f"expected 'state {len(self._states)} ...', an action, or 'state : probability'; found '{line}'"
+                f"expected 'state {len(self._states)} ...', an action, or 'state : probability'; found '{shown(line)}'"
             )
         branches = self._states[-1].choices[-1].branches
-        target = int(found[1])
-        branches[target] = branches.get(target, 0.0) + self._number(found[2])
+        target, chance = int(found[1]), self._number(found[2])
+        if chance < 0:
+            self._fault(f"expected a probability; found '{shown(found[2])}'")
+        branches[target] = branches.get(target, 0.0) + chance
 
     def _reward(self, text: str | None) -> float:
         if not text or not text.strip():
             return 0.0
         paid, models = [self._number(one.strip()) for one in text.split(",")], self._models
         if models and len(paid) != len(models):
-            self._fault(f"expected a reward for each of {', '.join(models)}; found '{text}'")
+            self._fault(f"expected a reward for each of {', '.join(models)}; found '{shown(text)}'")
+        if abs(paid[0]) > LARGEST_REWARD:
+            self._fault(f"a reward must be at most {LARGEST_REWARD:g} large; it is {paid[0]:g}")
         return paid[0]
 
     def _number(self, text: str) -> float:
@@ -242,13 +256,13 @@ class _Reader:
         if slash and (under := number_of(bottom)):
             found = number_of(top) / under
         if not np.isfinite(found):
-            self._fault(f"expected a number; found '{text}'")
+            self._fault(f"expected a number; found '{shown(text)}'")
         return found
 
     def _check(self, number: int, choice: Choice) -> None:
         """The branches of `choice` as probabilities that sum to 1."""
         chances = choice.branches.values()
-        if not chances or min(chances) < 0 or abs(sum(chances) - 1) > SURE:
+        if not chances or abs(sum(chances) - 1) > SURE:
             numbers = np.array([list(chances)])
             rows, wrong = self.rounding.normalised(numbers)
             if not chances or wrong[0]:
@@ -274,6 +288,10 @@ class _Reader:
                     f"{', '.join(mine)}, state {first[state.seen]} {', '.join(theirs)}",
                     state.line,
                 )
+
+    def _wrong(self, section: str, must: str) -> NoReturn:
+        """A section that does not say what it must."""
+        self._fault(f"@{section} {must}; it is '{shown(self._said.get(section, ''))}'", self.line_of(section))
 
     def _fault(self, message: str, line: int | None = -1) -> NoReturn:
         raise ModelFileError(message, file=self.file, line=self.line if line == -1 else line)

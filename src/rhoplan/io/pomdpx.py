@@ -264,9 +264,18 @@ class PomdpxMenu(CachedMenu):
 
 
 def _shows_nothing(step: _Step) -> bool:
-    codes, outcome = np.unique(step.shown, return_inverse=True)
-    likelihood = step.ways(outcome.ravel(), len(codes)).likelihood
-    return bool(np.abs(likelihood - likelihood[0]).max() <= 1e-12)
+    """Whether what is seen has nothing to do with the hidden state, as it was before or as it is after."""
+    can = step.chance > 0
+    ways, pair = np.unique((step.before * step.size + step.after)[can], return_inverse=True)
+    codes, outcome = np.unique(step.shown[can], return_inverse=True)
+    place, entry = np.unique(pair.ravel() * len(codes) + outcome.ravel(), return_inverse=True)
+    chance = np.bincount(entry.ravel(), step.chance[can])
+    share = chance / np.bincount(pair.ravel(), step.chance[can])[place // len(codes)]
+    lowest, highest = np.full(len(codes), np.inf), np.full(len(codes), -np.inf)
+    np.minimum.at(lowest, place % len(codes), share)
+    np.maximum.at(highest, place % len(codes), share)
+    met = np.bincount(place % len(codes), minlength=len(codes))
+    return bool((met == len(ways)).all() and (highest - lowest).max() <= 1e-12)
 
 
 def _start(network: Network) -> tuple[Array, dict[str, Ids]]:
