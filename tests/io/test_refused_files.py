@@ -108,7 +108,7 @@ def test_an_action_of_a_storm_file_belongs_to_a_state():
 
 def test_no_more_menus_of_a_storm_file_are_looked_at_than_are_asked_for(monkeypatch):
     """Its start is looked at; a fault in what comes later is found where one comes to it."""
-    late = MAZE.replace("action right [-1, 0]", "action right [-1e200, 0]")
+    late = MAZE.replace("[-2, 0]", "[-9e99, 0]").replace("action right [-1, 0]", "action right [-9e99, 0]")  # together
     with pytest.raises(ModelFileError, match="reward"):
         parse_drn(late)
     monkeypatch.setattr(drn, "MOST_LOOKED", 4)  # one menu of four states
@@ -116,13 +116,13 @@ def test_no_more_menus_of_a_storm_file_are_looked_at_than_are_asked_for(monkeypa
 
 
 def test_a_reward_that_is_too_large_is_refused_with_the_name_of_the_file():
-    for parse, text in (
-        (parse_drn, MAZE.replace("[-2, 0]", "[-2e200, 0]")),
-        (parse_pomdpx, whole(pay=PAY.replace(">-1<", ">-1e200<"))),
+    for parse, text, place in (
+        (parse_drn, MAZE.replace("[-2, 0]", "[-2e200, 0]"), "some.file, line 22"),
+        (parse_pomdpx, whole(pay=PAY.replace(">-1<", ">-1e200<")), "some.file"),
     ):
         with pytest.raises(ModelFileError, match=r"reward") as caught:
             parse(text, file="some.file")
-        assert str(caught.value).endswith("(some.file)")
+        assert str(caught.value).endswith(f"({place})")
 
 
 @pytest.mark.parametrize(

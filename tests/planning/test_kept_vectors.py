@@ -23,7 +23,7 @@ def searched(seed: int, weight: float) -> tuple[SolvedPolicy, int]:
     search.run(lambda lower, upper, nodes: done(nodes))
     plan = search.solution("gap").plan
     kept = sum(len(vectors) for vectors in plan.vectors_of.values())
-    return policy_of(problem, compiled, plan), kept - search.vectors
+    return policy_of(problem, plan), kept - search.vectors
 
 
 def done(nodes: int) -> None:

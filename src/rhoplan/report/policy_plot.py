@@ -75,9 +75,11 @@ def check_plot(problem: Problem, path: Path, *, weight: float, discount: float, 
     once = states == 1 and horizon_of(problem) is not None  # nobody comes back to where all actions are left
     if states <= MOST_LOOKED_AT and not once:
         try:
-            states = len(given(problem, weight=weight, discount=discount, deadline=deadline).start)
+            for ready in given(problem, weight=weight, discount=discount, deadline=deadline):
+                _check_states(problem, len(ready.start))
         except (LimitError, TimeoutError):  # which solving will tell
-            return
+            pass
+        return
     _check_states(problem, states)
 
 

@@ -235,30 +235,33 @@ class General:
         with clock.loading():
             from rhoplan.planning.certified.pointbased.check import check_plan
             from rhoplan.planning.certified.pointbased.given import given
-            from rhoplan.planning.certified.pointbased.solve import solve_general
+            from rhoplan.planning.certified.pointbased.turns import solve_in_turns
             from rhoplan.planning.certified.solved import policy_of
 
         asked = {"weight": self.weight, "discount": self.discount}
-        compiled = given(self.problem, **asked, memory=memory, deadline=deadline)
-        found = solve_general(
-            compiled,
+        found = solve_in_turns(
+            given(self.problem, **asked, memory=memory, deadline=deadline),
             **asked,
             gap=self.gap,
-            seconds=max(deadline - clock.now(), 0.0),
+            deadline=deadline,
             memory=memory,
             progress=self.progress,
         )
-        rng, checks, claims = np.random.default_rng(0), self.check, (found.lower, found.upper)
-        if not whole and found.stopped_by != "interrupted":
-            checks = checks and self._meets(found_before or [], claims)
-        policy = policy_of(self.problem, compiled, found.plan)
+        best, upper = max(found, key=lambda one: one.lower), min(one.upper for one in found)
+        interrupted = any(one.stopped_by == "interrupted" for one in found)
+        checks = self.check and (whole or interrupted or self._meets(found_before or [], (best.lower, upper)))
+        rng, seconds = np.random.default_rng(0), self._checking / len(found)
+        seen = [check_plan(one.plan, rng, claims=(one.lower, one.upper), seconds=seconds) for one in found if checks]
+        policy = policy_of(self.problem, best.plan)
         return replace(
-            self._solution(found.lower, found.upper, found.stopped_by, found.first and policy.first),
-            nodes=found.nodes,
-            rounds=found.trials,
+            self._solution(
+                best.lower, upper, "interrupted" if interrupted else best.stopped_by, best.first and policy.first
+            ),
+            nodes=sum(one.nodes for one in found),
+            rounds=sum(one.trials for one in found),
             method=POINTS,
             policy=policy,
-            certificate=check_plan(found.plan, rng, claims=claims, seconds=self._checking) if checks else None,
+            certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
         )
 
     def _crude(self, stopped_by: str, *, soon: bool = False) -> Solution:

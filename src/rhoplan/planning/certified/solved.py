@@ -298,9 +298,9 @@ class SolvedPolicy(BoundedPolicy):
         return {}
 
 
-def policy_of(problem: Problem, compiled: Compiled, plan: Plan) -> SolvedPolicy:
+def policy_of(problem: Problem, plan: Plan) -> SolvedPolicy:
     """The policy that a search has come to."""
-    found = plan.vectors_of.items()
+    compiled, found = plan.problem, plan.vectors_of.items()
     vectors = {home: (plan.rows(home, ids), plan.graph.share[ids], plan.taken(ids)) for home, ids in found}
     points = {home: plan.points(home) for home in range(compiled.classes) if not compiled.ended[home]}
     settings = Asked(plan.settings.weight, plan.settings.discount)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 
 from rhoplan.model.problem import Problem
@@ -15,10 +16,18 @@ SPLITTING = 0.1
 """Share of the time left, at most, for classes told apart by what is possible in them."""
 
 
-def given(problem: Problem, *, weight: float, discount: float, memory: float = 4e9, deadline: float = inf) -> Compiled:
-    """`problem` ready for `solve_general`; TimeoutError where it will not be before `deadline`."""
+def given(
+    problem: Problem, *, weight: float, discount: float, memory: float = 4e9, deadline: float = inf
+) -> Iterator[Compiled]:
+    """`problem` ready for searches, in one way or two: where without a discount one may have to know where one is, with
+    classes told apart by what is possible in them, too. Each is made when it is asked for; TimeoutError where it will
+    not be before `deadline`."""
     compiled = compile_problem(problem, weight=weight, memory=memory, deadline=deadline)
     if discount < 1:
-        return compiled
+        yield compiled
+        return
+    yield with_stops(compiled)
     soon = clock.now() + SPLITTING * (deadline - clock.now())
-    return with_stops(by_supports(compiled, weight=weight, deadline=soon))
+    apart = by_supports(compiled, weight=weight, deadline=soon)
+    if apart is not compiled:
+        yield with_stops(apart)
