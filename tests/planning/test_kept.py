@@ -120,7 +120,7 @@ def test_other_arguments_are_made_with_numba_beside_what_is_kept(made: Path) -> 
     assert run(made, other) == "2.0 False 2.0 False 2.0 False\n"
 
 
-@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "header", "swap"])
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "header", "swap", "entrance", "asked", "nested"])
 def test_files_that_are_not_whole_are_not_run(tmp_path: Path, harm: str) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
     use = "import sys, kernels as k; print(k.next_whole(41), k.next_whole(1.5), 'numba' in sys.modules)"
@@ -130,6 +130,9 @@ def test_files_that_are_not_whole_are_not_run(tmp_path: Path, harm: str) -> None
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
     harmed = {"cut": whole[:-9], "flip": bytes(flipped), "empty": b"", "header": b"[]\n" + whole, "swap": other}
+    harmed |= {"entrance": whole.replace(b'"entrance": "', b'"entrance": "x', 1), "nested": b"1\n" + b"[" * 100_000}
+    harmed["asked"] = whole.replace(b'"asked": ["', b'"asked": ["x', 1)
+    assert harmed[harm] != whole
     first.write_bytes(harmed[harm])
     assert run(tmp_path, use) == "42 2.5 True\n"
     assert run(tmp_path, use) == "42 2.5 False\n", "made good"
@@ -141,6 +144,82 @@ def test_other_sources_are_other_machine_code(tmp_path: Path) -> None:
         (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", factor))
         assert run(tmp_path, use) == f"{2 * float(factor)} True\n"
         assert run(tmp_path, use) == f"{2 * float(factor)} False\n"
+
+
+def test_other_numbers_from_other_sources_are_other_machine_code(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "kernels.py").write_text("from elsewhere.numbers_ import FACTOR\n" + KERNELS)
+    use = "import sys, numpy as np, kernels as k; print(k.of_plain(k.Plain(np.ones(2), 1.0)), 'numba' in sys.modules)"
+    for factor in ("1.0", "3.0", "np.array([5.0])[0]"):
+        (elsewhere / "numbers_.py").write_text(f"import numpy as np\nFACTOR = {factor}")
+        value = {"1.0": 2.0, "3.0": 6.0}.get(factor, 10.0)
+        assert run(tmp_path, use, PYTHONDONTWRITEBYTECODE="1") == f"{value} True\n"
+        assert run(tmp_path, use, PYTHONDONTWRITEBYTECODE="1") == f"{value} False\n"
+
+
+CLOSED = """
+from typing import NamedTuple
+import numpy as np
+from rhoplan.planning.machine import compiled, handed
+
+def times(factor):
+    @compiled
+    def product(number):
+        return number * factor
+    return product
+
+def shelf(*fields):
+    return handed(NamedTuple("Shelf", [(field, object) for field in fields]))
+
+@compiled
+def first_book(shelf):
+    return shelf.book
+
+@compiled
+def second(numbers):
+    return numbers[1]
+
+@handed
+class Row(NamedTuple):
+    numbers: object
+
+@compiled
+def second_of(row):
+    return row.numbers[1]
+"""
+
+
+def test_what_only_looks_alike_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "closed.py").write_text(CLOSED)
+    use = """
+import copy, pickle, sys
+import numpy as np, closed as c
+print(c.times(2.0)(1.0), c.times(3.0)(1.0), end=" ")
+print(c.first_book(c.shelf("book", "size")(1.0, 2.0)), c.first_book(c.shelf("size", "book")(1.0, 2.0)), end=" ")
+strided = c.Row(np.arange(6.0)[::2])
+print(c.second_of(strided), c.second_of(copy.deepcopy(strided)), c.second_of(pickle.loads(pickle.dumps(strided))))
+"""
+    for _ in range(2):
+        assert run(tmp_path, use).split() == ["2.0", "3.0", "1.0", "2.0", "2.0", "2.0", "2.0"]
+    assert run(tmp_path, "import numpy as np, closed as c; print(c.second(np.arange(6.0)[::2]))") == "2.0\n"
+
+
+def test_an_error_of_machine_code_itself_is_raised(made: Path) -> None:
+    use = """
+import numpy as np, kernels as k
+k.scaled(np.array([1.0, 2.0]), 10.0)
+(entrance,) = k.scaled.ready.values()
+try:
+    entrance(None, 10.0)
+except TypeError as error:
+    print("TypeError")
+"""
+    assert run(made, use) == "TypeError\n"
+
+
+def test_files_may_be_read_by_all(made: Path) -> None:
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in files(made))
 
 
 def test_other_settings_of_numba_are_other_machine_code(made: Path) -> None:

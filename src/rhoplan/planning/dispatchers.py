@@ -79,6 +79,8 @@ def object_code(kernel: Any, arguments: tuple[Any, ...]) -> tuple[str, bytes] | 
     Numba is another inside."""
     try:
         made = kernel.overloads[tuple(kernel.typeof_pyval(one) for one in arguments)]
+        if made.library.has_dynamic_globals:  # it holds addresses of this program
+            return None
         return made.fndesc.llvm_cpython_wrapper_name, _code_in(made.library)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

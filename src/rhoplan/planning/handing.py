@@ -77,8 +77,18 @@ class HandedFields(AttributeTemplate):  # type: ignore[misc]
 def read(context: Any, builder: Any, kind: Handed, place: Any, name: str) -> Any:
     """A field of a record, number by number: those that are not used are left out again."""
     number = kind.place_of(name)
+    _promise(context, builder.function, place.type)
     value = _read(builder, cgutils.gep_inbounds(builder, place, 0, number))
     return impl_ret_borrowed(context, builder, kind.fields[number][1], value)
+
+
+def _promise(context: Any, function: Any, pointer: Any) -> None:
+    """Say of the records that a function is handed that they are there: their fields then may be read before it is
+    known whether they are needed, out of the loops that use them."""
+    for argument in function.args:
+        if argument.type == pointer:
+            argument.attributes.dereferenceable = context.get_abi_sizeof(pointer.pointee)
+            argument.attributes.align = context.get_abi_alignment(pointer.pointee)
 
 
 def _read(builder: Any, place: Any) -> Any:

@@ -7,11 +7,13 @@ and of the mathematical library, and Numba's own for reading an array, which nee
 raise errors, make arrays or need anything else of Numba's are not kept here; Numba loads those itself.
 
 A file is named for all that decides what is in it (`title_of`), so that it is never out of date, and says by a sum of
-its bytes whether it is whole. It lies beside the sources or, where that cannot be written to, in the user's cache.
+all that follows whether it is whole. It lies beside the sources or, where that cannot be written to, in the user's
+cache.
 """
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import hashlib
 import importlib.util
@@ -35,11 +37,13 @@ import numpy as np
 from rhoplan.errors import MissingExtra
 
 try:
+    import llvmlite
     import llvmlite.binding as llvm
 
     if importlib.util.find_spec("numba") is None:
         raise ModuleNotFoundError(name="numba")
-except ModuleNotFoundError as missing:
+    NUMBA = version("numba")
+except ModuleNotFoundError as missing:  # a package of no version is one of which only a folder is left
     if missing.name not in ("numba", "llvmlite"):
         raise
     raise MissingExtra(
@@ -58,6 +62,10 @@ PYTHON = re.compile(
     "Py(Arg|Bool|Err|Exc|Float|Long|Number|Tuple)_[A-Za-z_]+|PyObject_IsTrue|Py_(Inc|Dec)Ref|_Py_(None|True|False)Struct"
 )
 LIBRARY = re.compile("mem(set|cpy|move)|(exp|log|pow|sqrt|sin|cos|tan)(2|10|m1|1p)?|f(loor|mod|abs|ma)|ceil|trunc|rint")
+ERROR = "PyExc_"
+"""How names of errors begin. Numba's code takes them for the errors themselves; in C they are where Python has put down
+which error it is."""
+
 READS_ARRAYS = "numba_adapt_ndarray"
 """What object code may ask for: of Python nothing that knows of objects kept beside the code, as Numba's errors and
 constants are; of the C library; and of Numba."""
@@ -82,9 +90,12 @@ def load(title: str, beside: Path) -> Entrance | None:
     """The machine code kept under this name for a source in the folder `beside`, if there is any that is whole."""
     for folder in _folders(beside) if WORKS else ():
         with suppress(OSError, ValueError, KeyError, TypeError):  # not there, or not as it was written
-            head, _, code = (folder / _file(title)).read_bytes().partition(b"\n")
+            total, _, rest = (folder / _file(title)).read_bytes().partition(b"\n")
+            if int(total) != zlib.crc32(rest):
+                continue
+            head, _, code = rest.partition(b"\n")
             told = json.loads(head)
-            if told["sum"] == zlib.crc32(code) and told["title"] == title:
+            if told["title"] == title:
                 return ENGINE.enter(told["entrance"], told["environments"], told["asked"], code)
     return None
 
@@ -102,11 +113,11 @@ def keep(title: str, beside: Path, entrance: str, code: bytes) -> None:
             "entrance": entrance,
             "environments": sorted(name for name in known if name.startswith(ENVIRONMENT)),
             "asked": sorted(asked),
-            "sum": zlib.crc32(code),
         }
+        rest = json.dumps(told).encode() + b"\n" + code
         for folder in _folders(beside):
             with suppress(OSError):
-                return _write(folder / _file(title), json.dumps(told).encode() + b"\n" + code)
+                return _write(folder / _file(title), b"%d\n" % zlib.crc32(rest) + rest)
 
 
 def symbols_of(code: bytes) -> Symbols:
@@ -143,7 +154,7 @@ class Engine:
         if self._engine is None:
             self._engine = _new_engine()
         for name in asked:
-            if not llvm.address_of_symbol(name):
+            if name.startswith(ERROR) or not llvm.address_of_symbol(name):
                 llvm.add_symbol(name, _address(name))
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
@@ -191,6 +202,11 @@ def _address(name: str) -> int:
     """Where a function or value stands that object code may ask for. KeyError where it may not, or there is none."""
     if name == READS_ARRAYS:
         return int(_numba_helpers()["adapt_ndarray"])
+    if name.startswith(ERROR) and PYTHON.fullmatch(name):
+        error = getattr(builtins, name[len(ERROR) :], None)
+        if error is None:
+            raise KeyError(name)
+        return id(error)
     library = ctypes.pythonapi if PYTHON.fullmatch(name) else _c_library() if LIBRARY.fullmatch(name) else None
     if library is None:
         raise KeyError(name)
@@ -238,7 +254,8 @@ def _machine() -> tuple[object, ...]:
         sys.implementation.cache_tag,
         sys.abiflags,
         np.__version__.split(".")[0],
-        *(version(name) for name in ("numba", "llvmlite")),
+        NUMBA,
+        llvmlite.__version__,
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         features,
@@ -267,6 +284,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(place, "wb") as file:
             file.write(content)
+            os.fchmod(place, 0o644)  # others may read it, as they may what Numba keeps
         os.replace(name, path)
     except BaseException:
         with suppress(OSError):

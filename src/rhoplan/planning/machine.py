@@ -53,6 +53,9 @@ class Record:
     def _kind(self) -> str:
         return _tuple_kind(cast("tuple[Any, ...]", self))
 
+    def __getstate__(self) -> None:
+        """A copy's arrays may lie in memory in another way."""
+
 
 def handed(record: Class) -> Class:
     """Let kernels have records of this class (a named tuple) by their place: see `handing`."""
@@ -90,7 +93,7 @@ TOLD: dict[tuple[object, ...], str] = {}
 
 
 def _tuple_kind(values: tuple[Any, ...]) -> str:
-    kinds = (type(values).__qualname__, *kinds_of(values))
+    kinds = (type(values).__qualname__, cast(Any, values)._fields, *kinds_of(values))
     return TOLD.get(kinds) or TOLD.setdefault(kinds, repr(kinds))
 
 
@@ -99,8 +102,19 @@ def kinds_of(values: tuple[Any, ...]) -> tuple[object, ...]:
     return tuple([SCALARS.get(type(one)) or KINDS[type(one)](one) for one in values])
 
 
+def _forget_kinds(values: tuple[Any, ...]) -> None:
+    """Look at the arrays of records anew: somebody may have changed how they lie in memory."""
+    for one in values:
+        if isinstance(one, tuple):
+            _forget_kinds(one)
+            if isinstance(one, Record):
+                vars(one).pop("_kind", None)
+
+
 MAKING = threading.RLock()
 """Held while machine code is loaded or made."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
 
 
 class Kernel:
@@ -132,6 +146,9 @@ class Kernel:
 
     def _enter(self, kinds: tuple[object, ...], arguments: tuple[Any, ...]) -> Any:
         """The first call for arguments of these kinds."""
+        _forget_kinds(arguments)
+        if kinds != kinds_of(arguments):  # an array was changed in place
+            return self.entrance(*arguments)
         title = title_of(self.function.__module__, self._name, self.function.__code__.co_code, kinds)
         COMPILING.begins()
         try:
@@ -160,8 +177,28 @@ class Kernel:
     @property
     def _name(self) -> str:
         """The function's name, and a number that tells its sources: Numba notices a change in the file of a function,
-        but not in what it calls elsewhere; so it is the sources of its whole package, and of what makes kernels."""
-        return f"{self.function.__qualname__}_{_sources(self._folder):08x}"
+        but not in what it calls elsewhere; so it is the sources of its whole package, and of what makes kernels. One
+        more tells what numbers it finds, which other sources may decide."""
+        reads = zlib.crc32(repr(self._reads(set())).encode())
+        return f"{self.function.__qualname__}_{_sources(self._folder):08x}_{reads:08x}"
+
+    def _reads(self, known: set[int]) -> list[Any]:
+        """What this and the kernels that it calls find outside themselves."""
+        if id(self) in known:
+            return []
+        known.add(id(self))
+        code, places = self.function.__code__, self.function.__globals__
+        found = [code.co_firstlineno, sorted(self.options["fastmath"] or ())]
+        met = [cell.cell_contents for cell in self.function.__closure__ or ()]
+        met += [places[name] for name in code.co_names if name in places]
+        for one in met:
+            if isinstance(one, Kernel):
+                found.append(one._reads(known))
+            elif isinstance(one, np.ndarray):
+                found.append((one.dtype, one.shape, zlib.crc32(one.tobytes())))
+            elif isinstance(one, (bool, int, float, complex, str, tuple, np.generic)):
+                found.append(one)
+        return found
 
     @cached_property
     def entrance(self) -> Any:

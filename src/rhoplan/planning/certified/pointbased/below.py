@@ -30,7 +30,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     Graph,
     weigh,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.machine import compiled, lowest_place
 
 
 @compiled
@@ -63,17 +63,17 @@ def read_fan(graph: Graph, node: int, home: int, potential: float) -> None:
     if first == end:
         return
     count, much = end - first, potential * bound[ENTROPY]
-    heights, column = graph.heights, graph.fan[0, first:end]
+    depths, column = graph.depths, graph.fan[0, first:end]
     for place in range(count):
-        heights[place] = much * column[place]
+        depths[place] = -much * column[place]
     for i in range(row[COUNT]):
         state = graph.where[row[INDEX] + i] if row[INDEX] >= 0 else i
         much, column = graph.value[row[AT] + i], graph.fan[1 + state, first:end]
         for place in range(count):
-            heights[place] += much * column[place]
-    for place in range(count):
-        if heights[place] > bound[LOWER]:
-            bound[LOWER], row[BEST] = heights[place], graph.fan_vector[first + place]
+            depths[place] -= much * column[place]
+    best = lowest_place(depths, count, -bound[LOWER])
+    if best >= 0:
+        bound[LOWER], row[BEST] = -depths[best], graph.fan_vector[first + best]
     row[VECTOR_READ] = graph.fan_vector[end - 1]
     graph.used[WORK] += count * row[COUNT]
 

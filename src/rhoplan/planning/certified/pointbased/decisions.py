@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.machine import compiled, sparse_dot
 from rhoplan.planning.machine import handed
 
 SETTLED = 1e-15
@@ -110,10 +110,14 @@ def weights_of(rows: Rows, chosen: Ids, member: int) -> Array:
 @compiled
 def worth(rows: Rows, row: int, values: Array) -> float:
     """What `row` is worth if nothing limits it."""
-    total = rows.known[row]
-    for place in range(rows.begin[row], rows.begin[row + 1]):
-        total += rows.share[place] * values[rows.member[place]]
-    return float(total)
+    return float(rows.known[row] + shares(rows, row, values))
+
+
+@compiled
+def shares(rows: Rows, row: int, values: Array) -> float:
+    """What `row` has of the values of others."""
+    begin, end = rows.begin[row], rows.begin[row + 1]
+    return sparse_dot(values, 0, rows.member, begin, rows.share, begin, end - begin)
 
 
 @compiled
@@ -162,8 +166,7 @@ def apply(rows: Rows, chosen: Ids, diagonal: Array, values: Array, out: Array) -
     for i in range(len(values)):
         total = values[i]
         if chosen[i] >= 0:
-            for place in range(rows.begin[chosen[i]], rows.begin[chosen[i] + 1]):
-                total -= rows.share[place] * values[rows.member[place]]
+            total -= shares(rows, chosen[i], values)
         out[i] = total / diagonal[i]
 
 

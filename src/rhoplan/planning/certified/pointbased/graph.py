@@ -78,7 +78,7 @@ class Graph(NamedTuple):
     largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it does not count)
     and q, to be read side by side, in blocks of one class; cloud_node: whose they are. fan (rows, vectors), fan_vector:
     in the same way share and numbers of the vectors that count. recent: per class how many nodes have had their hull
-    worked out, and the last of them. Scratch: dense, after, spread, path, square to support, prices, heights, tried."""
+    worked out, and the last of them. Scratch: dense, after, spread, path, square to support, prices, depths, tried."""
 
     node: Ids
     bound: Array
@@ -116,7 +116,7 @@ class Graph(NamedTuple):
     prices: Array
     fan: Array
     fan_vector: Ids
-    heights: Array
+    depths: Array
     tried: Ids
     recent: Ids
 

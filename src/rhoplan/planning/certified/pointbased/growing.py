@@ -104,7 +104,7 @@ ROOM: dict[int, tuple[str, ...]] = {
     FOLLOWERS: ("follower",),
     ENTRIES: ("entry", "fall", "inverse"),
     CLOUDS: ("cloud_node", "prices", "cloud"),
-    FANS: ("fan_vector", "heights", "fan"),
+    FANS: ("fan_vector", "depths", "fan"),
 }
 """Which arrays each place in Graph.used counts for."""
 
@@ -218,14 +218,14 @@ def make_graph(problem: Compiled, first: First, settings: Settings) -> Graph:
         mixture=np.empty((most, hull), dtype=np.int64),
         level=np.empty((most, hull)),
         square=np.zeros((hull, hull)),
-        line=np.zeros((2, hull)),
+        line=np.zeros((5, hull)),
         support=np.zeros((3, hull), dtype=np.int64),
         cloud=np.empty((STATES + hull, 1024)),
         cloud_node=np.empty(1024, dtype=np.int64),
         prices=np.empty(1024),
         fan=np.empty((1 + hull, fans + 1024)),
         fan_vector=np.empty(fans + 1024, dtype=np.int64),
-        heights=np.empty(fans + 1024),
+        depths=np.empty(fans + 1024),
         tried=np.zeros(max(MOST_TRIED, hull), dtype=np.int64),
         recent=np.zeros((classes, 1 + RECENT), dtype=np.int64),
     )

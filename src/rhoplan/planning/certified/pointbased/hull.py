@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (
     AT,
@@ -44,7 +44,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     unfold,
     weigh,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled
+from rhoplan.planning.certified.pointbased.machine import compiled, dot, least_of_eight, lowest_place
 
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
@@ -107,10 +107,7 @@ def borrowed(graph: Graph, node: int, home: int, size: int) -> int:
     best, top, count = -1, 1e-100 * OUTSIDE, 0
     for place in range(1, min(graph.recent[home, 0] + 1, graph.recent.shape[1])):
         other = graph.recent[home, place]
-        height = 0.0
-        for s in range(size):
-            if graph.dense[s] > 0.0:
-                height += graph.dense[s] * graph.price[other, s]
+        height = dot(graph.dense, 0, graph.price[other], 0, size)
         if height > top:
             best, top = other, height
     if best >= 0:
@@ -183,26 +180,32 @@ def lowest(graph: Graph, prices: Array, home: int, size: int, tolerance: float) 
     """List in graph.tried the points of class `home` farthest below the plane of `prices`; how many are below it by
     more than `tolerance`, as far as they are listed."""
     begin, count = graph.chain[home, CLOUD_BLOCK + BEGIN], graph.chain[home, CLOUD_BLOCK + FILLED]
-    above, column = graph.prices, graph.cloud[WORTH, begin : begin + count]
+    above, end = graph.prices, begin + count
+    price, worth, one = (
+        prices[0] if size % 2 == 1 else 0.0,
+        graph.cloud[WORTH, begin:end],
+        graph.cloud[STATES, begin:end],
+    )
     for place in range(count):
-        above[place] = column[place]
-    for s in range(size):
-        price, column = prices[s], graph.cloud[STATES + s, begin : begin + count]
+        above[place] = worth[place] - price * one[place]
+    for s in range(size % 2, size, 2):  # two states at once
+        one, other = graph.cloud[STATES + s, begin:end], graph.cloud[STATES + s + 1, begin:end]
+        price, second = prices[s], prices[s + 1]
         for place in range(count):
-            above[place] -= price * column[place]
+            above[place] -= price * one[place] + second * other[place]
     graph.used[WORK] += count
-    farthest = -1
-    least = -tolerance
-    for place in range(count):
-        if above[place] < least:
-            farthest, least = place, above[place]
+    farthest = lowest_place(above, count, -tolerance)
     if farthest < 0:
         return 0
     graph.tried[0], listed = graph.cloud_node[begin + farthest], 1
-    for place in range(count):
-        if above[place] <= NEARLY * least and above[place] < -tolerance and place != farthest and listed < MOST_TRIED:
-            graph.tried[listed] = graph.cloud_node[begin + place]
-            listed += 1
+    bar, at = min(NEARLY * above[farthest], -tolerance), 0
+    while at < count and listed < MOST_TRIED:
+        if at + 8 > count or least_of_eight(above, at) < bar:
+            for place in range(at, min(at + 8, count)):
+                if above[place] < bar and place != farthest and listed < MOST_TRIED:
+                    graph.tried[listed] = graph.cloud_node[begin + place]
+                    listed += 1
+        at += 8
     return listed
 
 
@@ -266,10 +269,9 @@ def restart(graph: Graph, node: int, size: int) -> int:
             graph.support[2, place] = graph.support[2, free]
             basis[row] = order[i]
             pivot(graph, row, count)
+        packed(graph.dense, states, graph.line[2], count)
         for i in range(count):
-            level[i] = 0.0
-            for j in range(count):
-                level[i] += graph.square[i, j] * graph.dense[states[j]]
+            level[i] = dot(graph.square[i], 0, graph.line[2], 0, count)
             least = min(least, level[i])
             level[i] = max(level[i], 0.0)
         if least > -1e-9:
@@ -280,28 +282,37 @@ def restart(graph: Graph, node: int, size: int) -> int:
 @compiled
 def direct(graph: Graph, column: int, count: int, size: int) -> None:
     """graph.line[0] = the shares of the mixture that make up a corner (-1 - state) or the belief of a node."""
-    states, direction, mixed = graph.support[0], graph.line[0], graph.line[1]
-    if column >= 0:
-        unfold(graph, column, mixed, size)
-    for i in range(count):
-        direction[i] = 0.0
+    states, direction, square = graph.support[0], graph.line[0], graph.square
+    if column < 0:
         for j in range(count):
-            if column >= 0:
-                direction[i] += graph.square[i, j] * mixed[states[j]]
-            elif states[j] == -1 - column:
-                direction[i] = graph.square[i, j]
+            if states[j] == -1 - column:
+                for i in range(count):
+                    direction[i] = square[i, j]
+        return
+    unfold(graph, column, graph.line[1], size)
+    packed(graph.line[1], states, graph.line[2], count)
+    for i in range(count):
+        direction[i] = dot(square[i], 0, graph.line[2], 0, count)
+
+
+@compiled
+def packed(dense: Array, states: Ids, line: Array, count: int) -> None:
+    """line = the numbers of the first `count` states, side by side."""
+    for j in range(count):
+        line[j] = dense[states[j]]
 
 
 @compiled
 def pivot(graph: Graph, place: int, count: int) -> None:
     """Let the column whose direction is in graph.line[0] take its `place` in the mixture: the inverse brought up."""
-    inverse, direction = graph.square, graph.line[0]
+    inverse, direction, own = graph.square, graph.line[0], graph.square[place]
     for j in range(count):
-        inverse[place, j] /= direction[place]
+        own[j] /= direction[place]
     for i in range(count):
         if i != place and direction[i] != 0.0:
+            row, much = inverse[i], direction[i]
             for j in range(count):
-                inverse[i, j] -= direction[i] * inverse[place, j]
+                row[j] -= much * own[j]
 
 
 @compiled
@@ -315,20 +326,24 @@ def improve(
     """
     home, last = graph.node[node, HOME], False
     states, level, direction = graph.support[0], graph.level[node], graph.line[0]
-    basis, prices = graph.mixture[node], graph.price[node]
+    basis, prices, square = graph.mixture[node], graph.price[node], graph.square
+    price, corner = graph.line[3], graph.line[4]  # of the possible states, side by side
+    packed(graph.corner[first : first + size], states, corner, count)
+    for j in range(count):
+        price[j] = 0.0
+    for i in range(count):
+        cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
+        for j in range(count):
+            price[j] += cost * square[i, j]
     for s in range(len(prices)):
         prices[s] = OUTSIDE
     for j in range(count):
-        total = 0.0
-        for i in range(count):
-            cost = graph.bound[basis[i], OWN] if basis[i] >= 0 else graph.corner[first - 1 - basis[i]]
-            total += cost * graph.square[i, j]
-        prices[states[j]] = total
+        prices[states[j]] = price[j]
     for _ in range(10 * count + 8):
         entering, least = -1 - states[0], -tolerance
         for j in range(count):
-            if graph.corner[first + states[j]] - prices[states[j]] < least:
-                entering, least = -1 - states[j], graph.corner[first + states[j]] - prices[states[j]]
+            if corner[j] - price[j] < least:
+                entering, least = -1 - states[j], corner[j] - price[j]
         for i in range(tried):
             above = graph.bound[graph.tried[i], OWN] - weigh(graph, prices, 0, graph.tried[i])
             if above < least:
@@ -352,4 +367,5 @@ def improve(
         level[place], basis[place] = most, entering
         pivot(graph, place, count)
         for j in range(count):
-            prices[states[j]] += least * graph.square[place, j]
+            price[j] += least * square[place, j]
+            prices[states[j]] = price[j]

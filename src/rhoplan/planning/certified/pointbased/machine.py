@@ -13,7 +13,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.machine import compiled as compiled_in_order
 from rhoplan.planning.machine import compiled_in_any_order, entropy
 
-__all__ = ["compiled", "dot", "entropy", "sparse_dot"]
+__all__ = ["compiled", "dot", "entropy", "least_of_eight", "lowest_place", "sparse_dot"]
 
 compiled = compiled_in_any_order
 
@@ -44,3 +44,33 @@ def sparse_dot(dense: Array, at: int, index: Ids, start: int, value: Array, to: 
         last = np.uint64(count - 1)
         even += dense[base + np.uint64(index[first + last])] * value[second + last]
     return even + odd
+
+
+@compiled
+def lesser(one: float, other: float) -> float:
+    return one if one < other else other
+
+
+@compiled
+def least_of_eight(numbers: Array, at: int) -> float:
+    """The least of the numbers at `at` and the seven after it: three steps, where one after the other takes eight."""
+    some = numbers[at : at + 8]
+    left = lesser(lesser(some[0], some[1]), lesser(some[2], some[3]))
+    return lesser(left, lesser(lesser(some[4], some[5]), lesser(some[6], some[7])))
+
+
+@compiled
+def lowest_place(numbers: Array, count: int, least: float) -> int:
+    """The place of the least of the first `count` numbers if it is below `least`, else -1."""
+    found, whole = -1, count - count % 8
+    for at in range(0, whole, 8):
+        low = least_of_eight(numbers, at)
+        if low < least:
+            found, least = at, low
+    for place in range(whole, count):
+        if numbers[place] < least:
+            found, least = place, numbers[place]
+    if 0 <= found < whole:
+        while numbers[found] > least:
+            found += 1
+    return found
