@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,9 +13,10 @@ import pytest
 import rhoplan
 from rhoplan.errors import ProblemError
 from rhoplan.planning import clock
-from rhoplan.planning.certified.pointbased import turns
+from rhoplan.planning.certified.pointbased import check, supports, turns
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.given import given
+from rhoplan.planning.certified.pointbased.supports import LARGEST
 from rhoplan.planning.certified.pointbased.turns import solve_in_turns
 from rhoplan.scoring.solved import score_solved
 from test_supports import SEEDS, moved, problem_of
@@ -122,7 +125,38 @@ def test_the_policy_of_the_better_search_is_followed_and_both_bounds_are_checked
 
 
 def test_time_is_shared_to_its_end() -> None:
-    late = solved(given(two_homes(0.2), weight=0.0, discount=1.0), gap=1e-12, deadline=clock.now() + 1.0)
+    late = solved(given(two_homes(0.0), weight=0.0, discount=1.0), gap=1e-14, deadline=clock.now() + 1.0)
     assert len(late) == 2
     assert {one.stopped_by for one in late} <= {"time", "precision"}
     assert all(one.lower <= two.upper for one in late for two in late)
+
+
+@pytest.mark.parametrize(("largest", "ways"), [((0,), 1), (LARGEST, 2)])
+def test_no_second_search_where_nothing_comes_apart(
+    largest: tuple[float, ...], ways: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supports, "LARGEST", largest)
+    for seed in SEEDS[:20]:
+        problem = problem_of(*moved(np.random.default_rng(seed)))
+        assert len(list(given(problem, weight=0.0, discount=1.0))) == ways
+
+
+def test_who_interrupts_before_there_is_a_bound_is_not_taken_for_one_whose_time_is_over() -> None:
+    def ways() -> Iterator[Compiled]:
+        os.kill(os.getpid(), signal.SIGINT)
+        clock.check(late)
+        yield from ()
+
+    late = clock.now() + 1000.0
+    with pytest.raises(KeyboardInterrupt):
+        solved(ways(), deadline=late)
+
+
+def test_who_does_not_wait_for_the_check_keeps_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "check_plan", interrupted)
+    found = rhoplan.solve(two_homes(0.0), gap=1e-4, seconds=20, check=True)
+    assert found.converged
+    assert found.certificate is None

@@ -82,6 +82,13 @@ def _drop_dead_ends(source: Ids, row: Ids, target: Ids, staying: Flags, places: 
         dead = homes[left[homes] == 0]
 
 
+def kept_inside(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> Flags:
+    """The free rows (R,) that can be taken for ever, each leading to places alone where there is one to take."""
+    staying = free.copy()
+    _drop_dead_ends(source, row, target, staying, places)
+    return staying
+
+
 def circles_of(source: Ids, row: Ids, target: Ids, free: Flags, places: int) -> tuple[Ids, Flags]:
     """The largest sets of places in which one can stay for ever, and come from any to any other, by free rows alone.
 

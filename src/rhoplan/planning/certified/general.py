@@ -11,9 +11,10 @@ of the problem do not fit into the memory allowed, `crude` does.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ from rhoplan.planning.certified.solution import ERRANDS, GRIDS, POINTS, RANGE, P
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.solve import LatticeSearch
+    from rhoplan.planning.certified.pointbased.check import Certificate
     from rhoplan.planning.certified.solution import Policy
 
 HALF, LAST = 0.5, 0.8
@@ -76,7 +78,7 @@ class General:
             if chosen == GRIDS and not _met(found):
                 self._on_grids(found, alone=alone)
             elif chosen == POINTS:
-                found.append(self._by_points())
+                found.append(self._by_points(progress=self.progress))
         except TimeoutError:
             pass
         except KeyboardInterrupt:
@@ -111,7 +113,9 @@ class General:
         if not isinstance(solution.policy, ErrandPolicy):
             return solution
         rng = np.random.default_rng(0)
-        return replace(solution, certificate=check_errands(solution.policy, rng, seconds=self._checking))
+        policy = solution.policy
+        check = partial(check_errands, policy, rng, seconds=self._checking)
+        return replace(solution, certificate=_unless_interrupted(check))
 
     def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
         clock.check(self.deadline)  # before seconds are spent on loading what will not be used
@@ -177,14 +181,15 @@ class General:
                 stopped_by = search.run(self._teller(found))
             if not alone and stopped_by not in ("gap", "interrupted") and not self._meets(found, search.bounds):
                 try:
-                    points.append(self._by_points(held=8 * search.size))
+                    tell = self._teller(found, search.bounds)
+                    points.append(self._by_points(progress=tell, held=8 * search.size))
                 except (LimitError, TimeoutError):  # not in the memory, or the time, that there is
                     search.deadline, search.share = self.deadline, LAST
                     stopped_by = search.run(self._teller(found))
         except LimitError:
             if alone or points:
                 raise
-            points.append(self._by_points())
+            points.append(self._by_points(progress=self._teller(found)))
         finally:
             if search.levels:
                 found.append(self._from_grids(search, stopped_by))
@@ -202,7 +207,7 @@ class General:
                 if stopped_by == "interrupted" or self._meets(found, search.bounds):
                     return stopped_by if stopped_by == "interrupted" else "gap"
             with suppress(TimeoutError, LimitError):
-                looked = self._by_points(clock.now() + moment, found)
+                looked = self._by_points(clock.now() + moment, found, self._teller(found, search.bounds))
                 if looked.stopped_by == "interrupted" or self._meets(found, (looked.lower, looked.upper)):
                     points.append(looked)
                     return looked.stopped_by
@@ -215,17 +220,22 @@ class General:
 
         policy, (lower, upper) = search.policy(), search.bounds
         done = self._solution(lower, upper, stopped_by, policy.action(initial(self.problem)))
+        check = partial(check_grids, policy, np.random.default_rng(0), seconds=self._checking)
         return replace(
             done,
             nodes=search.size,
             rounds=search.levels,
             method=GRIDS,
             policy=policy,
-            certificate=check_grids(policy, np.random.default_rng(0), seconds=self._checking) if self.check else None,
+            certificate=_unless_interrupted(check) if self.check else None,
         )
 
     def _by_points(
-        self, deadline: float | None = None, found_before: list[Solution] | None = None, held: float = 0.0
+        self,
+        deadline: float | None = None,
+        found_before: list[Solution] | None = None,
+        progress: Progress | None = None,
+        held: float = 0.0,
     ) -> Solution:
         """What points find until `deadline`, all the time there is where none is given, beside so many bytes `held`.
         Before a deadline only what meets, with what was found before, is worth a check."""
@@ -245,13 +255,16 @@ class General:
             gap=self.gap,
             deadline=deadline,
             memory=memory,
-            progress=self.progress,
+            progress=progress,
         )
         best, upper = max(found, key=lambda one: one.lower), min(one.upper for one in found)
         interrupted = any(one.stopped_by == "interrupted" for one in found)
         checks = self.check and (whole or interrupted or self._meets(found_before or [], (best.lower, upper)))
         rng, seconds = np.random.default_rng(0), self._checking / len(found)
-        seen = [check_plan(one.plan, rng, claims=(one.lower, one.upper), seconds=seconds) for one in found if checks]
+
+        def check() -> Certificate:
+            return _all_of([check_plan(one.plan, rng, claims=(one.lower, one.upper), seconds=seconds) for one in found])
+
         policy = policy_of(self.problem, best.plan)
         return replace(
             self._solution(
@@ -261,7 +274,7 @@ class General:
             rounds=sum(one.trials for one in found),
             method=POINTS,
             policy=policy,
-            certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
+            certificate=_unless_interrupted(check) if checks else None,
         )
 
     def _crude(self, stopped_by: str, *, soon: bool = False) -> Solution:
@@ -288,7 +301,7 @@ class General:
             method=" and ".join(solution.method for solution in found),
             policy=self._policy(followed, found),
             own=followed.lower,
-            certificate=reduce(lambda one, other: one.and_also(other), seen) if seen else None,
+            certificate=_all_of(seen) if seen else None,
         )
 
     @staticmethod
@@ -337,17 +350,30 @@ class General:
         if self.progress:
             self.progress(*_closest(found), found[-1].nodes)
 
-    def _teller(self, found: list[Solution]) -> Progress | None:
+    def _teller(self, found: list[Solution], beside: tuple[float, float] = (-math.inf, math.inf)) -> Progress | None:
         """Progress of a search beside what has been found already."""
         tell, (lower, upper) = self.progress, _closest(found)
         if tell is None:
             return None
+        lower, upper = max(lower, beside[0]), min(upper, beside[1])
         return lambda low, high, nodes: tell(max(low, lower), min(high, upper), nodes)
 
 
 def checking(seconds: float) -> float:
     """Seconds for a check where there were so many for the work."""
     return max(min(CHECKING, 0.1 * seconds), 1.0)
+
+
+def _unless_interrupted(check: Callable[[], Certificate]) -> Certificate | None:
+    """What a check says; None where somebody has not waited for it: the bounds stand."""
+    try:
+        return check()
+    except KeyboardInterrupt:
+        return None
+
+
+def _all_of(seen: list[Certificate]) -> Certificate:
+    return reduce(lambda one, other: one.and_also(other), seen)
 
 
 def _closest(found: list[Solution]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning import clock
-from rhoplan.planning.certified.components import leading_to
+from rhoplan.planning.certified.components import kept_inside, leading_to
 from rhoplan.planning.certified.pointbased.classes import Flags
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.decisions import Rows, plan_values, sweep_in_order
@@ -56,7 +56,20 @@ def policies(
     now = clock.now()
     late = now + 0.1 * (deadline - now)
 
+    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
+    blind = [start.copy() for _ in problem.actions]
+    for number, policy in enumerate(blind):
+        mine = np.flatnonzero(problem.pair_action == number)
+        policy[model.pair_class[mine]] = mine
+    ending = start
+    if discount == 1:
+        blind.append(_staying(problem, start))
+        random = np.where(problem.ended, -1, ANY)
+        ending = next((one for one in (start, *blind, random) if _ends(problem, one, rest).all()), random)
+
     def add(policy: Ids) -> Array | None:
+        if discount == 1:
+            policy = np.where(_ends(problem, policy, rest), policy, ending)
         if any(np.array_equal(policy, other) for other in taken) or (vectors and clock.now() > late):
             return None
         values = _value_of(problem, policy, discount, scale, rest, late)
@@ -65,21 +78,16 @@ def policies(
             taken.append(policy)
         return values
 
-    start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
     policy = start
     for _ in range(MOST_IMPROVEMENTS):
         values = add(policy)
         if values is None:
             break
+        policy = taken[-1]
         visits = _visits(problem, policy, min(discount, 0.98), late)
         policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
-    for number in range(len(problem.actions)):
-        blind = start.copy()
-        mine = np.flatnonzero(problem.pair_action == number)
-        blind[model.pair_class[mine]] = mine
-        add(blind)
-    if not vectors:
-        add(np.where(problem.ended, -1, ANY))
+    for policy in blind:
+        add(policy)
     if not vectors:
         raise ProblemError(
             "with discount 1 some plan must end for sure from every state; none of those tried here does: take a "
@@ -87,6 +95,29 @@ def policies(
             field=("discount",),
         )
     return vectors, taken
+
+
+def _ends(problem: Compiled, policy: Ids, rest: Flags) -> Flags:
+    """The classes (C,) from which on `policy` ends for sure, or never pays again, whatever is seen."""
+    source, target, flow = _arcs(problem, policy)
+    _, distance, stuck = _ways_to_rest(problem, policy, rest, source, target, flow)
+    home = np.repeat(np.arange(problem.classes), problem.sizes)
+    never = np.zeros(problem.classes, dtype=bool)
+    never[home[np.isinf(distance) | stuck]] = True
+    return ~never & ~np.isfinite(steps_to(never, home[source], home[target]))
+
+
+def _staying(problem: Compiled, policy: Ids) -> Ids:
+    """`policy`, and where one can go on for ever at no cost in any state that looks the same, what does so."""
+    model = problem.model
+    home = np.repeat(np.arange(problem.pairs), np.diff(model.pair_branch))
+    free = np.minimum.reduceat(model.reward, model.pair_reward[:-1]) >= 0
+    free &= np.maximum.reduceat(model.reward, model.pair_reward[:-1]) <= 0
+    staying = kept_inside(model.pair_class[home], home, model.branch_target, free, problem.classes)
+    result = policy.copy()
+    mine = np.flatnonzero(staying)[::-1]
+    result[model.pair_class[mine]] = mine
+    return result
 
 
 def endless(problem: Compiled, slot: int) -> ProblemError:
@@ -123,13 +154,28 @@ def _weights(problem: Compiled, policy: Ids) -> Array:
     return result
 
 
-def _visits(problem: Compiled, policy: Ids, discount: float, late: float) -> Array:
-    """How often (N,) each state is visited under `policy`, later visits counting less, those not counted by the time
-    `late` not at all; never quite zero."""
+def _arcs(problem: Compiled, policy: Ids) -> tuple[Ids, Ids, Array]:
+    """Where `policy` leads: from which state, to which, with what probability."""
     where = problem.entries
     flow = where.chance * _weights(problem, policy)[where.action]
     used = flow > 0
-    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    return problem.row_slot[where.source[used]], where.target[used], flow[used]
+
+
+def _ways_to_rest(
+    problem: Compiled, policy: Ids, rest: Flags, source: Ids, target: Ids, flow: Array
+) -> tuple[Flags, Array, Flags]:
+    """The states (N,) at `rest` or from which on `policy` never pays; how many arcs it is to one of them; and the
+    states that floats cannot leave."""
+    rest = rest | _idle(problem, _weights(problem, policy), source, target)
+    stays = np.bincount(source, np.where(source == target, flow, 0.0), problem.slots) >= 1
+    return rest, steps_to(rest, source, target), stays & ~rest
+
+
+def _visits(problem: Compiled, policy: Ids, discount: float, late: float) -> Array:
+    """How often (N,) each state is visited under `policy`, later visits counting less, those not counted by the time
+    `late` not at all; never quite zero."""
+    source, target, flow = _arcs(problem, policy)
     count = problem.slots
     mass: Array = np.zeros(count)
     visits: Array = np.full(count, 1e-6 / count)
@@ -151,17 +197,12 @@ def _value_of(problem: Compiled, policy: Ids, discount: float, scale: float, res
 
     With a discount, sweeps stop at the time `late`: the bound holds after any number of them.
     """
-    model, where = problem.model, problem.entries
-    weights = _weights(problem, policy)
-    flow = where.chance * weights[where.action]
-    used = flow > 0
-    source, target, flow = problem.row_slot[where.source[used]], where.target[used], flow[used]
+    model, weights = problem.model, _weights(problem, policy)
+    source, target, flow = _arcs(problem, policy)
     distance = np.zeros(problem.slots)
     if discount == 1:
-        rest = rest | _idle(problem, weights, source, target)
-        distance = steps_to(rest, source, target)
-        stays = np.bincount(source, np.where(source == target, flow, 0.0), problem.slots) >= 1
-        if np.isinf(distance).any() or (stays & ~rest).any():  # which floats cannot leave
+        rest, distance, stuck = _ways_to_rest(problem, policy, rest, source, target, flow)
+        if np.isinf(distance).any() or stuck.any():
             return None
     lowered = model.reward - np.where(rest[problem.row_slot], 0.0, HAIR * scale) if discount == 1 else model.reward
     paid: Array = np.bincount(problem.row_slot, lowered * weights[problem.row_pair], problem.slots).astype(float)

@@ -86,7 +86,7 @@ class Parts:
 
 def split(problem: Compiled, largest: float = np.inf, *, deadline: float = np.inf) -> Compiled:
     """The problem of parts with at most `largest` states, or else the class; TimeoutError where there are too many or
-    they are not found before `deadline`."""
+    they are not found before `deadline`. `problem` itself where no class that one can come to comes apart."""
     model, parts = problem.model, Parts(problem, largest)
     most = min(MOST_NUMBERS, max(FEW, MOST_TIMES * len(model.chance)))
     start = parts.number_of(problem.start_class, np.flatnonzero(problem.start))
@@ -115,6 +115,8 @@ def split(problem: Compiled, largest: float = np.inf, *, deadline: float = np.in
         class_pair.append(len(pairs))
         if numbers > most:
             raise TimeoutError
+    if all(len(states) == problem.sizes[home] for home, states in parts.known):
+        return problem
     slots = np.concatenate([model.class_state[home] + states for home, states in parts.known])
     sizes = np.array([len(states) for _, states in parts.known])
     pair_class = np.repeat(np.arange(len(sizes)), np.diff(class_pair))

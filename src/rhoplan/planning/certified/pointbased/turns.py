@@ -79,7 +79,12 @@ class Turns:
     def begin(self) -> bool:
         """Whether there was another way to begin. What is refused in one may be solved in the next."""
         with clock.hurrying() as hurry:
-            begun = self._next_search()
+            try:
+                begun = self._next_search()
+            except (LimitError, TimeoutError):
+                if hurry.pressed:
+                    raise KeyboardInterrupt from None
+                raise
         if hurry.pressed:
             self.stopped[-1], self.no_more = "interrupted", True
         return begun
