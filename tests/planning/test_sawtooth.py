@@ -19,7 +19,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     FIRST_ENTRY,
     HOME,
     LAST_ENTRY,
-    NEXT,
     NODES,
     OWN,
     PARTS,
@@ -64,7 +63,7 @@ def chain(search: Search, home: int = 0) -> list[int]:
     found, entry = [], int(search.graph.chain[home, FIRST_ENTRY])
     while entry >= 0:
         found.append(entry)
-        entry = int(search.graph.entry[entry, NEXT])
+        entry = int(search.graph.following[entry])
     return found
 
 
@@ -72,12 +71,12 @@ def unread(search: Search, node: int) -> list[int]:
     """The points that a node has not read yet, in their order."""
     graph = search.graph
     read = int(graph.node[node, POINT_READ])
-    entry = int(graph.chain[0, FIRST_ENTRY] if read < 0 else graph.entry[read, NEXT])
+    entry = int(graph.chain[0, FIRST_ENTRY] if read < 0 else graph.following[read])
     points = []
     while entry >= 0:
         if graph.node[graph.entry[entry, 1], ENTRY] == entry:
             points.append(int(graph.entry[entry, 1]))
-        entry = int(graph.entry[entry, NEXT])
+        entry = int(graph.following[entry])
     return points
 
 

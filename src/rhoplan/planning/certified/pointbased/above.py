@@ -27,12 +27,10 @@ from rhoplan.planning.certified.pointbased.graph import (
     INDEX,
     LAST_ENTRY,
     MOVES,
-    NEXT,
     OWN,
     POINT_READ,
     PROBES,
     STATES,
-    SUPPORT,
     UPPER,
     WORK,
     WORTH,
@@ -53,19 +51,20 @@ def lower_upper(model: Model, graph: Graph, node: int, potential: float) -> None
         row[CORNERS] = graph.chain[home, MOVES]
         bound[BASE] = weigh(graph, graph.corner, model.class_state[home], node)
         bound[UPPER] = min(bound[UPPER], bound[BASE] + potential * bound[ENTROPY])
-    entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.entry[row[POINT_READ], NEXT]
+    entry = graph.chain[home, FIRST_ENTRY] if row[POINT_READ] < 0 else graph.following[row[POINT_READ]]
     size = model.class_state[home + 1] - model.class_state[home]
     if entry < 0 or row[COUNT] == 1 or size <= graph.level.shape[1]:
         return
     unfold(graph, node, graph.dense, size)
     outside = ~support(graph, node, size)
-    best = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0)
+    best, read = min(bound[UPPER] - potential * bound[ENTROPY] - bound[BASE], 0.0), entry
     while entry >= 0:
         if passes(graph, entry, best, outside) and graph.node[graph.entry[entry, 1], ENTRY] == entry:
             ratio = share_of(graph, graph.entry[entry, 1], graph.dense, best / graph.fall[entry])
             best = min(best, graph.fall[entry] * ratio)
-        row[POINT_READ] = entry
-        entry = graph.entry[entry, NEXT]
+        read = entry
+        entry = graph.following[entry]
+    row[POINT_READ] = read
     bound[UPPER] = min(bound[UPPER], bound[BASE] + best + potential * bound[ENTROPY])
 
 
@@ -74,7 +73,7 @@ def passes(graph: Graph, entry: int, best: float, outside: int) -> bool:
     """Whether the likeliest states of a point leave a chance that it beats `best` at the belief in graph.dense, which
     has no state that is possible in the parts `outside`."""
     at = np.uint64(entry)
-    if graph.entry[at, SUPPORT] & outside != 0 or graph.fall[at] >= best:
+    if graph.possible[at] & outside != 0 or graph.fall[at] >= best:
         return False
     for probe in range(PROBES):
         if graph.fall[at] * graph.dense[np.uint64(graph.entry[at, 2 + probe])] * graph.inverse[at, probe] >= best:
@@ -137,7 +136,7 @@ def fall_anew(model: Model, graph: Graph, home: int) -> None:
         if graph.node[other, ENTRY] == entry:
             base = weigh(graph, graph.corner, model.class_state[home], other)
             graph.fall[entry] = min(graph.bound[other, OWN] - base, 0.0)
-        entry = graph.entry[entry, NEXT]
+        entry = graph.following[entry]
 
 
 @compiled
@@ -179,21 +178,21 @@ def add_point(model: Model, graph: Graph, node: int, potential: float) -> None:
     if size <= graph.level.shape[1]:
         into_cloud(graph, node, size)
     last, old = graph.chain[home, LAST_ENTRY], row[ENTRY]
-    graph.entry[entry, NEXT], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
+    graph.following[entry], graph.entry[entry, 1], graph.fall[entry] = -1, node, bound[OWN] - bound[BASE]
     graph.entry[entry, BEFORE] = last
     set_probes(graph, node, entry)
-    graph.entry[entry, SUPPORT] = support(graph, node, size)
+    graph.possible[entry] = support(graph, node, size)
     row[ENTRY] = entry
     if last >= 0:
-        graph.entry[last, NEXT] = entry
+        graph.following[last] = entry
     else:
         graph.chain[home, FIRST_ENTRY] = entry
     graph.chain[home, LAST_ENTRY] = entry
     if old >= 0:  # out of the chain; who has read up to it goes on from there
-        before, after = graph.entry[old, BEFORE], graph.entry[old, NEXT]
+        before, after = graph.entry[old, BEFORE], graph.following[old]
         graph.entry[after, BEFORE] = before
         if before >= 0:
-            graph.entry[before, NEXT] = after
+            graph.following[before] = after
         else:
             graph.chain[home, FIRST_ENTRY] = after
 

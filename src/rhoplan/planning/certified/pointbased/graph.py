@@ -56,9 +56,8 @@ SAME = 1e-14
 PROBES = 4
 """How many states of a point are looked at before the point itself."""
 
-BEFORE, SUPPORT = 2 + PROBES, 3 + PROBES
-"""Columns of Graph.entry: the entry before, in the chain, and where the point has states that are possible, see
-`support`."""
+BEFORE = 0
+"""The first column of Graph.entry: the entry before, in the chain. Then the node, and where its belief is likeliest."""
 
 PARTS = 62
 """So many parts of a class are told apart where it is asked whether a point rules a belief out."""
@@ -72,8 +71,9 @@ class Graph(NamedTuple):
     """All that the search writes; see the columns above.
 
     slot_child: first child per slot (-1: not expanded). child, chance: node (-1: ended or impossible) and probability
-    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry: (next,
-    node, likeliest states, before, support) and fall: W_q - u . q, inverse: one over the probabilities of those states.
+    per branch. alpha: the numbers of vectors, share: c, follower: the vector followed after each branch. entry:
+    (before, node, likeliest states), inverse: one over the probabilities of those; by themselves, as they are read most
+    often: following: the next entry, possible: where the point has possible states, see `support`, fall: W_q - u . q.
     chain: per class. corner, action: the bounds of `First`. price, mixture, level: per node, see `hull`; as wide as the
     largest class with one. cloud (rows, points): of each point of such a class W_q (infinite where it does not count)
     and q, to be read side by side, in blocks of one class; cloud_node: whose they are. fan (rows, vectors), fan_vector:
@@ -93,6 +93,8 @@ class Graph(NamedTuple):
     alpha: Array
     follower: Ids
     entry: Ids
+    following: Ids
+    possible: Ids
     fall: Array
     inverse: Array
     chain: Ids
@@ -160,8 +162,7 @@ WORTH, CHANGED, STATES = range(3)
 
 NEXT, VECTOR_HOME, VECTOR_PAIR, VECTOR_AT, ALIVE, FOLLOW, ORIGIN = range(7)
 """Columns of Graph.vector: next in the chain, class, pair taken, first place in `alpha`, whether it still counts,
-first place in `follower`, and the node it was made at. NEXT is also the first column of Graph.entry; the node is the
-second."""
+first place in `follower`, and the node it was made at."""
 
 NODE_COLUMNS, BOUND_COLUMNS, SLOT_COLUMNS, VECTOR_COLUMNS = BEGUN + 1, REST + 1, PAID + 1, ORIGIN + 1
 CHAIN_COLUMNS = FAN_BLOCK + WIDE + 1

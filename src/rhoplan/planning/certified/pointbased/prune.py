@@ -167,7 +167,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
         size = model.class_state[home + 1] - model.class_state[home]
         before, entry = -1, graph.chain[home, FIRST_ENTRY]
         while entry >= 0:
-            after, node = graph.entry[entry, NEXT], graph.entry[entry, 1]
+            after, node = graph.following[entry], graph.entry[entry, 1]
             if graph.node[node, ENTRY] == entry:
                 if size <= graph.level.shape[1]:
                     drop_if_mixed(model, graph, node, entry, tolerance, settings)
@@ -178,7 +178,7 @@ def drop_points(model: Model, graph: Graph, useful: Ids, tolerance: float, setti
                         graph.node[node, ENTRY] = -1
             if graph.node[node, ENTRY] == entry or after < 0:
                 if before >= 0:
-                    graph.entry[before, NEXT] = entry
+                    graph.following[before] = entry
                 else:
                     graph.chain[home, FIRST_ENTRY] = entry
                 graph.entry[entry, BEFORE] = before
@@ -256,11 +256,11 @@ def line_up(graph: Graph) -> None:
     entries = int(graph.used[ENTRIES])
     order, moved = np.empty(entries, dtype=np.int64), np.full(entries, -1)
     count = renumber(graph, order, moved)
-    for kept in (graph.entry, graph.fall, graph.inverse):
+    for kept in (graph.entry, graph.possible, graph.fall, graph.inverse):
         kept[:count] = kept[order[:count]]
     firsts, lasts = (graph.chain[graph.chain[:, end] >= 0, end] for end in (FIRST_ENTRY, LAST_ENTRY))
-    graph.entry[:count, NEXT], graph.entry[:count, BEFORE] = np.arange(1, count + 1), np.arange(-1, count - 1)
-    graph.entry[lasts, NEXT] = graph.entry[firsts, BEFORE] = -1
+    graph.following[:count], graph.entry[:count, BEFORE] = np.arange(1, count + 1), np.arange(-1, count - 1)
+    graph.following[lasts] = graph.entry[firsts, BEFORE] = -1
     graph.used[ENTRIES] = graph.used[PRUNED] = count
 
 
@@ -276,7 +276,7 @@ def renumber(graph: Graph, order: Ids, moved: Ids) -> int:
         while entry >= 0:
             order[count], moved[entry] = entry, count
             count += 1
-            entry = graph.entry[entry, NEXT]
+            entry = graph.following[entry]
         if count > first:
             graph.chain[home, FIRST_ENTRY], graph.chain[home, LAST_ENTRY] = first, count - 1
     for node in range(graph.used[NODES]):
@@ -286,7 +286,7 @@ def renumber(graph: Graph, order: Ids, moved: Ids) -> int:
         read = row[POINT_READ]
         if read >= 0 and moved[read] < 0:  # out of its chain: up to the one before those that came after it
             while moved[read] < 0:
-                read = graph.entry[read, NEXT]
+                read = graph.following[read]
             begins = moved[read] == graph.chain[row[HOME], FIRST_ENTRY]
             row[POINT_READ] = -1 if begins else moved[read] - 1
         elif read >= 0:
