@@ -17,7 +17,6 @@ from rhoplan.planning.certified.pointbased.graph import (
     ENTRY,
     FIRST_ENTRY,
     LAST_ENTRY,
-    NEXT,
     OWN,
     POINT_READ,
     UPPER,
@@ -72,7 +71,7 @@ def test_a_chain_of_points_is_the_same_from_both_ends(weight: float) -> None:
     forward, entry = [], int(graph.chain[0, FIRST_ENTRY])
     while entry >= 0:
         forward.append(entry)
-        entry = int(graph.entry[entry, NEXT])
+        entry = int(graph.following[entry])
     backward, entry = [], int(graph.chain[0, LAST_ENTRY])
     while entry >= 0:
         backward.append(entry)

@@ -49,7 +49,7 @@ def test_where_there_was_time_for_little_the_range_of_rewards_may_be_closer(
     pays = np.array([[[-1.0, -1.0], [2.0, 2.0]]])
     problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.full((1, 2, 2), 0.5), pays, discount=0.5)
     wide = found("points", -50.0, 3.0, "time", rounds)
-    monkeypatch.setattr(General, "_by_points", lambda self: wide)
+    monkeypatch.setattr(General, "_by_points", lambda self, progress: wide)
     both = rhoplan.solve(problem, method="points")
     assert both.method == method
     if method == "points":
