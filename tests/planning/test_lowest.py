@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
 
-from rhoplan.planning.certified.pointbased.machine import least_of_eight, lowest_place
+from rhoplan.planning.certified.pointbased.machine import least_of_eight, lowest_place, most_of_eight
 
 NUMBERS = st.lists(st.sampled_from([-2.0, -1.0, -1e-12, 0.0, 0.5, 1.0, 1e200, np.inf]), min_size=8, max_size=40)
 
@@ -31,3 +31,4 @@ def test_the_least_is_found_where_there_is_one_below(numbers: list[float], data:
 def test_the_least_of_eight(numbers: list[float], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(numbers) - 8))
     assert least_of_eight(np.array(numbers), at) == min(numbers[at : at + 8])
+    assert most_of_eight(np.array(numbers), at) == max(numbers[at : at + 8])

@@ -44,7 +44,7 @@ from rhoplan.planning.certified.pointbased.graph import (
     unfold,
     weigh,
 )
-from rhoplan.planning.certified.pointbased.machine import compiled, dot, least_of_eight, lowest_place
+from rhoplan.planning.certified.pointbased.machine import compiled, dot, least_of_eight, lowest_place, most_of_eight
 
 OUTSIDE = -1e200
 """Price of a state that the belief rules out: no point that needs it is ever taken."""
@@ -136,15 +136,19 @@ def fallen(graph: Graph, prices: Array, home: int, first: int, size: int, since:
     graph.used[WORK] += filled
     if MANY * many > filled:
         return 0
-    count = 0
-    for place in range(filled):
-        if changed[place] > since and count < MOST_TRIED:
-            above = graph.cloud[WORTH, begin + place]
-            for s in range(size):
-                above -= prices[s] * graph.cloud[STATES + s, begin + place]
-            if above < -tolerance:
-                graph.tried[count] = graph.cloud_node[begin + place]
-                count += 1
+    count, at = 0, 0
+    while at < filled and count < MOST_TRIED and many > 0:
+        if at + 8 > filled or most_of_eight(changed, at) > since:
+            for place in range(at, min(at + 8, filled)):
+                if changed[place] > since and count < MOST_TRIED:
+                    many -= 1
+                    above = graph.cloud[WORTH, begin + place]
+                    for s in range(size):
+                        above -= prices[s] * graph.cloud[STATES + s, begin + place]
+                    if above < -tolerance:
+                        graph.tried[count] = graph.cloud_node[begin + place]
+                        count += 1
+        at += 8
     return count if count > 0 else none
 
 
@@ -180,15 +184,13 @@ def lowest(graph: Graph, prices: Array, home: int, size: int, tolerance: float) 
     """List in graph.tried the points of class `home` farthest below the plane of `prices`; how many are below it by
     more than `tolerance`, as far as they are listed."""
     begin, count = graph.chain[home, CLOUD_BLOCK + BEGIN], graph.chain[home, CLOUD_BLOCK + FILLED]
-    above, end = graph.prices, begin + count
-    price, worth, one = (
-        prices[0] if size % 2 == 1 else 0.0,
-        graph.cloud[WORTH, begin:end],
-        graph.cloud[STATES, begin:end],
-    )
+    above, end, lead = graph.prices, begin + count, 2 - size % 2  # two states at once; first one, if they are odd
+    worth = graph.cloud[WORTH, begin:end]
+    one, other = graph.cloud[STATES, begin:end], graph.cloud[STATES + lead - 1, begin:end]
+    price, second = prices[0], prices[1] if lead == 2 else 0.0
     for place in range(count):
-        above[place] = worth[place] - price * one[place]
-    for s in range(size % 2, size, 2):  # two states at once
+        above[place] = worth[place] - price * one[place] - second * other[place]
+    for s in range(lead, size, 2):
         one, other = graph.cloud[STATES + s, begin:end], graph.cloud[STATES + s + 1, begin:end]
         price, second = prices[s], prices[s + 1]
         for place in range(count):

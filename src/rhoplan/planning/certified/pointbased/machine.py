@@ -13,7 +13,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.machine import compiled as compiled_in_order
 from rhoplan.planning.machine import compiled_in_any_order, entropy
 
-__all__ = ["compiled", "dot", "entropy", "least_of_eight", "lowest_place", "sparse_dot"]
+__all__ = ["compiled", "dot", "entropy", "least_of_eight", "lowest_place", "most_of_eight", "sparse_dot"]
 
 compiled = compiled_in_any_order
 
@@ -52,11 +52,24 @@ def lesser(one: float, other: float) -> float:
 
 
 @compiled
+def greater(one: float, other: float) -> float:
+    return one if one > other else other
+
+
+@compiled
 def least_of_eight(numbers: Array, at: int) -> float:
     """The least of the numbers at `at` and the seven after it: three steps, where one after the other takes eight."""
     some = numbers[at : at + 8]
     left = lesser(lesser(some[0], some[1]), lesser(some[2], some[3]))
     return lesser(left, lesser(lesser(some[4], some[5]), lesser(some[6], some[7])))
+
+
+@compiled
+def most_of_eight(numbers: Array, at: int) -> float:
+    """The same for the largest."""
+    some = numbers[at : at + 8]
+    left = greater(greater(some[0], some[1]), greater(some[2], some[3]))
+    return greater(left, greater(greater(some[4], some[5]), greater(some[6], some[7])))
 
 
 @compiled
