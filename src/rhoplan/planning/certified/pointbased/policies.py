@@ -1,10 +1,13 @@
 """The first lower bound: policies that look at the visible class alone, each with its value from every state.
 
 Blind ones, which always take the same action, and some that are improved in turn: each class takes the action that is
-best for the states in which the policy before found itself. With discount 1 only those count that end for sure.
+best for the states in which the policy before found itself. With discount 1 each counts where it ends for sure, and is
+another elsewhere that does.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 import numpy as np
 
@@ -57,20 +60,23 @@ def policies(
     late = now + 0.1 * (deadline - now)
 
     start = _best_pairs(problem, np.full(problem.classes, -1), action, np.ones(problem.slots))
-    blind = [start.copy() for _ in problem.actions]
-    for number, policy in enumerate(blind):
-        mine = np.flatnonzero(problem.pair_action == number)
+    numbers, ending = range(len(problem.actions)), start
+
+    def blind(number: int) -> Ids:
+        policy, mine = start.copy(), np.flatnonzero(problem.pair_action == number)
         policy[model.pair_class[mine]] = mine
-    ending = start
+        return policy
+
     if discount == 1:
-        blind.append(_staying(problem, start))
         random = np.where(problem.ended, -1, ANY)
-        ending = next((one for one in (start, *blind, random) if _ends(problem, one, rest).all()), random)
+        ending = next((one for one in chain((start,), map(blind, numbers)) if _ends(problem, one, rest).all()), random)
 
     def add(policy: Ids) -> Array | None:
+        if vectors and clock.now() > late:
+            return None
         if discount == 1:
             policy = np.where(_ends(problem, policy, rest), policy, ending)
-        if any(np.array_equal(policy, other) for other in taken) or (vectors and clock.now() > late):
+        if any(np.array_equal(policy, other) for other in taken):
             return None
         values = _value_of(problem, policy, discount, scale, rest, late)
         if values is not None:
@@ -86,8 +92,10 @@ def policies(
         policy = taken[-1]
         visits = _visits(problem, policy, min(discount, 0.98), late)
         policy = _best_pairs(problem, policy, model.reward + discount * problem.expected(values), visits)
-    for policy in blind:
-        add(policy)
+    for number in numbers:
+        add(blind(number))
+    if discount == 1:
+        add(_staying(problem, start))
     if not vectors:
         raise ProblemError(
             "with discount 1 some plan must end for sure from every state; none of those tried here does: take a "
