@@ -62,7 +62,7 @@ def test_a_policy_may_be_called_like_a_problem_that_is_no_file(tmp_path: Path, m
         assert _guarded(["solve", "tiger", "--save", "tiger", "--gap", "10", "--json"]) == 0
 
 
-def interrupt(*_: object) -> None:
+def interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 

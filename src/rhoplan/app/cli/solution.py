@@ -115,7 +115,7 @@ def print_check(solution: Solution) -> None:
         seen = f"{lows}{highs} backed up once more"
         out.print(f"  checked by other code: the bounds{whose} {verdict} ({seen})")
     elif not left_out:
-        out.print("  not checked: stopped from the keyboard", style="bold")
+        out.print("  not checked: stopped before that was done", style="bold")
     if left_out:
         follow = "; --score follows the plan" if solution.policy is not None else ""
         out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")
