@@ -11,6 +11,7 @@ import gc
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,8 @@ from rhoplan.errors import RhoplanError
 from rhoplan.io.formats import read_problem
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.clock import COMPILING
 from rhoplan_bench.sarsop import PRECISION
-from rhoplan_bench.solvers import ENDINGS, warm_up
+from rhoplan_bench.solvers import ENDINGS, warm, warm_up
 
 MOST_STATES = 20
 """What counts as tiny."""
@@ -30,10 +30,6 @@ WEIGHTS = (0.0, 0.3, 1.0, 5.0)
 
 AT_ONCE = 0.2
 """CPU seconds in which a tiny problem should be solved."""
-
-
-LOADED = 1e-3
-"""Seconds for machine code after which a pair is solved once more: looking whether it is there takes far less."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +70,7 @@ def tiny_pairs(folder: Path, *, seconds: float) -> Iterator[Pair]:
         if len(problem.factors) == 1 and len(problem.states) <= MOST_STATES:
             gc.collect()  # what reading larger files has left behind
             for weight in WEIGHTS:
-                before = COMPILING.seconds
-                pair = _pair(path.name, problem, weight, seconds)
-                anew = COMPILING.seconds - before > LOADED
-                yield _pair(path.name, problem, weight, seconds) if anew else pair
+                yield warm(partial(_pair, path.name, problem, weight, seconds))
 
 
 def farthest(pairs: list[Pair]) -> list[Pair]:
