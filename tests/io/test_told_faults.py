@@ -92,3 +92,9 @@ def test_of_a_file_with_another_ending_those_that_are_read_are_told(name: str, t
 def test_what_is_no_file_is_no_problem(name: str, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="there is no problem"):
         rhoplan.make(f"{tmp_path}/{name}")
+
+
+def test_a_folder_is_told_from_a_problem_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"is a folder: name a file in it, which ends in one of .*\.drn") as caught:
+        rhoplan.make(tmp_path)
+    assert "rocksample" not in str(caught.value)

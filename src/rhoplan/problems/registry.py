@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from os.path import isfile
+from os.path import isdir, isfile
 from pathlib import Path
 from reprlib import repr as shortened
 
@@ -87,6 +87,10 @@ def make(spec: str | Path, **settings: object) -> Problem:
             raise ProblemError(
                 f"'{spec}' is a file, and files must end in one of {', '.join(FILE_ENDINGS)}, which says how they are "
                 "written; it does not: rename it"
+            )
+        if isdir(spec):
+            raise ProblemError(
+                f"'{spec}' is a folder: name a file in it, which ends in one of {', '.join(FILE_ENDINGS)}"
             )
         known = f"{', '.join(PROBLEMS)}, the worked models {', '.join(WORKED_MODELS)}"
         raise ProblemError(f"there is no problem '{name}'; there are {known}, and files ({', '.join(FILE_ENDINGS)})")
