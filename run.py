@@ -10,6 +10,8 @@ python3 run.py cli ...  sets up, then runs `rhoplan ...`
 python3 run.py setup    sets up for all of these at once, and does no more
 python3 run.py adversary --seconds N  sets up, then compares rhoplan with an exact oracle on random models for N seconds
                         (--seed S begins at another model, --jobs J uses more processes; 1 comes back if any differs)
+python3 run.py golden   sets up, then compares all golden results with what rhoplan answers now (`quick`: some of them)
+python3 run.py record   sets up, then records the golden results anew and prints what changed, by kind
 
 A `.venv` that is not this file's own is left alone: the environment is then `.venv-rhoplan` beside it.
 
@@ -40,7 +42,7 @@ STAMP = "rhoplan-setup"
 UNFINISHED = "unfinished"
 EXTRAS = {
     "main": "validation", "cli": "gym,serve", "test": "dev,validation", "lint": "dev", "docs": "docs", "adversary": "",
-    "dist": "dev", "setup": "dev,docs,validation",
+    "golden": "dev,validation", "record": "dev,validation", "dist": "dev", "setup": "dev,docs,validation",
 }  # fmt: skip
 """Extras of rhoplan that each command needs besides what the paper and the benchmark bring."""
 
@@ -84,7 +86,7 @@ def main(arguments: list[str]) -> int:
     command = arguments[0] if arguments else "main"
     extras = EXTRAS.get(command)
     if extras is None:
-        known = "test, lint, docs, dist, adversary, cli and setup"
+        known = "test, lint, docs, dist, adversary, golden, record, cli and setup"
         print(f"run.py knows {known}, not '{command}' (python3 run.py --help)", file=sys.stderr)
         return 2
     if os.environ.get("RHOPLAN_VALIDATION") == "0":
@@ -109,6 +111,8 @@ def main(arguments: list[str]) -> int:
         return try_distributions()
     if command == "adversary":
         return run(["-m", "adversary", *rest], path=HERE / "tests")
+    if command in ("golden", "record"):
+        return run(["-m", "contract", command, *rest], path=HERE / "tests")
     if command == "cli":
         return run(["-m", "rhoplan", *rest])
     return run(["-m", "rhoplan", "reproduce", "--out", "out"])

@@ -12,6 +12,7 @@ from adversary.case import draw_case
 from adversary.crowd import crowd_file
 from adversary.examine import CHECKS, examine
 from adversary.files import as_yaml
+from adversary.freeze import freeze
 from adversary.ledger import Difference, Ledger
 
 BEYOND_SUITE = 300
@@ -28,10 +29,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--models", type=int, help="how many models at most")
     parser.add_argument("--jobs", type=int, default=1, help="processes to use (1)")
     parser.add_argument("--kinds", nargs="+", default=[], choices=list(CHECKS), help="what to check, for every model")
+    parser.add_argument("--freeze", type=Path, metavar="FILE", help="write --models models (300) with exact answers")
     parser.add_argument("--out", type=Path, default=Path("out/adversary"), help="where models that differ are written")
     options = parser.parse_args(arguments)
     if options.seconds <= 0 or options.jobs < 1 or options.seed < 0:
         parser.error("--seconds and --jobs must be above 0, and --seed not below")
+    if options.freeze:
+        print(f"{freeze(options.freeze, options.models or 300):,} questions")
+        return 0
     kinds = tuple(options.kinds)
     total, begin, told = Ledger(), time.monotonic(), 0.0
     models = 0

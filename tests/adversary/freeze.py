@@ -72,7 +72,9 @@ def agent(case: Case, rng: Random, most: int) -> tuple[list[str], Goal]:
         horizon = 1
     else:
         options += ["--horizon", str(horizon)]
-    return options, Goal(horizon, weight if unit == "nats" else weight / math.log(2), discount, name != "epistemic-only")
+    return options, Goal(
+        horizon, weight if unit == "nats" else weight / math.log(2), discount, name != "epistemic-only"
+    )
 
 
 def decision(case: Case) -> dict[str, Any]:
@@ -145,5 +147,3 @@ def optimum(case: Case) -> dict[str, Any]:
 def load(path: Path) -> Iterator[dict[str, Any]]:
     """The frozen models of a file."""
     return map(json.loads, lzma.decompress(path.read_bytes()).decode().split("\n"))
-
-

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from contract.commands import Case, corpus
-from contract.golden import SETS, Difference, Recorded, Runner, compared, differences, load, save, summary
+from contract.golden import SETS, Recorded, compare_rows, differences, load, run_cases, save, summary
 
 PROCESSES = 2
 CHUNK = 25
@@ -24,7 +24,7 @@ CHUNK = 25
 def record() -> int:
     """Run every case, write both sets, and print what differs from the recording before."""
     made = corpus()
-    rows = _shared(_run_cases, made.cases, made.files)
+    rows = _shared(run_cases, made.cases, made.files)
     before = {row.case.name: row for path in SETS.values() if path.exists() for row in load(path)[1]}
     found = [one for row in rows if row.case.name in before for one in differences(before[row.case.name], row)]
     save(SETS["quick"], made.files, [row for row in rows if row.case.is_quick])
@@ -43,7 +43,7 @@ def compare(names: Sequence[str]) -> int:
     begin, found, count = time.monotonic(), [], 0
     for name in names:
         files, rows = load(SETS[name])
-        found += _shared(_compare_rows, rows, files)
+        found += _shared(compare_rows, rows, files)
         count += len(rows)
     print("\n".join(summary(found)) or "no differences")
     print(f"{count} cases compared in {time.monotonic() - begin:.0f} s")
@@ -61,16 +61,6 @@ def _shared(work: Any, items: Sequence[Any], files: dict[str, str]) -> list[Any]
 
 def _case(one: Case | Recorded) -> Case:
     return one.case if isinstance(one, Recorded) else one
-
-
-def _run_cases(cases: Sequence[Case], files: dict[str, str]) -> list[Recorded]:
-    with Runner(files) as runner:
-        return [runner.run(case) for case in cases]
-
-
-def _compare_rows(rows: Sequence[Recorded], files: dict[str, str]) -> list[Difference]:
-    with Runner(files) as runner:
-        return [one for row in rows for one in compared(runner, row)]
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ GIVEN = {
 }
 """Evidence for problems that are also decided after some results."""
 
+PATIENT = ("--limit", "600")
+"""Time enough for everything that `advise` works out, on a busy machine too."""
+
 UNCERTAIN = """\
 name: uncertain
 unit: EUR
@@ -91,13 +94,17 @@ class Corpus:
     files: dict[str, str]
 
 
+REPRODUCTION = Case(("reproduce", "--out", "reproduced", "--jobs", "1"), reads=("reproduced/verdicts.csv",))
+"""The quick reproduction of the paper: every claim with its verdict."""
+
+
 def corpus() -> Corpus:
     """Every case that `python3 run.py record` records."""
     files = {"uncertain.yaml": UNCERTAIN, "plan.yaml": PLAN, "table.csv": table(0, 400), "more.csv": table(1, 60)}
     documented = dict(documented_models())
     drawn = [*map(pomdp, range(60)), *map(run_once, range(20))]
     files |= documented | {one.name: one.text for one in drawn}
-    cases = [*planning(), *descriptions(documented), *advising(), *solving(), *requests()]
+    cases = [REPRODUCTION, *planning(), *descriptions(documented), *advising(), *solving(), *requests()]
     for place, one in enumerate(drawn):
         command = ("solve", one.name, *one.options, "--gap", "1e-3", "--time-limit", "5", "--json")
         cases.append(Case(command, (one.name,), limits=one.value, is_quick=place % 4 < 2))
@@ -188,20 +195,24 @@ def documented_models() -> Iterator[tuple[str, str]]:
 def advising() -> Iterator[Case]:
     """What the advisor says of diagnostic problems: advice, targets, uncertainty, the plan to carry, the report."""
     parts = ("pathway", "comparison", "sensitivity", "thresholds")
-    also = tuple(word for part in parts for word in ("--also", part))
+    also = (*(word for part in parts for word in ("--also", part)), *PATIENT)
     cheap = ("chest-pain", "screening-cascade", "four-diseases", "printer", "tiger-doors")
     for problem in (*WORKED, "tiger", "diagnosis", "bandit"):
         yield Case(("advise", problem, *also, "--json"), is_quick=problem in cheap)
         yield Case(("advise", problem, *also, "--weight", "20", "--horizon", "2", "--json"))
         if problem in GIVEN:
-            yield Case(("advise", problem, "--given", GIVEN[problem], "--also", "pathway", "--json"), is_quick=True)
+            yield Case(
+                ("advise", problem, "--given", GIVEN[problem], "--also", "pathway", *PATIENT, "--json"), is_quick=True
+            )
         yield Case(("report", problem, "--budget", "1000", "-o", "report.html"), reads=("report.txt",))
         if problem in WORKED:
             yield Case(("carry", problem, "-o", "plan.html"), reads=("plan.html",), is_quick=problem in cheap)
     yield Case(
         ("advise", "screening-cascade", "--prior", "ill=5%", "--known", "strip=positive", "--json"), is_quick=True
     )
-    yield Case(("advise", "chest-pain", "--prior", "disease=0.2", "--also", "pathway", "--json"), is_quick=True)
+    yield Case(
+        ("advise", "chest-pain", "--prior", "disease=0.2", "--also", "pathway", *PATIENT, "--json"), is_quick=True
+    )
     targets = (
         ("--miss", "0.1%"),
         ("--miss", "1 in 1,000", "--specific", "95%"),
@@ -214,8 +225,9 @@ def advising() -> Iterator[Case]:
         yield Case(("target", "screening-cascade", *options, "--json"), is_quick=True)
     for problem, share in (
         ("chest-pain", "5%"),
+        ("four-diseases", "20%"),
         ("four-diseases", "10%"),
-        ("bridge", "1%"),
+        ("bridge", "15%"),
         ("security-lane", "0.01%"),
     ):
         yield Case(
@@ -244,7 +256,8 @@ def solving() -> Iterator[Case]:
     ):
         for problem in ("tiger", "bandit", "drilling"):
             yield _solve(problem, *options, is_quick=True)
-    for problem in ("rocksample:n=3,k=2", "inspection:n=2", "navigation", "rocksample-standard:n=5,k=3"):
+    for problem in ("rocksample:n=3,k=2", "rocksample:n=5,k=3", "inspection:n=2", "navigation", "tileworld:n=6",
+                    "rocksample-standard:n=5,k=3", "rocksample-standard:n=7,k=4"):  # fmt: skip
         for weight in ("0", "1"):
             yield _solve(problem, "--weight", weight, is_quick=problem == "rocksample:n=3,k=2")
     rng = random.Random("factored")

@@ -10,6 +10,7 @@ If a rebuild renames options, keys or values on purpose, the three tables below 
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import lzma
@@ -18,11 +19,11 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from contract.commands import Case, Corpus
+from contract.commands import Case
 
 DATA = Path(__file__).with_name("data")
 SETS = {"quick": DATA / "quick.jsonl.xz", "full": DATA / "full.jsonl.xz"}
@@ -43,6 +44,9 @@ NOT_COMPARED = {"nodes", "dropped", "rounds", "seconds", "compiling", "version",
 SENTENCES = {"beside", "reason", "words", "notes", "why", "text", "about", "summary", "sentence", "message", "detail"}
 CHOICES = {"choice", "first", "do", "runner_up", "action", "commit"}
 """Keys whose value names an action."""
+
+RETRIES = 4
+"""How often a search is run again that got too little CPU time."""
 
 BOUNDS = {"lower", "upper", "gap", "stopped_by", "converged", "certificate"}
 OF_THE_PLAN = {"reward", "tests", "success", "truncated", "first", "method", "score", "information"}
@@ -153,17 +157,29 @@ def _content(path: Path) -> Any:
         return json.loads(plan.group(1))
     if path.suffix == ".yaml":
         return text.split()
+    if path.suffix == ".csv":
+        return list(csv.reader(io.StringIO(text)))
     return re.findall(r"\d[\d,]*(?:\.\d+)?", text)
+
+
+def run_cases(cases: Sequence[Case], files: dict[str, str]) -> list[Recorded]:
+    with Runner(files) as runner:
+        return [runner.run(case) for case in cases]
+
+
+def compare_rows(rows: Sequence[Recorded], files: dict[str, str]) -> list[Difference]:
+    with Runner(files) as runner:
+        return [one for row in rows for one in compared(runner, row)]
 
 
 # Keeping
 
 
-def save(path: Path, corpus: Corpus, rows: Iterable[Recorded]) -> None:
+def save(path: Path, files: dict[str, str], rows: Iterable[Recorded]) -> None:
     path.parent.mkdir(exist_ok=True)
     rows = list(rows)
     needed = {name for row in rows for name in row.case.files}
-    lines = [json.dumps({name: text for name, text in corpus.files.items() if name in needed})]
+    lines = [json.dumps({name: text for name, text in files.items() if name in needed})]
     lines += [json.dumps({"case": asdict(row.case), "answer": row.answer, "seconds": row.seconds}) for row in rows]
     path.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
 
@@ -183,14 +199,23 @@ def _case(row: dict[str, Any]) -> Case:
 
 
 def compared(runner: Runner, old: Recorded) -> list[Difference]:
-    """Run a recorded case again and compare. A search that got less CPU time than the recorded one is run longer."""
+    """Run a recorded case again and compare.
+
+    Time limits are in seconds of the clock. A search that was stopped by time before it had as many CPU seconds is run
+    again with a longer limit: a busy machine must not count against it.
+    """
     new = runner.run(old.case)
     found = differences(old, new)
-    if any(one.kind == "bounds" for one in found) and new.seconds < old.seconds:
+    for _ in range(RETRIES):
+        if not any(one.kind == "bounds" for one in found):
+            break
         place = old.case.command.index("--time-limit") + 1
-        limit = float(old.case.command[place]) * 1.5 * old.seconds / max(new.seconds, 1e-3)
-        command = (*old.case.command[:place], str(limit), *old.case.command[place + 1 :])
-        new = runner.run(Case(command, old.case.files, old.case.reads, old.case.body, old.case.limits))
+        allowed = float(old.case.command[place])
+        if new.seconds >= allowed:
+            break
+        limit = str(1.2 * float(new.case.command[place]) * allowed / max(new.seconds, 0.05 * allowed))
+        command = (*old.case.command[:place], limit, *old.case.command[place + 1 :])
+        new = runner.run(replace(old.case, command=command))
         found = differences(old, new)
     return found
 
