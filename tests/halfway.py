@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rhoplan.planning.certified.pointbased.solve import Search
+from bridge import Search
 
 
 def halfway(search: Search, looks: int) -> Search:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.model.blocks import joined_problem
-from rhoplan.model.parts import JointPrior, Part, PartedAction
-from rhoplan.model.problem import Array, Factor, Problem
+from bridge import Array
+from rhoplan import Factor, JointPrior, Part, PartedAction, Problem, joined_problem
 
 HERE = "here"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rhoplan.io.formats import parse_problem
-from rhoplan.model.problem import Problem
+from bridge import parse_problem
+from rhoplan import Problem
 
 EVEN = "states: [good, bad], prior: [0.5, 0.5]"
 

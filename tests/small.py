@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.model.problem import Array
-from rhoplan.planning.certified.pointbased.compiled import Compiled, dense_joint, flat
+from bridge import Array, Compiled, dense_joint, flat
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,7 @@ from adversary.ledger import Ledger
 from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
-from rhoplan.advice import bands as advice_bands
-from rhoplan.advice import pathway as advice_pathway
-from rhoplan.advice import sensitivity
-from rhoplan.scoring import steps as scoring_steps
+from bridge import Step, bands, flips, make_pathway, path_of, policy_steps
 
 MODELS = 200
 
@@ -175,8 +172,8 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
         close = values >= best[:, None] - 1e-12 * abs(best[:, None])
         return values.shape[1] - 1 - close[:, ::-1].argmax(axis=1)
 
-    monkeypatch.setattr("rhoplan.planning.exact.choose", last)
-    monkeypatch.setattr("rhoplan.graph.graph.choose", last)
+    monkeypatch.setattr(path_of("exact_choose"), last)
+    monkeypatch.setattr(path_of("graph_choose"), last)
     total = Ledger()
     for seed in range(60):
         total.seed, total.kind = seed, "decide"
@@ -186,7 +183,7 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
 
 def test_beliefs_taken_for_one_are_found(monkeypatch):
     """Of two beliefs that differ in some states only, the second is lost."""
-    from rhoplan.graph.table import BeliefTable
+    from bridge import BeliefTable
 
     intern = BeliefTable._intern
 
@@ -240,7 +237,7 @@ def test_a_score_in_the_wrong_world_is_found(monkeypatch):
 
 def test_flips_that_are_off_by_a_hundredth_are_found(monkeypatch):
     def shifted(*arguments, **settings):
-        for flip in sensitivity.flips(*arguments, **settings):
+        for flip in flips(*arguments, **settings):
             edge = flip.up
             if edge.status == "flips" and flip.quantity != "probability":
                 edge = replace(edge, before=edge.before * 1.01, beyond=edge.beyond * 1.01)
@@ -252,7 +249,7 @@ def test_flips_that_are_off_by_a_hundredth_are_found(monkeypatch):
 
 def test_bands_that_are_off_by_a_thousandth_are_found(monkeypatch):
     def shifted(*arguments, **settings):
-        found = advice_bands.bands(*arguments, **settings)
+        found = bands(*arguments, **settings)
         return tuple(
             replace(band, lower=band.lower * 1.001, upper=min(band.upper * 1.001, 1.0)) if len(found) > 1 else band
             for band in found
@@ -264,8 +261,8 @@ def test_bands_that_are_off_by_a_thousandth_are_found(monkeypatch):
 
 def test_a_pathway_that_drops_a_branch_is_found(monkeypatch):
     def pruned(*arguments, **settings):
-        found = advice_pathway.pathway(*arguments, **settings)
-        if isinstance(found.root, advice_pathway.Step):
+        found = make_pathway(*arguments, **settings)
+        if isinstance(found.root, Step):
             found = replace(found, root=replace(found.root, outcomes=found.root.outcomes[1:]))
         return found
 
@@ -275,7 +272,7 @@ def test_a_pathway_that_drops_a_branch_is_found(monkeypatch):
 
 def test_steps_that_are_too_few_are_found(monkeypatch):
     def merged(*arguments, **settings):
-        found = scoring_steps.policy_steps(*arguments, **settings)
+        found = policy_steps(*arguments, **settings)
         return (replace(found[0], upper=found[-1].upper),)
 
     monkeypatch.setattr("adversary.advice.policy_steps", merged)

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.app.cli import main
-from rhoplan.graph import menu
-from rhoplan.model.reach import cut_off_worth, has_commits, is_endless, largest_payment
+from bridge import cut_off_worth, has_commits, is_endless, largest_payment, main, path_of
 from strategies import Draw, dice, distribution, laws
 from test_pomdp_files import TIGER, joint, value
 
@@ -249,7 +247,7 @@ def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
     large = ring(300)
     agent = rhoplan.make_agent("planning", large, horizon=1)
     free = rhoplan.simulate_episodes(large, agent, cap=6, seeds=(1,), episodes=60)
-    monkeypatch.setattr(menu, "LARGEST_TABLE", 300 * 200)
+    monkeypatch.setattr(path_of("LARGEST_TABLE"), 300 * 200)
 
     with pytest.raises(rhoplan.LimitError, match="more than 200 situations within reach"):
         rhoplan.evaluate(large, agent, cap=20)
@@ -259,9 +257,7 @@ def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
 
 def test_search_refuses_more_changes_than_it_can_hold(monkeypatch):
     pytest.importorskip("numba", reason="tree search comes with the extra rhoplan[search]")
-    from rhoplan.planning.search import model
-
-    monkeypatch.setattr(model, "MOST_MOVES", 100)
+    monkeypatch.setattr(path_of("MOST_MOVES"), 100)
     large = ring(300)
 
     with pytest.raises(rhoplan.LimitError, match=r"changes state in .* ways by 'action-0'"):
@@ -323,8 +319,7 @@ def test_gym_draws_what_a_file_pays(tiger, tmp_path):
 
 def test_a_served_file_is_opened_by_name(tiger):
     pytest.importorskip("fastapi")
-    from rhoplan.app.cli.serve import open_model
-    from rhoplan.app.serve.worker import build
+    from bridge import build, open_model
 
     source = open_model(str(tiger.rename(tiger.with_name("my-tiger.pomdp"))))
 

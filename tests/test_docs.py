@@ -13,9 +13,7 @@ from types import ModuleType
 import pytest
 
 import rhoplan
-from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan_paper.published import published
-from rhoplan_paper.study import VERDICTS
+from bridge import VERDICTS, WORKED_MODELS, published
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # its modules use one another
@@ -121,8 +119,7 @@ def test_fields_have_words() -> None:
 
 def test_every_limit_is_told_and_is_the_command_s_own() -> None:
     pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
-    from rhoplan.app.cli.serve import serve_command
-    from rhoplan.app.serve.settings import Settings
+    from bridge import Settings, serve_command
 
     elsewhere = {"workers", "hosts", "key"}
     assert len(tables.limits().splitlines()) - 2 == len({f.name for f in dataclasses.fields(Settings)} - elsewhere)

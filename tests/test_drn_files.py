@@ -5,8 +5,7 @@ import re
 import pytest
 
 import rhoplan
-from rhoplan.io.drn import parse_drn
-from rhoplan.io.pomdp import parse_pomdp
+from bridge import parse_drn, parse_pomdp
 from test_pomdp_files import line_of, value
 
 MAZE = """// written by hand

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import _guarded
-from rhoplan.errors import EXTRAS, MissingExtra
+from bridge import EXTRAS, NEED_EXTRAS, _guarded, path_of
+from rhoplan import MissingExtra
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,34 +22,18 @@ else:
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
-USERS = (
-    "rhoplan.planning.kept",
-    "rhoplan.planning.machine",
-    "rhoplan.planning.dispatchers",
-    "rhoplan.planning.handing",
-    "rhoplan.planning.search",
-    "rhoplan.planning.certified.pointbased",
-    "rhoplan.planning.certified.solved",
-    "rhoplan.planning.errands",
-    "rhoplan.planning.many",
-    "rhoplan.agents.planners",
-    "rhoplan.gym",
-)
-"""Modules that import such a package when they are imported themselves."""
-
-
 @contextmanager
 def hiding(monkeypatch: pytest.MonkeyPatch):
     """Makes the import of a package fail, also for modules that had imported it; afterwards all is as it was."""
-    before = {name: module for name, module in sys.modules.items() if name.startswith(USERS)}
+    before = {name: module for name, module in sys.modules.items() if name.startswith(NEED_EXTRAS)}
 
     def hide(package: str) -> None:
-        for name in [name for name in sys.modules if name.startswith(USERS)]:
+        for name in [name for name in sys.modules if name.startswith(NEED_EXTRAS)]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, package, None)
 
     yield hide
-    for name in [name for name in sys.modules if name.startswith(USERS)]:
+    for name in [name for name in sys.modules if name.startswith(NEED_EXTRAS)]:
         del sys.modules[name]
     sys.modules.update(before)
     for name, module in before.items():  # a folder knows its modules, too, and would go on showing the others
@@ -63,11 +48,11 @@ def without(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_afterwards_all_is_as_it_was(monkeypatch, capsys):
-    module = importlib.import_module("rhoplan.planning.errands.anytime")
+    module = importlib.import_module(path_of("anytime_module"))
     with hiding(monkeypatch) as hide:
         hide("numba")
         assert _guarded(["decide", "rocksample", "--planner", "anytime"]) == 2
-    assert sys.modules[module.__name__] is module is rhoplan.planning.errands.anytime
+    assert sys.modules[module.__name__] is module is attrgetter(module.__name__.partition(".")[2])(rhoplan)
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,22 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import Agent
-from rhoplan.errors import AgentError, EvidenceError, ModelFileError, ProblemError, RhoplanError, dotted
-from rhoplan.io.model_file import parse_model
-from rhoplan.io.reader import ModelReader
-from rhoplan.io.tree import parse_tree
-from rhoplan.model.check import check_problem
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate
+from bridge import ModelReader, dotted, parse_tree, path_of
+from rhoplan import (
+    Agent,
+    AgentError,
+    Commit,
+    EvidenceError,
+    ModelFileError,
+    ProblemError,
+    RhoplanError,
+    Test,
+    check_problem,
+    evaluate,
+    observe_then_commit,
+    parse_model,
+    simulate,
+)
 from test_check import LOOK, walk
 from test_model_file import FAULTS, FULL, FULL_FAULTS, TIGER
 
@@ -152,7 +159,7 @@ def test_a_fault_that_the_problem_finds_gets_its_line_from_the_field(
     def refuse(*_: Any, **__: Any) -> Any:
         raise ProblemError("no", field=field)
 
-    monkeypatch.setattr("rhoplan.io.reader.observe_then_commit", refuse)
+    monkeypatch.setattr(path_of("reader_observe_then_commit"), refuse)
     with pytest.raises(ModelFileError) as caught:
         ModelReader("full.yaml").problem(parse_tree(FULL, file="full.yaml", language="yaml"))
     assert caught.value.line == line

@@ -13,11 +13,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import rhoplan
-from rhoplan.belief.draws import draw_outcome, draw_state, outcome_for, outcome_order
-from rhoplan.gym import ProblemEnv, environment_id, make_env, register_environments
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import END, Action, Factor, Problem
-from rhoplan.scoring.simulate import simulate_episodes
+from bridge import draw_outcome, draw_state, environment_id, outcome_for, outcome_order, path_of, register_environments
+from rhoplan import END, Action, Factor, Problem, Test, simulate_episodes
+from rhoplan.gym import ProblemEnv, make_env
 
 NAMES = sorted(rhoplan.PROBLEMS)
 
@@ -552,7 +550,7 @@ def test_a_random_change_depends_on_the_outcome_and_takes_its_own_draw() -> None
 
 
 def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 1000)
+    monkeypatch.setattr(path_of("VISIBLE_LIMIT"), 1000)
 
     def menu(visible: object) -> tuple[Action, ...]:
         assert isinstance(visible, int)
@@ -597,7 +595,7 @@ def lock(digits: int) -> Problem:
 
 
 def test_actions_that_only_deep_states_offer_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 100)
+    monkeypatch.setattr(path_of("VISIBLE_LIMIT"), 100)
     env = ProblemEnv(lock(5), cap=50)
     assert env.visible_states is None
     assert env.action_names == ("turn-0", "turn-1", "turn-2", "turn-3", "turn-4", "open")
@@ -614,8 +612,8 @@ def test_actions_that_only_deep_states_offer_are_found(monkeypatch: pytest.Monke
 
 
 def test_an_action_that_exploring_missed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rhoplan.gym.VISIBLE_LIMIT", 10)
-    monkeypatch.setattr("rhoplan.gym.DIVE", 5)
+    monkeypatch.setattr(path_of("VISIBLE_LIMIT"), 10)
+    monkeypatch.setattr(path_of("DIVE"), 5)
     env = ProblemEnv(lock(3), cap=50)
     env.reset(seed=0)
     turns = [dial for dial in range(3) for _ in range(9)]

@@ -12,11 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rhoplan
+from bridge import NATS_PER_BIT, Graph, Plan, entropy, information, lookahead_value, per_nat, predict, update
 from oracle import Model
-from rhoplan.belief.information import NATS_PER_BIT, entropy, information, per_nat, predict, update
-from rhoplan.graph.graph import Graph
-from rhoplan.planning.exact import Plan
-from rhoplan.planning.utility import Information
 from strategies import Case, Limits, built, cases, laws
 
 CLOSE = 1e-9
@@ -24,11 +21,6 @@ CLOSE = 1e-9
 weights = st.sampled_from([0.0, 0.2, 1.0, 3.0, 25.0])
 discounts = st.sampled_from([1.0, 0.9, 0.5])
 SMALL = Limits(states=4, tests=3, outcomes=3)
-
-
-def root_value(problem: rhoplan.Problem, horizon: int, weight: float = 0.0, discount: float = 1.0) -> float:
-    graph = Graph(problem)
-    return float(Plan(graph, Information(weight), discount=discount).values(np.array([graph.root]), horizon)[0])
 
 
 def observations(case: Case) -> list[rhoplan.Action]:
@@ -158,7 +150,7 @@ def test_graph_that_hit_its_limit_still_answers_what_fits():
     with pytest.raises(rhoplan.LimitError):
         plan.values(root, 6)
     graph.node_limit = 100
-    assert plan.values(root, 6)[0] == pytest.approx(root_value(rhoplan.make("tiger"), 6), abs=CLOSE)
+    assert plan.values(root, 6)[0] == pytest.approx(lookahead_value(rhoplan.make("tiger"), 6), abs=CLOSE)
 
 
 def test_impossible_evidence_is_refused_by_name():
@@ -284,7 +276,7 @@ def test_weighted_information_along_a_plan_telescopes(case, weight):
     score = rhoplan.evaluate(case.problem, agent)
 
     learned = entropy(case.problem.prior) + score.log_score
-    assert root_value(case.problem, horizon, weight) == pytest.approx(score.reward + weight * learned, abs=CLOSE)
+    assert lookahead_value(case.problem, horizon, weight) == pytest.approx(score.reward + weight * learned, abs=CLOSE)
     assert score.truncated == 0
 
 
@@ -295,21 +287,21 @@ def test_plan_for_one_weight_is_a_line_below_the_value_for_every_weight(case, ow
     horizon = len(case.model.tests)
     score = rhoplan.evaluate(case.problem, rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=own))
     line = score.reward + other * (entropy(case.problem.prior) + score.log_score)
-    assert line <= root_value(case.problem, horizon, other) + CLOSE
+    assert line <= lookahead_value(case.problem, horizon, other) + CLOSE
 
 
 @given(cases(SMALL), st.integers(1, 4), st.floats(0, 50), st.floats(0, 50), st.floats(0, 1), discounts)
 @laws
 def test_value_is_convex_in_the_weight(case, horizon, low, high, share, discount):
-    between = root_value(case.problem, horizon, share * low + (1 - share) * high, discount)
-    ends = [root_value(case.problem, horizon, weight, discount) for weight in (low, high)]
+    between = lookahead_value(case.problem, horizon, share * low + (1 - share) * high, discount)
+    ends = [lookahead_value(case.problem, horizon, weight, discount) for weight in (low, high)]
     assert between <= share * ends[0] + (1 - share) * ends[1] + CLOSE
 
 
 @given(cases(SMALL), weights, discounts)
 @laws
 def test_longer_look_ahead_never_lowers_the_value(case, weight, discount):
-    values = [root_value(case.problem, horizon, weight, discount) for horizon in range(5)]
+    values = [lookahead_value(case.problem, horizon, weight, discount) for horizon in range(5)]
     assert all(after >= before - CLOSE for before, after in itertools.pairwise(values))
 
 

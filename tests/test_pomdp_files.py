@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.app.cli import _guarded
-from rhoplan.errors import ModelFileError
-from rhoplan.graph.graph import Graph
-from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.io.pomdp_writer import RESERVED, write_pomdp
-from rhoplan.model.sparse import as_dense
-from rhoplan.planning.exact import Plan
-from rhoplan.planning.utility import Information
+from bridge import RESERVED, _guarded, as_dense, lookahead_value, parse_pomdp
+from rhoplan import ModelFileError, write_pomdp
 from strategies import Draw, dice, distribution, laws, random_case
 
 TIGER = """# Cassandra's tiger
@@ -75,9 +69,7 @@ def reward(problem: rhoplan.Problem, name: str) -> list[float]:
 
 def value(problem: rhoplan.Problem, depth: int, weight: float = 0.0) -> float:
     """The most that `depth` actions can be worth; nothing is worth anything after them."""
-    graph = Graph(problem)
-    plan = Plan(graph, Information(weight), discount=problem.discount, leaf=lambda places, _: np.zeros(len(places)))
-    return float(plan.values(np.array([graph.root]), depth)[0])
+    return lookahead_value(problem, depth, weight, problem.discount, leaf=lambda places, _: np.zeros(len(places)))
 
 
 def test_tiger_is_the_tiger():

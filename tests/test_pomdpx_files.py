@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.errors import ModelFileError
-from rhoplan.io import xml
-from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.io.pomdpx import parse_pomdpx
+from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of
+from rhoplan import ModelFileError
 from test_pomdp_files import TIGER, line_of, value
 
 VARIABLES = """<pomdpx version="1.0" id="toy">
@@ -377,12 +375,12 @@ def test_faults_name_file_line_and_what_was_expected(text, at, words):
 
 
 def test_an_xml_file_may_hold_so_many_elements_so_deep(monkeypatch):
-    monkeypatch.setattr(xml, "MOST_ELEMENTS", 3)
-    monkeypatch.setattr(xml, "DEEPEST", 2)
-    assert [one.tag for one in xml.parse_xml("<a><b/><c/></a>", file="a.xml").inside] == ["b", "c"]
+    monkeypatch.setattr(path_of("MOST_ELEMENTS"), 3)
+    monkeypatch.setattr(path_of("xml_DEEPEST"), 2)
+    assert [one.tag for one in parse_xml("<a><b/><c/></a>", file="a.xml").inside] == ["b", "c"]
     for text in ("<a><b/><c/><d/></a>", "<a><b><c/></b></a>"):
         with pytest.raises(ModelFileError, match="may hold 3 elements, nested 2 deep"):
-            xml.parse_xml(text, file="a.xml")
+            parse_xml(text, file="a.xml")
 
 
 def test_a_problem_of_many_factors_is_read_though_it_writes_few_of_its_numbers():

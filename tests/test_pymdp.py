@@ -35,9 +35,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Decision
-from rhoplan.belief.information import entropy, information
-from rhoplan.model.problem import Array, Problem
+from bridge import Array, entropy, information
+from rhoplan import Decision, Problem
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)

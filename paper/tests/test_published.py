@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan.agents.agent import AGENTS
-from rhoplan.problems.registry import make
-from rhoplan_paper.published import Cell, Claim, Part, Quote, Row, Table, cell, published, select
+from bridge import Cell, Claim, Quote, cell, published, select
+from bridge import PaperPart as Part
+from bridge import PaperRow as Row
+from bridge import PaperTable as Table
+from rhoplan import AGENTS, make
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper"
 

@@ -17,14 +17,33 @@ from typing import Any
 
 import pytest
 
-from rhoplan_paper.context import Context, Pending, score_job, simulate_job
-from rhoplan_paper.jobs import Job, job, run_job
-from rhoplan_paper.published import cell, published
-from rhoplan_paper.registry import studies
-from rhoplan_paper.runner import on_cluster, on_this_machine, reproduce, run
-from rhoplan_paper.store import FolderInUse, Store
-from rhoplan_paper.study import CONFIRMED, CONTRADICTED, ONLY_BITS, Finding, Outcome, Sheet, Study
-from rhoplan_paper.tables.rows import build_table
+from bridge import (
+    CONFIRMED,
+    CONTRADICTED,
+    ONLY_BITS,
+    Context,
+    Finding,
+    FolderInUse,
+    Outcome,
+    Pending,
+    Sheet,
+    Store,
+    Study,
+    build_table,
+    cell,
+    import_line,
+    job,
+    on_cluster,
+    on_this_machine,
+    published,
+    reproduce,
+    run,
+    run_job,
+    score_job,
+    simulate_job,
+    studies,
+)
+from bridge import PaperJob as Job
 from serving import PATIENCE
 
 SMALL = ("testbed", "misspecification-tiger")
@@ -246,7 +265,7 @@ def test_jobs_on_a_dask_cluster_with_a_worker_killed(clean: Path, tmp_path: Path
 
 def test_a_missing_cluster_is_one_clear_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
-    soon = "from rhoplan.work import execute; execute.ANSWERS_WITHIN = 1; from rhoplan.app.cli import main; main()"
+    soon = f"{import_line('execute_module')}; execute_module.ANSWERS_WITHIN = 1; {import_line('main')}; main()"
     command = [sys.executable, "-c", soon, "reproduce", "testbed", "--out", str(tmp_path)]
     done = subprocess.run(
         [*command, "--cluster", "tcp://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=PATIENCE
@@ -296,7 +315,7 @@ def test_keys_depend_on_settings_and_nothing_else() -> None:
 
 
 def test_tables_as_text() -> None:
-    from rhoplan_paper.report.output import latex, markdown
+    from bridge import latex, markdown
 
     sheet = Sheet(("a_b", "x: exact, w per bit", "x: exact, w per nat"), (("50%", "1 ± 2", "|"),), ("note",))
     assert markdown(sheet).splitlines()[2] == "| 50% | 1 ± 2 | / |"

@@ -13,12 +13,10 @@ from adversary.ledger import Ledger
 from adversary.oracle import Evidence, Goal, Oracle, Places
 from adversary.plain import positive_of
 from adversary.scores import Account, follow, right
-from rhoplan.advice.bands import bands
-from rhoplan.advice.branches import Leaf, Node, Step
-from rhoplan.advice.compare import Row, compare
-from rhoplan.advice.outlay import Ahead
-from rhoplan.advice.pathway import pathway
-from rhoplan.scoring.steps import policy_steps
+from bridge import Ahead, Leaf, Node, Step, bands, policy_steps
+from bridge import ComparisonRow as Row
+from bridge import compare_agents as compare
+from bridge import make_pathway as pathway
 
 UNSEEN = 1e-11
 """Ways that so small a share of cases goes need not be listed, unless that share of what is at stake matters."""

@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from rhoplan.advice import chain
-from rhoplan.advice.chain import HASH, append, faults, hash_of, read_lines, read_seal, seal_of
-from rhoplan.advice.journal import read_log
+from bridge import HASH, append, faults, hash_of, import_line, path_of, read_lines, read_log, read_seal, seal_of
 
 Lines = list[dict[str, Any]]
 CASES = [{"agent": {"weight": float(k)}, "version": "1", "entries": [{"why": f"reason {k}", "n": k}]} for k in range(5)]
@@ -167,7 +165,7 @@ def test_an_append_that_fails_leaves_the_log_as_it_was(log: Path) -> None:
     before, seal = log.read_bytes(), seal_of(log).read_bytes()
     limit = len(before) + 40  # a full disk, as far as this file goes: room for a part of a line
     code = (
-        "import json, sys; from pathlib import Path; from rhoplan.advice.chain import append\n"
+        f"import json, sys; from pathlib import Path; {import_line('append')}\n"
         "try:\n    append(Path(sys.argv[1]), json.loads(sys.argv[2]))\n"
         "except OSError as error:\n    print('failed', error.errno)"
     )
@@ -182,7 +180,7 @@ def test_an_append_that_fails_leaves_the_log_as_it_was(log: Path) -> None:
 def test_several_writers_keep_one_chain(tmp_path: Path) -> None:
     path = tmp_path / "shared.jsonl"
     code = (
-        "import sys; from pathlib import Path; from rhoplan.advice.chain import append\n"
+        f"import sys; from pathlib import Path; {import_line('append')}\n"
         "for k in range(20): append(Path(sys.argv[1]), {'who': sys.argv[2], 'k': k})"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code, str(path), str(number)]) for number in range(3)]
@@ -212,7 +210,7 @@ def test_who_is_killed_leaves_a_line_or_none_and_the_chain_goes_on(
         place.write_text(text)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):  # noqa: PT012
-        patch.setattr(chain, "write_text", seal)
+        patch.setattr(path_of("chain_write_text"), seal)
         if what == "line":
             patch.setattr(os, "fsync", killed)
         append(path, CASES[2])

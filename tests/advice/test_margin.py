@@ -13,22 +13,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.advice.case import advise
-from rhoplan.advice.journal import BESIDE, Case
-from rhoplan.advice.margin import first_lead, lead_of, proven_lead
-from rhoplan.advice.pathway import pathway
-from rhoplan.advice.replay import replay
-from rhoplan.agents.policy import Policy, decide
-from rhoplan.agents.turnover import turnover
-from rhoplan.app.cli import _guarded
-from rhoplan.errors import AgentError
-from rhoplan.graph.graph import Graph
-from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.content import make_report
-from rhoplan.report.drawing import Drawing
-from rhoplan.report.page.page import page
-from rhoplan.report.telling import as_text
-from rhoplan.scoring.followed import Followed
+from bridge import (
+    BESIDE,
+    WORKED_MODELS,
+    Case,
+    Drawing,
+    Followed,
+    Graph,
+    Policy,
+    _guarded,
+    as_text,
+    first_lead,
+    lead_of,
+    make_report,
+    page,
+    proven_lead,
+    replay,
+    turnover,
+)
+from bridge import case_advice as advise
+from bridge import make_pathway as pathway
+from rhoplan import AgentError, decide, make
 from strategies import Limits, Model, built, cases
 
 SMALL = Limits(states=3, tests=3)

@@ -19,7 +19,8 @@ pytest.importorskip("playwright.sync_api", reason="driving a browser needs playw
 axe = pytest.importorskip("axe_playwright_python.base", reason="the rules come with axe-playwright-python")
 
 import serving  # noqa: E402
-from rhoplan.problems.registry import WORKED_MODELS, make  # noqa: E402
+from bridge import WORKED_MODELS  # noqa: E402
+from rhoplan import make  # noqa: E402
 from test_carry import carried_file  # noqa: E402
 
 PATIENCE = 1000 * serving.PATIENCE

@@ -12,10 +12,9 @@ httpx = pytest.importorskip("httpx")
 playwright = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
 
 import serving  # noqa: E402
-from rhoplan.advice.case import advise  # noqa: E402
-from rhoplan.advice.start import started  # noqa: E402
-from rhoplan.agents.agent import make_adviser  # noqa: E402
-from rhoplan.problems.registry import make  # noqa: E402
+from bridge import case_advice as advise  # noqa: E402
+from bridge import make_adviser, started  # noqa: E402
+from rhoplan import make  # noqa: E402
 
 PATIENCE = 1000 * serving.PATIENCE
 START = {"prior": {"disease": 0.3}, "known": [["sex", "male"]]}

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import COMMANDS, ELSEWHERE, FURTHER, _guarded, further_commands
-from rhoplan.app.cli.further import declared
+from bridge import COMMANDS, ELSEWHERE, FURTHER, NAMES, Graph, _guarded, declared, further_commands, path_of
 
 Result = tuple[int, str, str]
 
@@ -334,27 +333,23 @@ def test_output_survives_a_terminal_without_unicode() -> None:
 
 
 def test_numbers_are_never_cut_in_a_narrow_window(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rhoplan.app.cli.common as common
-
-    narrow = common.console
+    from bridge import console as narrow
 
     def console() -> Any:
         out = narrow()
         out.width = 60
         return out
 
-    monkeypatch.setattr(common, "console", console)
+    monkeypatch.setattr(path_of("console"), console)
     _, out, _ = run("evaluate", "tiger", "--agent", "all")
     assert "…" not in out
 
 
 def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rhoplan.problems.registry as registry
-
     def broken() -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setitem(registry.PROBLEMS, "tiger", broken)
+    monkeypatch.setitem(rhoplan.PROBLEMS, "tiger", broken)
     code, _, err = run("evaluate", "tiger")
     assert code == 1
     assert err.count("\n") == 1
@@ -362,9 +357,7 @@ def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.
 
 
 def test_a_plan_too_large_is_refused_with_its_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rhoplan.graph.graph as graph
-
-    monkeypatch.setattr(graph.Graph.__init__, "__kwdefaults__", {"permutations": None, "node_limit": 50})
+    monkeypatch.setattr(Graph.__init__, "__kwdefaults__", {"permutations": None, "node_limit": 50})
     code, _, err = run("evaluate", "bandit", "--horizon", "5")
     assert code == 1
     assert "more than 50 situations" in err
@@ -396,7 +389,7 @@ def adds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         (home / "entry_points.txt").write_text(
             "\n".join(["[console_scripts]", "zoo = zoo:main", f"[{FURTHER}]", *lines])
         )
-        monkeypatch.setattr("rhoplan.app.cli.declared", lambda group, _: declared(group, [str(tmp_path)]))
+        monkeypatch.setattr(path_of("cli_declared"), lambda group, _: declared(group, [str(tmp_path)]))
         further_commands.cache_clear()
 
     yield give
@@ -412,7 +405,7 @@ def test_entry_points_are_what_the_standard_library_says(group: str) -> None:
 
 
 def test_distributions_add_commands(run: Any, adds: Any) -> None:
-    adds(zebra="rhoplan.app.cli.show:list_command", bench="rhoplan.app.cli.show:show_command")
+    adds(zebra=NAMES["list_command"], bench=NAMES["show_command"])
     shown = [line.split()[0] for line in run("--help")[1].partition("Commands:\n")[2].splitlines()]
     assert shown == [*COMMANDS, "bench", "zebra"]
     assert run("zebra", "--json")[1] == run("list", "--json")[1]

@@ -13,7 +13,7 @@ httpx = pytest.importorskip("httpx")
 playwright = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
 
 import serving  # noqa: E402
-from rhoplan.problems.registry import WORKED_MODELS  # noqa: E402
+from bridge import WORKED_MODELS  # noqa: E402
 
 PATIENCE = 1000 * serving.PATIENCE
 """Milliseconds that the browser waits for anything."""

@@ -19,18 +19,21 @@ pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[s
 pytest.importorskip("sklearn", reason="learning comes with the extra rhoplan[learn]")
 httpx = pytest.importorskip("httpx")
 
-from rhoplan.app.serve import learn_tasks  # noqa: E402
-from rhoplan.app.serve.app import create_app  # noqa: E402
-from rhoplan.app.serve.border import TABLES  # noqa: E402
-from rhoplan.app.serve.learning import Tables  # noqa: E402
-from rhoplan.app.serve.pool import Pool  # noqa: E402
-from rhoplan.app.serve.settings import Settings  # noqa: E402
-from rhoplan.app.serve.sources import UnknownModel  # noqa: E402
-from rhoplan.errors import MissingExtra  # noqa: E402
-from rhoplan.io.formats import parse_problem  # noqa: E402
-from rhoplan.learn.learning import learn  # noqa: E402
-from rhoplan.learn.plan import parse_plan  # noqa: E402
-from rhoplan.learn.table import parse_table  # noqa: E402
+from bridge import (  # noqa: E402
+    TABLES,
+    Pool,
+    Settings,
+    Tables,
+    UnknownModel,
+    create_app,
+    describe_table,
+    parse_plan,
+    parse_problem,
+    parse_table,
+    table_source,
+)
+from bridge import learn_from_table as learn  # noqa: E402
+from rhoplan import MissingExtra  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 
 CSV = {"content-type": "text/csv"}
@@ -183,7 +186,7 @@ def test_a_table_goes_by_itself_when_nobody_uses_it() -> None:
     async def held() -> list[int]:
         settings = Settings(table_expiry=0.01)
         tables = Tables(settings, Pool(settings))
-        tables.keep(learn_tasks.table_source("one", drawn()))
+        tables.keep(table_source("one", drawn()))
         found = [len(tables.held.listed())]
         while tables.held._kept:
             await asyncio.sleep(0.05)
@@ -243,4 +246,4 @@ def test_a_table_has_a_limit_of_its_own() -> None:
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtra, match=r"pip install 'rhoplan\[learn\]'"):
-        learn_tasks.describe(learn_tasks.table_source("one", drawn()))
+        describe_table(table_source("one", drawn()))

@@ -16,8 +16,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 
-from rhoplan.app.serve.app import create_app
-from rhoplan.app.serve.settings import Settings
+from bridge import Settings, create_app
 
 PROMISED = Path(__file__).with_name("promised.json")
 WORDS = {"title", "description", "example", "examples"}

@@ -22,23 +22,36 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 
-from rhoplan.advice.journal import Case  # noqa: E402
-from rhoplan.advice.overrides import overridden  # noqa: E402
-from rhoplan.advice.replay import replay  # noqa: E402
-from rhoplan.agents.agent import make_agent  # noqa: E402
-from rhoplan.agents.policy import decide  # noqa: E402
-from rhoplan.app.cli import main  # noqa: E402
-from rhoplan.app.serve import schema  # noqa: E402
-from rhoplan.app.serve.app import Desk  # noqa: E402
-from rhoplan.app.serve.refusals import Reply, success  # noqa: E402
-from rhoplan.app.serve.settings import Settings  # noqa: E402
-from rhoplan.app.serve.sources import Library, Source, UnknownModel, check_name, find_source  # noqa: E402
-from rhoplan.app.serve.worker import Job  # noqa: E402
-from rhoplan.errors import ProblemError, RhoplanError, dotted  # noqa: E402
-from rhoplan.io.formats import FORMATS  # noqa: E402
-from rhoplan.io.model_file import write_model  # noqa: E402
-from rhoplan.io.writer import model_record  # noqa: E402
-from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make  # noqa: E402
+from bridge import (  # noqa: E402  # noqa: E402
+    FORMATS,
+    WORKED_MODELS,
+    Case,
+    Desk,
+    Library,
+    Reply,
+    Settings,
+    Source,
+    UnknownModel,
+    Upload,
+    check_name,
+    dotted,
+    find_source,
+    main,
+    model_record,
+    overridden,
+    replay,
+    success,
+)
+from bridge import WorkerJob as Job  # noqa: E402
+from rhoplan import (  # noqa: E402  # noqa: E402
+    PROBLEMS,
+    ProblemError,
+    RhoplanError,
+    decide,
+    make,
+    make_agent,
+    write_model,
+)
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402
@@ -678,7 +691,7 @@ def test_a_fault_in_a_file_of_others_names_its_line(refuse: Any, client: Any) ->
 
 
 def test_every_format_that_can_be_read_can_be_uploaded() -> None:
-    told = schema.Upload.model_json_schema()["properties"]["language"]["enum"]
+    told = Upload.model_json_schema()["properties"]["language"]["enum"]
     assert set(told) == set(FORMATS.values())
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from rhoplan.app.cli import _guarded
+from bridge import _guarded
 
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 playwright = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")
 
 import serving  # noqa: E402
-from rhoplan.app.serve.targeting import Edges, Met  # noqa: E402
+from bridge import Edges, Met  # noqa: E402
 
 PATIENCE = 1000 * serving.PATIENCE
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rhoplan.app.cli import main
+from bridge import main
 from unsure import SMALL
 
 
@@ -127,7 +127,7 @@ def test_address_takes_a_case_as_it_stands(client: Any) -> None:
 
 
 def test_reply_is_typed(client: Any) -> None:
-    from rhoplan.app.serve.uncertain import UncertaintyReply
+    from bridge import UncertaintyReply
 
     told = client.post("uncertainty", json={"problem": "security-lane", "samples": 50}).json()
     UncertaintyReply.model_validate(told, strict=True)

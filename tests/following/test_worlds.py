@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import Action, Agent, Problem, ProblemError
-from rhoplan.app.cli import main
-from rhoplan.belief.situation import Situation, observe
-from rhoplan.following.worlds import check_menu, check_world
-from rhoplan.scoring.simulate import simulate
+from bridge import check_menu, check_world, main
+from rhoplan import Action, Agent, Problem, ProblemError, Situation, observe, simulate
 
 SEEDS = (42, 123)
 

@@ -12,13 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
+from bridge import Array, FixedMenu, Visible, as_dense, model_record, path_of
 from parted import drawn
-from rhoplan.errors import LimitError, ModelFileError
-from rhoplan.io import general_writer, writer
-from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.io.writer import model_record
-from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem, Visible
-from rhoplan.model.sparse import as_dense
+from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem, parse_model, write_model
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yaml"
 
@@ -338,13 +334,13 @@ def test_what_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     problem = Problem("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
     with pytest.raises(LimitError, match="different orders"):
         write_model(problem)
-    monkeypatch.setattr(writer, "LARGEST_FILE", 500)
+    monkeypatch.setattr(path_of("writer_LARGEST_FILE"), 500)
     with pytest.raises(LimitError, match="bytes; 500 is the most"):
         write_model(rhoplan.make("drilling"))
-    monkeypatch.setattr(general_writer, "MOST_PLACES", 5)
+    monkeypatch.setattr(path_of("MOST_PLACES"), 5)
     with pytest.raises(LimitError, match="more than 5 visible states"):
         write_model(rhoplan.make("rocksample:n=3,k=2"))
-    monkeypatch.setattr(general_writer, "MOST_NUMBERS", 5)
+    monkeypatch.setattr(path_of("MOST_NUMBERS"), 5)
     with pytest.raises(LimitError, match="more than 5 numbers"):
         write_model(rhoplan.make("drilling"))
 

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.errors import ModelFileError
-from rhoplan.io.model_file import LARGEST_FILE, parse_model, read_model, write_model
-from rhoplan.io.writer import model_record
-from rhoplan.model.problem import Problem
+from bridge import LARGEST_FILE, model_record
+from rhoplan import ModelFileError, Problem, parse_model, read_model, write_model
 
 TIGER = """\
 name: tiger

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rhoplan.errors import ModelFileError
-from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.io.pomdpx import parse_pomdpx
+from bridge import parse_pomdp, parse_pomdpx
+from rhoplan import ModelFileError
 
 HEAD = "discount: 0.9\nvalues: reward\nstates: a b\nactions: x y\nobservations: p q\n"
 PLAIN = "T: * identity\nO: * uniform\n"

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.errors import ModelFileError
-from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.subtypes import Grouped
+from bridge import Grouped
+from rhoplan import ModelFileError, parse_model, write_model
 from test_model_file import assert_same
 
 HEART = """\

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rhoplan.errors import ModelFileError
-from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.spread import WIDTH
+from bridge import WIDTH
+from rhoplan import ModelFileError, parse_model, write_model
 
 BEGIN = "states: [well, ill]\npositive: ill\n"
 LOSSES = "losses: {leave: {well: 0, ill: 1000}, treat: {well: 50, ill: 10}}\n"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.learn.plan import Plan, parse_plan
-from rhoplan.learn.table import Table, table_of
+from bridge import CaseTable as Table
+from bridge import LearningPlan as Plan
+from bridge import parse_plan, table_of
 
 PLAN = """
 unit: points

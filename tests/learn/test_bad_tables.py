@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge import Grid, _guarded, learn_from_table
 from drawn import PLAN, signal_table
-from rhoplan.app.cli import _guarded
-from rhoplan.learn import learning
-from rhoplan.learn.choices import Grid
 
 pytest.importorskip("sklearn", reason="learning comes with the extra rhoplan[learn]")
 
@@ -23,7 +21,7 @@ Written = Callable[[int, list[str]], str]
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little to choose from: seconds, not minutes."""
     grid = Grid((5,), (0.5,), (1,), (0.1,), (1,), (1.0,))
-    monkeypatch.setattr(learning.learn, "__kwdefaults__", {**learning.learn.__kwdefaults__, "grid": grid})
+    monkeypatch.setattr(learn_from_table, "__kwdefaults__", {**learn_from_table.__kwdefaults__, "grid": grid})
 
 
 def text(rows: list[list[str]] = ROWS, header: list[str] | None = HEADER, delimiter: str = ",") -> str:

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import initial, named_beliefs, observe_all
-from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
-from rhoplan.model.problem import Factor, Problem
-from rhoplan.model.subtypes import Grouped
+from bridge import Grouped, named_beliefs
+from rhoplan import Factor, Problem, ProblemError, check_problem, initial, observe_all
 
 PRIOR = np.array([0.9, 0.07, 0.03])
 

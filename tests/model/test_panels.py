@@ -6,18 +6,21 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.advice.case import advise, without
-from rhoplan.advice.everything import all_tests
-from rhoplan.advice.sensitivity import flips
-from rhoplan.advice.variations import parameters, with_values
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.belief.situation import observe_all
-from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
-from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.panels import MOST_OUTCOMES, panel
-from rhoplan.model.problem import Problem
-from rhoplan.planning.certified.solve import solve
+from bridge import MOST_OUTCOMES, all_tests, flips, parameters, with_values, without
+from bridge import case_advice as advise
+from rhoplan import (
+    EvidenceError,
+    ModelFileError,
+    Problem,
+    ProblemError,
+    decide,
+    make_agent,
+    observe_all,
+    panel,
+    parse_model,
+    solve,
+    write_model,
+)
 from test_model_file import assert_same
 
 WARD = """\

@@ -7,12 +7,21 @@ import itertools
 import numpy as np
 import pytest
 
-from rhoplan import decide, evaluate, make_agent, simulate, solve
-from rhoplan.advice.sensitivity import flips
-from rhoplan.belief.situation import observe_all
-from rhoplan.errors import EvidenceError, ProblemError
-from rhoplan.model.observe_then_commit import Commit, Done, FlatMenu, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from bridge import Done, FlatMenu, flips
+from rhoplan import (
+    Commit,
+    EvidenceError,
+    Problem,
+    ProblemError,
+    Test,
+    decide,
+    evaluate,
+    make_agent,
+    observe_all,
+    observe_then_commit,
+    simulate,
+    solve,
+)
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 
@@ -147,7 +156,7 @@ def test_the_optimum_with_a_later_test_that_has_more_outcomes() -> None:
 
 
 def test_a_test_that_was_run_still_opens_those_that_wait_for_it() -> None:
-    from rhoplan.advice.case import advise
+    from bridge import case_advice as advise
 
     problem = later_with_more_outcomes()
     agent = make_agent("efe", problem)

@@ -14,11 +14,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
-from halfway import halfway
-from rhoplan.model.problem import Array
-from rhoplan.planning.certified.mixing import mixture
-from rhoplan.planning.certified.pointbased.check import check_plan
-from rhoplan.planning.certified.pointbased.graph import (
+from bridge import (
     ABOVE,
     ALIVE,
     BELOW,
@@ -34,10 +30,16 @@ from rhoplan.planning.certified.pointbased.graph import (
     UPPER,
     VECTOR_AT,
     VECTORS,
+    Array,
+    Search,
+    check_plan,
+    list_points,
+    mix_anew,
+    mixture,
+    rows_of,
     unfold,
 )
-from rhoplan.planning.certified.pointbased.points import list_points, mix_anew, rows_of
-from rhoplan.planning.certified.pointbased.solve import Search
+from halfway import halfway
 from small import Small, draw, entropy, step
 
 DISCOUNT = 0.9

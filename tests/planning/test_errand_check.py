@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import Situation
-from rhoplan.planning.certified.errand_policy import ErrandPolicy
-from rhoplan.planning.certified.errands import ErrandPlan
+from bridge import ErrandPlan, ErrandPolicy, path_of
+from rhoplan import Situation
 from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-check = pytest.importorskip("rhoplan.planning.certified.errand_check")
+from bridge import check_errands
 
 
 @pytest.mark.parametrize(
@@ -40,8 +39,8 @@ def test_bounds_that_are_wrong_are_noticed(text: str, weight: float) -> None:
     """Errands made of problems that do not come apart, as if these did."""
     problem = made(text)
     with (
-        patch("rhoplan.planning.certified.errands.comes_apart", return_value=True),
-        patch("rhoplan.planning.certified.errands.going_on_costs", return_value=True),
+        patch(path_of("comes_apart"), return_value=True),
+        patch(path_of("going_on_costs"), return_value=True),
     ):
         found = rhoplan.solve(problem, weight=weight, method="errands", check=True)
     assert found.certificate is not None
@@ -53,7 +52,7 @@ def test_a_claim_that_is_off_somewhere_is_noticed(change: float) -> None:
     """A lower bound too high, or an upper one too low, in all situations in which one belief has been moved."""
     policy = rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands").policy
     assert isinstance(policy, ErrandPolicy)
-    assert check.check_errands(policy, np.random.default_rng(1), most=30).holds
+    assert check_errands(policy, np.random.default_rng(1), most=30).holds
     lower, upper = ErrandPlan.lower, ErrandPlan.upper
 
     def moved(situation: Situation) -> float:
@@ -63,7 +62,7 @@ def test_a_claim_that_is_off_somewhere_is_noticed(change: float) -> None:
         patch.object(ErrandPlan, "lower", lambda self, at, **o: lower(self, at, **o) + max(moved(at), 0.0)),
         patch.object(ErrandPlan, "upper", lambda self, at, best, **o: upper(self, at, best, **o) + min(moved(at), 0.0)),
     ):
-        other = check.check_errands(policy, np.random.default_rng(1), most=30)
+        other = check_errands(policy, np.random.default_rng(1), most=30)
     assert not other.holds
     assert (other.lower_excess > 1e-4) == (change > 0)
     assert (other.upper_excess > 1e-4) == (change < 0)

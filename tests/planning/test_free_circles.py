@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.scoring.solved import score_solved
+from bridge import score_solved
 
 END = 1e-4
 """Gap that is asked for."""

@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import Situation, branch, initial
-from rhoplan.model.limited import with_horizon
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from bridge import FixedMenu, FollowRule, _guarded
+from rhoplan import END, Action, Factor, Problem, Situation, branch, initial, with_horizon
 
 WEIGHTS = (0.0, 1.0)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import initial
+from bridge import _guarded
+from rhoplan import initial
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("tiger", {"method": "points"}),

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.errors import ProblemError
-from rhoplan.planning.certified.pointbased.given import given
-from rhoplan.planning.certified.pointbased.policies import _ends, _staying
-from rhoplan.planning.certified.pointbased.supports import splits
+from bridge import _ends, _staying, given, splits
+from rhoplan import ProblemError
 from test_supports import SEEDS, moved, problem_of
 
 HARD = (34, 99, 174, 323, 353, 354, 358, 619)

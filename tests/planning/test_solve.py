@@ -12,12 +12,8 @@ import numpy as np
 import pytest
 
 import rhoplan
+from bridge import Bounds, entropy, lookahead_value
 from oracle import Model
-from rhoplan.belief.information import entropy
-from rhoplan.graph.graph import Graph
-from rhoplan.planning.certified.solve import Bounds
-from rhoplan.planning.exact import Plan
-from rhoplan.planning.utility import Information
 from serving import PATIENCE
 from strategies import Case, Limits, built, random_case
 
@@ -37,8 +33,7 @@ def look_ahead(
 
     values = []
     for leaf in (None, perfect):
-        graph = Graph(dataclasses.replace(problem, leaf=leaf))
-        values.append(Plan(graph, Information(weight), discount=discount).values(np.array([graph.root]), horizon)[0])
+        values.append(lookahead_value(dataclasses.replace(problem, leaf=leaf), horizon, weight, discount))
     return values[0], values[1]
 
 

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.information import coupling
-from rhoplan.belief.situation import Situation, available, branch
-from rhoplan.errors import ProblemError
+from bridge import PUBLISHED_SEEDS, available, coupling
+from rhoplan import END, Problem, ProblemError, Situation, branch
 from rhoplan.gym import ProblemEnv
-from rhoplan.model.problem import END, Problem
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
 ROCKSAMPLE = {

@@ -12,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan.belief.information import information, predict
-from rhoplan.graph.graph import ENDED, Graph
-from rhoplan.planning.exact import Plan
-from rhoplan.planning.utility import Information
+from bridge import ENDED, Graph, Plan, information, predict
+from rhoplan import Information
 from strategies import laws
 
 CLOSE = 1e-9

@@ -9,13 +9,8 @@ import re
 import pytest
 
 import rhoplan
-from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import Situation
-from rhoplan.errors import ProblemError
-from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.io.writer import model_record
-from rhoplan.model.problem import Problem
-from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS
+from bridge import WORKED_MODELS, _guarded, model_record
+from rhoplan import PROBLEMS, Problem, ProblemError, Situation, parse_model, write_model
 from serving import PATIENCE
 from test_model_file import assert_same
 

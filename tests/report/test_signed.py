@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.advice.journal import Case, digest
-from rhoplan.app.cli import _guarded
-from rhoplan.report.signed import read_signed, signed
+from bridge import Case, _guarded, digest, read_signed, signed
 
 
 def verify(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.draws import draw_state, outcome_for
-from rhoplan.errors import AgentError, ImpossibleEvidence
-from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import END, Action
-from rhoplan.scoring import episodes
-from rhoplan.scoring.simulate import LARGEST_SEED, PUBLISHED_SEEDS, simulate, simulate_episodes
-from rhoplan.scoring.streams import BLOCK, Streams
+from bridge import BLOCK, LARGEST_SEED, PUBLISHED_SEEDS, Graph, Streams, Walk, draw_state, outcome_for, path_of
+from rhoplan import END, Action, AgentError, ImpossibleEvidence, simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""
@@ -231,7 +226,7 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
         return move(graph, nodes)
 
     monkeypatch.setattr(Graph, "continued", continued)
-    monkeypatch.setattr(episodes, "LARGEST_BYTES", 20_000)
+    monkeypatch.setattr(path_of("LARGEST_BYTES"), 20_000)
     moved = rhoplan.simulate(replace(problem, name="again"), agent, seeds=[42], episodes=20, jobs=1)
 
     assert sizes
@@ -249,13 +244,13 @@ def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monk
     whole = rhoplan.simulate(problem, agent, seeds=(1, 2), episodes=60, cap=10)
     most, sizes = 500, []
 
-    def grown(walk, *arguments, act=episodes.Walk._act):
+    def grown(walk, *arguments, act=Walk._act):
         found = act(walk, *arguments)
         sizes.append(walk.graph.size)
         return found
 
-    monkeypatch.setattr(episodes.Walk, "_act", grown)
-    monkeypatch.setattr(episodes, "LARGEST_GRAPH", most)
+    monkeypatch.setattr(Walk, "_act", grown)
+    monkeypatch.setattr(path_of("LARGEST_GRAPH"), most)
     apart = rhoplan.simulate(replace(problem, name="again"), agent, seeds=(1, 2), episodes=60, cap=10)
 
     assert max(sizes) <= most

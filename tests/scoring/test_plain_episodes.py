@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.draws import draw_state, outcome_for
-from rhoplan.model.problem import END, Action, Array, Factor, Problem, Tally, Visible
-from rhoplan.scoring.episodes import NEGLIGIBLE
-from rhoplan.scoring.simulate import simulate_episodes
+from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, outcome_for
+from rhoplan import END, Action, Factor, Problem, simulate_episodes
 
 SEED, EPISODES = 42, 30
 

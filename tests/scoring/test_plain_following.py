@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy
-from rhoplan.belief.information import entropy
-from rhoplan.graph.graph import Graph
-from rhoplan.scoring.followed import Followed
+from bridge import Followed, Graph, Policy, entropy
 from weak import weak_tests
 
 PROBLEMS = {

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import END
+from rhoplan import END, parse_model
 from test_plain_episodes import YARD
 
 
