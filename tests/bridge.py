@@ -188,7 +188,7 @@ NAMES = {
     "Search": "rhoplan.planning.certified.pointbased.solve:Search",
     "splits": "rhoplan.planning.certified.pointbased.supports:splits",
     "Bounds": "rhoplan.planning.certified.solve:Bounds",
-    "anytime_module": "rhoplan.planning.errands:anytime",
+    "anytime_module": "rhoplan.planning.errands.anytime",
     "exact_choose": "rhoplan.planning.exact:choose",
     "Plan": "rhoplan.planning.exact:Plan",
     "MOST_MOVES": "rhoplan.planning.search.model:MOST_MOVES",
@@ -210,7 +210,7 @@ NAMES = {
     "policy_steps": "rhoplan.scoring.steps:policy_steps",
     "BLOCK": "rhoplan.scoring.streams:BLOCK",
     "Streams": "rhoplan.scoring.streams:Streams",
-    "execute_module": "rhoplan.work:execute",
+    "execute_module": "rhoplan.work.execute",
     "Context": "rhoplan_paper.context:Context",
     "Pending": "rhoplan_paper.context:Pending",
     "score_job": "rhoplan_paper.context:score_job",
@@ -246,7 +246,7 @@ NAMES = {
     "VERDICTS": "rhoplan_paper.study:VERDICTS",
     "build_table": "rhoplan_paper.tables.rows:build_table",
 }
-"""Internal names as `module:attribute`. The attribute may be a module."""
+"""Internal names as `module:attribute`, and modules."""
 
 NEED_EXTRAS = (
     "rhoplan.planning.kept",
@@ -269,7 +269,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"tests/bridge.py has no name '{name}': add it to NAMES")
     module, _, attribute = NAMES[name].partition(":")
     try:
-        return getattr(import_module(module), attribute)
+        found = import_module(module)
+        return getattr(found, attribute) if attribute else found
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # an optional package is missing
@@ -286,7 +287,7 @@ def path_of(name: str) -> str:
 def import_line(name: str) -> str:
     """The statement that imports the name, for code that runs in another process."""
     module, _, attribute = NAMES[name].partition(":")
-    return f"from {module} import {attribute} as {name}"
+    return f"from {module} import {attribute} as {name}" if attribute else f"import {module} as {name}"
 
 
 def lookahead_value(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -40,8 +41,8 @@ tests/problems: test_factored_problems test_factored_toy test_worked_models
 tests/report: test_signed
 tests/scoring: test_episodes test_plain_episodes test_plain_following test_plain_score
 tests: alike halfway oracle parted seeming serving small strategies unsure weak
-tests: test_adversary test_against_oracle test_arrays test_docs test_docs_notebooks test_drn_files test_extras test_fields
-tests: test_given test_gym test_laws test_pomdp_files test_pomdpx_files test_pymdp
+tests: test_adversary test_against_oracle test_arrays test_docs test_docs_notebooks test_drn_files test_extras
+tests: test_fields test_given test_gym test_laws test_pomdp_files test_pomdpx_files test_pymdp
 paper/tests: test_published test_reproduction
 """
 
@@ -146,15 +147,18 @@ def test_a_line_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         _ = bridge.Nothing
 
 
-def test_a_missing_package_is_not_taken_for_a_wrong_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NAMES, "Graph", "package_that_is_not_there:Graph")
+def test_a_missing_package_is_not_taken_for_a_wrong_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "has_needs.py").write_text("import package_that_is_not_there")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(NAMES, "Graph", "has_needs:Graph")
     with pytest.raises(ModuleNotFoundError) as caught:
         _ = bridge.Graph
     assert caught.value.name == "package_that_is_not_there"
 
 
-def test_paths_and_statements_name_the_same_object() -> None:
+@pytest.mark.parametrize("name", ["Graph", "execute_module"])
+def test_paths_and_statements_name_the_same_object(name: str) -> None:
     scope: dict[str, object] = {}
-    exec(import_line("Graph"), scope)
-    assert scope["Graph"] is bridge.Graph
-    assert path_of("Graph") == NAMES["Graph"].replace(":", ".")
+    exec(import_line(name), scope)
+    assert scope[name] is getattr(bridge, name)
+    assert resolve_name(path_of(name)) is getattr(bridge, name)

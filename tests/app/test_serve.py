@@ -22,7 +22,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server comes with the extra rhoplan[serve]")
 httpx = pytest.importorskip("httpx")
 
-from bridge import (  # noqa: E402  # noqa: E402
+from bridge import (  # noqa: E402
     FORMATS,
     WORKED_MODELS,
     Case,
@@ -43,7 +43,7 @@ from bridge import (  # noqa: E402  # noqa: E402
     success,
 )
 from bridge import WorkerJob as Job  # noqa: E402
-from rhoplan import (  # noqa: E402  # noqa: E402
+from rhoplan import (  # noqa: E402
     PROBLEMS,
     ProblemError,
     RhoplanError,
