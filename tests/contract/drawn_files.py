@@ -80,8 +80,11 @@ def _entropy(beliefs: np.ndarray) -> np.ndarray:
     return -(beliefs * np.log(np.where(beliefs > 0, beliefs, 1.0))).sum(axis=-1)
 
 
-def pomdp(seed: int) -> Drawn:
-    """Dense, sparse, low discount, finite horizon, goal at discount 1 or mixed observability, by seed."""
+def pomdp(seed: int, *, weight: float | None = None, discount: float | None = None) -> Drawn:
+    """Dense, sparse, low discount, finite horizon, goal at discount 1 or mixed observability, by seed.
+
+    A weight or a discount that is given replaces the one of the family; everything else stays the same.
+    """
     rng, family = Random(f"pomdp {seed}"), seed % 6
     states, actions, observations = rng.choice([2, 3, 4, 5]), rng.choice([2, 3]), rng.choice([2, 3])
     if family in (2, 3):
@@ -102,12 +105,13 @@ def pomdp(seed: int) -> Drawn:
         table = [[row + [0] * observations if s % 2 else [0] * observations + row for s, row in enumerate(rows)]
                  for rows in table]  # fmt: skip
     arrays = _Arrays(*(np.array(one) / PARTS for one in (transition, table)), np.array(reward), np.array(start) / PARTS)
-    discount = {2: 0.5, 4: 1.0, 5: 0.9}.get(family, 0.95)
-    weight = {1: 0.3, 2: rng.choice([0.0, 1.0]), 3: rng.choice([0.0, 1.0, 5.0]), 5: rng.choice([0.0, 5.0])}.get(
-        family, 0.0
-    )
+    if discount is None:
+        discount = {2: 0.5, 4: 1.0, 5: 0.9}.get(family, 0.95)
+    weights = {1: 0.3, 2: rng.choice([0.0, 1.0]), 3: rng.choice([0.0, 1.0, 5.0]), 5: rng.choice([0.0, 5.0])}
+    if weight is None:
+        weight = weights.get(family, 0.0)
     options, value = ("--weight", str(weight)), None
-    if family == 2:
+    if family == 2 and discount < 1:
         steps, most = 8, math.log(states) * weight
         middle = float(arrays.value(steps, weight, discount)[0])
         tail = discount**steps / (1 - discount)
