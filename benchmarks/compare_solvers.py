@@ -91,9 +91,13 @@ def serve(is_warm: bool) -> None:
 
 
 def run_here(words: Sequence[str]) -> None:
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-        with contextlib.suppress(SystemExit):
-            run_main(words)
+    with (
+        contextlib.suppress(SystemExit),
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        run_main(words)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -176,9 +180,7 @@ class Version:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process.wait()
+        self._process.__exit__(kind, error, at)
 
     def run(self, words: Sequence[str], limit: int | None) -> Row:
         """Measure a command, which is killed after `limit` wall seconds; without a limit, load what it needs."""
