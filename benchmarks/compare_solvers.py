@@ -6,8 +6,8 @@ python benchmarks/compare_solvers.py ... --against OLD    does the same with ano
 
 A version is used through `python -m rhoplan` alone. Each version has a worker, a process that runs one request after
 the other. For `solve`, the worker has rhoplan and its machine code in memory and forks a child for each problem: CPU
-seconds and peak memory are what the child needs beyond that. A command, in contrast, runs in a new Python process, and
-start-up counts. At any time one process works. Linux and macOS only.
+seconds and peak memory are what the child needs beyond that, and the time limit is in CPU seconds. A command, in
+contrast, runs in a new Python process, and start-up counts. At any time one process works. Linux and macOS only.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,9 @@ SMALLEST = {"seconds": 0.01, "megabytes": 1.0, "gap": 1e-12}
 
 PER_MEGABYTE = 1e6 if sys.platform == "darwin" else 1e6 / 1024
 """Units of `ru_maxrss` per MB."""
+
+PATIENCE = 600
+"""Wall seconds after which a command is killed; `solve` has ten times its time limit besides."""
 
 Row = dict[str, Any]
 
@@ -108,9 +112,16 @@ def run_main(words: Sequence[str]) -> None:
 
 
 def run_forked(words: Sequence[str], limit: int) -> Row:
-    """What a child needs beyond what it starts with: a child that does nothing tells that."""
-    start = in_child(lambda: None, limit)
-    answer = in_child(lambda: run_main(words), limit)
+    """What a child needs beyond what it starts with: a child that does nothing tells that.
+
+    Python's clocks count CPU seconds in the child, so a time limit does not depend on what else the machine does.
+    """
+
+    def run() -> None:
+        time.monotonic = time.perf_counter = time.process_time
+        run_main(words)
+
+    start, answer = in_child(lambda: None, limit), in_child(run, limit)
     return answer | {"megabytes": round(max(answer["megabytes"] - start["megabytes"], 0.0), 2)}
 
 
@@ -268,9 +279,10 @@ def measure(tasks: Sequence[Task], versions: Sequence[Version], options: argpars
     """Rows of each version. The versions take turns; of repeated runs, the one with the least CPU seconds counts."""
     rows: dict[str, list[Row]] = {version.name: [] for version in versions}
     for place, task in enumerate(tasks, 1):
-        words, limit = task.words, 600
+        words, limit = task.words, PATIENCE
         if not options.commands:
-            rules, limit = ["--time-limit", str(options.seconds), "--json"], 60 + math.ceil(10 * options.seconds)
+            rules = ["--time-limit", str(options.seconds), "--json"]
+            limit += math.ceil(10 * options.seconds)
             gap = options.gap
             if options.relative:  # relative to the value: first bounds tell its size, and all versions get that gap
                 first = versions[-1].run([*words, "--gap", "1e300", *rules], limit)["out"] or {}
@@ -434,7 +446,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--random", type=int, default=RANDOM, metavar="N", help=f"random POMDPs ({RANDOM})")
     parser.add_argument("--gap", type=float, default=1e-3, help="gap between the bounds at which to stop (0.001)")
     parser.add_argument("--relative", action="store_true", help="the gap is a share of the first bounds' size")
-    parser.add_argument("--seconds", type=float, default=5.0, help="time limit for each problem (5)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="CPU seconds for each problem (5)")
     parser.add_argument("--repeat", type=int, help="runs, of which the fastest counts (1; 2 with --commands)")
     parser.add_argument("--commands", type=Path, metavar="FILE", help="run the commands in FILE instead")
     parser.add_argument("--against", metavar="OLD", help="commit, or result file, to compare with; 1 if results differ")
