@@ -181,6 +181,7 @@ class Version:
     def __init__(self, name: str, tree: Path, python: Path, folder: Path, *, is_warm: bool) -> None:
         self.name = name
         sources = [str(tree / part / "src") for part in (".", "paper", "bench")]
+        subprocess.run([str(python), "-m", "compileall", "-qq", *sources])  # so that no run has to
         self._process = subprocess.Popen(
             [str(python), str(Path(__file__).resolve()), "worker", "warm" if is_warm else "new"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, text=True,
@@ -193,8 +194,13 @@ class Version:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._process.__exit__(kind, error, at)
 
+    def load(self, tasks: Iterable[Task]) -> None:
+        """Run tasks in the worker itself, which then has in memory what they need."""
+        for task in tasks:
+            self.run([*task.words, "--time-limit", "1"], None)
+
     def run(self, words: Sequence[str], limit: int | None) -> Row:
-        """Measure a command, which is killed after `limit` wall seconds; without a limit, load what it needs."""
+        """Measure a command, which is killed after `limit` wall seconds; without a limit, see `serve`."""
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None
         assert answers is not None
@@ -414,19 +420,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 *(file_tasks(options.folder) if options.folder else ()),
                 *random_tasks(range(options.random), folder),
             ]
-        versions, before = [], None
+        places, before = [("new", ROOT, Path(sys.executable))], None
         if options.against and Path(options.against).is_file():
             before = json.loads(Path(options.against).read_text(encoding="utf-8"))["new"]
         elif options.against:
             tree = options.worktree.resolve() if options.worktree else folder / "worktree"
             if not options.worktree:
                 stack.callback(_git, "worktree", "remove", "--force", str(tree))
-            python = build(options.against, tree)
-            versions.append(stack.enter_context(Version("old", tree, python, folder, is_warm=is_warm)))
-        versions.append(stack.enter_context(Version("new", ROOT, Path(sys.executable), folder, is_warm=is_warm)))
-        if is_warm:
-            for version, task in product(versions, random_tasks(WARM_UP, folder)):
-                version.run([*task.words, "--time-limit", "1"], None)
+            places.insert(0, ("old", tree, build(options.against, tree)))
+        warm_up = list(random_tasks(WARM_UP, folder)) if is_warm else []
+        for place in places if is_warm else ():  # machine code is made here: a process that makes it becomes large
+            with Version(*place, folder, is_warm=True) as version:
+                version.load(warm_up)
+        versions = [stack.enter_context(Version(*place, folder, is_warm=is_warm)) for place in places]
+        for version in versions:
+            version.load(warm_up)
         rows = measure(tasks, versions, options)
     if options.out:
         about = {name: getattr(options, name) for name in ("gap", "relative", "seconds", "repeat")}
