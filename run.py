@@ -61,8 +61,11 @@ COMPILED = (["-m", "pytest"], ["-m", "machine_code"])
 """What keeps compiled modules whatever the caller's setting: tests start hundreds of processes that would each compile
 every module they import, most of what these cost."""
 
-TRIED = ("--version", "list", "decide tiger", "show chest-pain --yaml")
-"""Commands that must work without any extra."""
+TRIED = {
+    "core": ("--version", "list", "decide tiger", "show chest-pain --yaml"),
+    "search": ("solve tiger --gap 1 --score",),
+}
+"""Commands that must work without any extra (core), and then with one."""
 
 FILES = """
 from importlib.metadata import entry_points
@@ -259,14 +262,16 @@ def try_distributions() -> int:
             fail("pip could not install the built rhoplan")
         if pip_install(["--no-index", "--no-deps", *others], clean):
             fail("pip could not install the built paper and benchmark")
-        for line in TRIED:
-            tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
-                                   capture_output=True)  # fmt: skip
-            if tried.returncode:
-                print(
-                    f"`rhoplan {line}` failed in a clean environment: {tried.stderr or tried.stdout}", file=sys.stderr
-                )
-                return 1
+        for group, lines in TRIED.items():
+            if group != "core":
+                install_locked({group}, clean)
+            for line in lines:
+                tried = subprocess.run([str(python(clean)), "-I", "-m", "rhoplan", *line.split()], cwd=name, text=True,
+                                       capture_output=True)  # fmt: skip
+                if tried.returncode:
+                    said = tried.stderr or tried.stdout
+                    print(f"`rhoplan {line}` failed in a clean environment ({group}): {said}", file=sys.stderr)
+                    return 1
         files = subprocess.run([str(python(clean)), "-I", "-c", FILES], cwd=name)
     print("built, installed and tried: " + ", ".join(sorted(path.name for path in out.iterdir() if path.is_file())))
     return files.returncode

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 import sys
 from contextlib import contextmanager
 from operator import attrgetter
@@ -20,6 +22,9 @@ else:
     import tomli as tomllib
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+
+DISTRIBUTIONS = {"ruamel": "ruamel.yaml", "sklearn": "scikit-learn", "yaml": "PyYAML"}
+"""Distributions that are not called as the package that they bring."""
 
 
 @contextmanager
@@ -101,6 +106,41 @@ def test_every_extra_brings_the_packages_it_is_named_for():
     for package, extra in EXTRAS.items():
         assert any(line.startswith(package) for line in listed["optional-dependencies"][extra]), package
         assert not any(line.startswith(package) for line in listed["dependencies"]), package
+
+
+@pytest.mark.parametrize(
+    ("folder", "extras"),
+    [
+        ("scoring", {"search"}),
+        ("planning", {"search"}),
+        ("learn", {"learn"}),
+        ("app/serve", {"serve"}),
+        ("", None),
+    ],
+)
+def test_every_package_that_is_imported_is_declared(folder: str, extras: set[str] | None) -> None:
+    """A package that only another one brings is missing as soon as that one does without it."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    asked = [*project["dependencies"], *(line for extra in extras or optional for line in optional[extra])]
+    declared = {re.split(r"[\[<>=;]", line)[0].strip() for line in asked}
+    imported = {
+        DISTRIBUTIONS.get(name, name): path.name
+        for path in (Path(rhoplan.__file__).parent / folder).rglob("*.py")
+        for name in imports_of(path)
+    }
+    assert {name: path for name, path in imported.items() if name not in declared} == {}
+
+
+def imports_of(path: Path) -> set[str]:
+    """The packages of others that a module imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - {*sys.stdlib_module_names, "rhoplan"}
 
 
 def test_a_missing_extra_is_both_kinds_of_error():

@@ -76,7 +76,7 @@ def judged(cases: Cases, train: Ids, test: Ids, run: NDArray[np.bool_], name: st
         return np.tile(prior_of(cases.plan, cases.diagnosis[train]), (len(test), 1))
     features, kinds = features[:, there], [kinds[place] for place in there]
     model = _classifier(name, kinds, seed)
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+    from threadpoolctl import threadpool_limits
 
     with warnings.catch_warnings(), threadpool_limits(1):  # the tables are small: more threads wait more than they work
         warnings.simplefilter("ignore")  # that a fit has not settled is no fault of the table

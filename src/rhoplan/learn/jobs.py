@@ -93,7 +93,7 @@ def do_part(
     cases: Cases, splitting: Splitting, splits: Sequence[Split], seed: int, grid: Grid, second: bool, part: Part
 ) -> dict[str, Any]:
     """Do one job, wherever this is called."""
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # sums in several threads end in other digits than those of a process that has one
         if part.number != EVERYBODY:
