@@ -304,3 +304,43 @@ print(found.upper - found.lower <= 0.1, {"numba", "scipy"} & set(sys.modules))
         environment = {**os.environ, "PYTHONPATH": library}
         done = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
     assert done.stdout == "True set()\n", done.stderr
+
+
+SLOW = """
+import sys, numpy as np, kernels as k
+from rhoplan.planning import clock, dispatchers, kept
+kept.WORKS = {works}
+passed = [0.0]
+clock.time.monotonic = lambda: passed[0]  # seconds pass only where object code is produced
+produce = dispatchers.object_code
+def slowly(*given):
+    passed[0] += 1000.0
+    return produce(*given)
+dispatchers.object_code = slowly
+k.scaled(np.array([1.0, 2.0]), 10.0)
+print(passed[0], clock.now())
+"""
+
+
+@pytest.mark.parametrize(("works", "passed"), [(True, 1000.0), (False, 0.0)])
+def test_producing_object_code_is_not_work_and_is_left_out_where_none_can_be_kept(
+    tmp_path: Path, works: bool, passed: float
+) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS.replace("FACTOR", "1.0"))
+    assert run(tmp_path, SLOW.format(works=works)) == f"{passed} 0.0\n"
+
+
+def test_a_time_limit_does_not_run_out_where_no_object_code_can_be_kept() -> None:
+    """As with another operating system: Numba loads what it keeps. Object code of a kernel takes 1000 s here."""
+    use = """
+import rhoplan
+from rhoplan.planning import clock, dispatchers, kept
+kept.WORKS = False
+dispatchers.object_code = lambda *given: clock.COMPILING.leap(1000.0)
+found = rhoplan.solve(rhoplan.make("tiger"), method="points", seconds=5)
+print(found.stopped_by, found.upper - found.lower <= found.gap)
+"""
+    library = str(Path(rhoplan.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": library}
+    done = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
+    assert done.stdout == "gap True\n", done.stderr

@@ -23,7 +23,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.clock import COMPILING
+from rhoplan.planning import kept
+from rhoplan.planning.clock import loading
 from rhoplan.planning.kept import keep, load, title_of
 
 __all__ = ["compiled", "compiled_in_any_order", "entropy", "entropy_of_groups", "handed"]
@@ -150,20 +151,17 @@ class Kernel:
         if kinds != kinds_of(arguments):  # an array was changed in place
             return self.entrance(*arguments)
         title = title_of(self.function.__module__, self._name, self.function.__code__.co_code, kinds)
-        COMPILING.begins()
-        try:
-            with MAKING:
-                run = load(title, self._folder)
-        finally:
-            COMPILING.ends()
+        with loading(), MAKING:
+            run = load(title, self._folder)
         if run is not None:
             self.ready[kinds] = run
             return run(*arguments)
         result = self.entrance(*arguments)
         self.ready[kinds] = self.entrance
-        with MAKING:
-            if made := _numba().object_code(self.entrance, arguments):
-                keep(title, self._folder, *made)
+        if kept.WORKS:
+            with loading(), MAKING:
+                if made := _numba().object_code(self.entrance, arguments):
+                    keep(title, self._folder, *made)
         return result
 
     @cached_property
@@ -216,11 +214,8 @@ class Kernel:
 
 def _numba() -> Any:
     """What gives kernels to Numba, which takes some time to import."""
-    COMPILING.begins()
-    try:
+    with loading():
         from rhoplan.planning import dispatchers
-    finally:
-        COMPILING.ends()
     return dispatchers
 
 
