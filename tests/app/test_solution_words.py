@@ -149,7 +149,7 @@ def test_numbers_and_their_words() -> None:
     ],
 )
 def test_what_was_checked_is_told_and_what_was_not(told: Any, method: str, certificate: Any, words: str) -> None:
-    found = replace(FOUND, method=method, certificate=Certificate(*certificate, 1.0))
+    found = replace(FOUND, method=method, certificate=Certificate(*certificate))
     lines = told(print_check, found)
     assert lines[0].startswith(f"checked by other code: {words}")
     assert len(lines) == 1 + ("range" in method)

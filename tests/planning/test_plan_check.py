@@ -89,7 +89,7 @@ def test_an_informed_bound_that_is_lowered_is_noticed(number: int, weight: float
     compiled = compile_problem(drawn(number), weight=weight)
     plan = solve_general(compiled, weight=weight, discount=0.6, gap=1e-3).plan
     plan.first.action[:] -= 1e-4
-    assert check_plan(plan, np.random.default_rng(0), most=20).upper_excess >= 1e-4 * (1 - 0.6) - 1e-9
+    assert check_plan(plan, np.random.default_rng(0), most=20).upper_excess >= 1e-4 * (1 - 0.6) * (1 - 1e-3)
 
 
 def dense(compiled: Compiled, branch: int) -> Array:
@@ -140,7 +140,6 @@ def test_rounding_where_nothing_is_worth_anything_is_no_reason_for_an_alarm() ->
         found = rhoplan.solve(problem, method="points", gap=1e-4, seconds=20, check=True)
         assert found.certificate is not None
         assert found.certificate.holds
-        assert found.certificate.scale >= np.abs(reward).max()
 
 
 def test_the_check_of_many_states_makes_no_matrix_of_them() -> None:

@@ -108,12 +108,11 @@ Scored = shape(
 )
 Certified = shape(
     "Certified",
-    says="What other code found about both bounds: by how much claims went beyond their backups, at worst.",
+    says="What other code found about both bounds: by how much claims exceed their backups, beyond rounding.",
     lower_excess=Number,
     upper_excess=Number,
     vectors=int,
     points=int,
-    scale=Number,
     holds=bool,
 )
 Solved = shape(

@@ -23,7 +23,7 @@ from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import EvidenceError
 from rhoplan.model.problem import END, Action
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
-from rhoplan.planning.certified.pointbased.check import Certificate, in_time
+from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 
 ASIDE = 0.25
 """How often an action is taken on the way that is not the plan's."""
@@ -34,17 +34,15 @@ LONGEST = 200
 
 def check_errands(policy: ErrandPolicy, rng: Generator, *, most: int = 60, seconds: float = np.inf) -> Certificate:
     """Check both bounds in up to `most` situations, until `seconds` are over."""
-    below, above, scale = [-math.inf], [-math.inf], policy.settings.weight
+    below, above = [-math.inf], [-math.inf]
     for situation in in_time(_met(policy, rng, most), seconds):
         claimed = policy.plan.lower(situation)
         if math.isfinite(claimed):
             below.append(_lower_excess(policy, situation, claimed))
-            scale = max(scale, abs(claimed))
         most_claimed = policy.own_upper(situation)
         if math.isfinite(most_claimed):
             above.append(_upper_excess(policy, situation, most_claimed))
-            scale = max(scale, abs(most_claimed))
-    return Certificate(max(below), max(above), len(below) - 1, len(above) - 1, scale)
+    return Certificate(max(below), max(above), len(below) - 1, len(above) - 1)
 
 
 def _met(policy: ErrandPolicy, rng: Generator, most: int) -> Iterator[Situation]:
@@ -76,7 +74,7 @@ def _lower_excess(policy: ErrandPolicy, situation: Situation, claimed: float) ->
         action = _named(policy.origin.menu(situation.visible), policy.action(situation))
     except EvidenceError:
         return math.inf
-    return claimed - _backup(policy, situation, action, policy.plan.lower)
+    return excess(sized(claimed), _backup(policy, situation, action, policy.plan.lower))
 
 
 def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
@@ -84,7 +82,7 @@ def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) ->
     least, menu = partial(policy.own_upper, least=True), policy.origin.menu(situation.visible)
     if policy.settings.discount == 1 and any(_goes_on_for_nothing(action, situation) for action in menu):
         return math.inf
-    return max(_backup(policy, situation, action, least) for action in menu) - claimed
+    return max(excess(_backup(policy, situation, action, least), sized(claimed)) for action in menu)
 
 
 def _goes_on_for_nothing(action: Action, situation: Situation) -> bool:
@@ -94,13 +92,15 @@ def _goes_on_for_nothing(action: Action, situation: Situation) -> bool:
     return (stays or walks) and END not in action.leads_to and float(action.reward.max()) >= 0
 
 
-def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: Callable[[Situation], float]) -> float:
+def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: Callable[[Situation], float]) -> Worth:
     """What `action` pays, information included, and the discounted `value` of where it leads."""
     belief = situation.beliefs[action.factor]
-    total = float(action.reward @ belief) + policy.settings.weight * float(information(belief[None, :], action)[0])
+    weight, discount = policy.settings.weight, policy.settings.discount
+    paid = float(action.reward @ belief) + weight * float(information(belief[None, :], action)[0])
+    total = Worth(paid, float(np.abs(action.reward) @ belief) + weight * math.log(len(belief)))
     for each in branch(policy.origin, situation, action):
         if each.situation.visible is not END:
-            total += policy.settings.discount * each.probability * value(each.situation)
+            total = total.plus(discount * each.probability, sized(value(each.situation)))
     return total
 
 

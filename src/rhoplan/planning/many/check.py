@@ -14,6 +14,7 @@ The nodes, and the situations for ceilings, are those of random walks; the root 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ from numpy.random import Generator
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation, branch
 from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Action, Array, Ids
-from rhoplan.planning.certified.pointbased.check import TOLERANCE, Certificate, in_time
+from rhoplan.model.problem import Action, Array, Factor, Ids
+from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 from rhoplan.planning.many.graph import ABOVE, COUNT, FIRST, LOWER, ROOT, UPPER, place_of
 from rhoplan.planning.many.search import Search
 from rhoplan.planning.many.solution import SAME_BELIEF, ManyPolicy, Step
@@ -48,11 +49,12 @@ def check_search(
     claims, part = Claims(search), seconds / 3
     steps = [step for found in policy.steps.values() for step in found]
     lower = [_step_excess(policy, step) for step in in_time(steps, part)]
-    lower.append(float(search.graph.bound[ROOT, LOWER]) - policy.value(search.situation)[0])
+    root, told = float(search.graph.bound[ROOT, LOWER]), policy.value(search.situation)[0]
+    lower.append(excess(sized(root), sized(told)))
     nodes = [claims.node_excess(place) for place in in_time(claims.drawn_nodes(rng, most), part)]
     pairs = [claims.pair_excess(place, rng) for place in in_time(claims.drawn_places(rng, most), part)]
     upper = [*nodes, *pairs, claims.corner_excess()]
-    return Certificate(float(max(lower)), float(max(upper)), len(lower) - 1, len(nodes) + len(pairs), claims.scale)
+    return Certificate(float(max(lower)), float(max(upper)), len(lower) - 1, len(nodes) + len(pairs))
 
 
 def _step_excess(policy: ManyPolicy, step: Step) -> float:
@@ -60,14 +62,24 @@ def _step_excess(policy: ManyPolicy, step: Step) -> float:
     problem = policy.origin
     here = Situation(step.done, (step.belief,))
     action = next(action for action in problem.menu(step.done) if action.name == step.action)
-    total = float(action.reward @ step.belief)
-    if action.ends_episode:
-        return step.lower - total
-    total += policy.settings.weight * float(information(step.belief[None, :], action, problem.factors[0])[0])
-    for after in branch(problem, here, action):
-        then = policy.step(after.situation)
-        total += policy.settings.discount * after.probability * (-np.inf if then is None else then.lower)
-    return step.lower - total
+    total = paid(action, step.belief)
+    if not action.ends_episode:
+        total = total.plus(policy.settings.weight, told_by(action, step.belief, problem.factors[0]))
+        for after in branch(problem, here, action):
+            then = policy.step(after.situation)
+            later = sized(-np.inf if then is None else then.lower)
+            total = total.plus(policy.settings.discount * after.probability, later)
+    return excess(sized(step.lower), total)
+
+
+def paid(action: Action, belief: Array) -> Worth:
+    """What `action` pays at once, without information."""
+    return Worth(float(action.reward @ belief), float(np.abs(action.reward) @ belief))
+
+
+def told_by(action: Action, belief: Array, factor: Factor) -> Worth:
+    """The information that `action` gives, in nats: a difference of entropies."""
+    return Worth(float(information(belief[None, :], action, factor)[0]), math.log(len(belief)))
 
 
 class Claims:
@@ -77,7 +89,6 @@ class Claims:
         self.search, self.problem, self.model = search, search.problem, search.model
         self.weight, self.discount = search.settings.weight, search.settings.discount
         self.ceilings, self.factor = search.maker.ceilings, search.problem.factors[0]
-        self.scale = max(search.maker.scale, *(abs(bound) for bound in search.bounds))
         self.kind_of = {name: kind for kind, names in enumerate(search.kinds.members) for name in names}
 
     @property
@@ -91,11 +102,11 @@ class Claims:
         node = self.node(place)
         if np.abs(self.search.graph.belief[node] - place.belief).max() > SAME_BELIEF:
             return np.inf  # the node is of other evidence
-        claimed = float(self.search.graph.bound[node, UPPER])
-        excess = max(self._backup(place, action, exactly=False) - claimed for action in self._menu(place))
-        if excess <= TOLERANCE * self.scale:
-            return excess
-        return max(self._backup(place, action, exactly=True) - claimed for action in self._menu(place))
+        claimed, menu = sized(float(self.search.graph.bound[node, UPPER])), self._menu(place)
+        apart = max(excess(self._backup(place, action, exactly=False), claimed) for action in menu)
+        if apart <= 0:
+            return apart
+        return max(excess(self._backup(place, action, exactly=True), claimed) for action in menu)
 
     def pair_excess(self, place: Place, rng: Generator) -> float:
         """By how much one backup of a ceiling goes beyond it, for a pair of states and a point of its grid, drawn."""
@@ -106,18 +117,20 @@ class Claims:
         belief = np.zeros(len(place.belief))
         belief[both] = share, 1 - share
         here = place._replace(belief=belief)
-        worst = -np.inf
+        worst, claimed = -np.inf, self._of_pair(here, pair)
         for action in self._menu(here):
-            total = float(action.reward @ belief)
+            total = paid(action, belief)
             for chance, after in self._after(here, action):
-                total += self.discount * chance * (self._of_pairs(after)[pair] + self._doubt(after.belief))
-            worst = max(worst, total + self._information(belief, action))
-        return worst - float(self._of_pairs(here)[pair]) - self._doubt(belief)
+                total = total.plus(self.discount * chance, self._of_pair(after, pair))
+            worst = max(worst, excess(self._informed(total, action, belief), claimed))
+        return worst
 
     def corner_excess(self) -> float:
         """By how much a state that is known is worth more than claimed: to commit, or to put off a loss for ever."""
         best = self.problem.flat.payoff.max(axis=0)
-        return float(((best if self.discount == 1 else np.maximum(best, 0.0)) - self.ceilings.corner).max())
+        least = best if self.discount == 1 else np.maximum(best, 0.0)
+        pairs = zip(least.tolist(), self.ceilings.corner.tolist(), strict=True)
+        return max(excess(sized(worth), sized(claimed)) for worth, claimed in pairs)
 
     def drawn_nodes(self, rng: Generator, most: int) -> Iterator[Place]:
         """Places of different nodes, on walks that take the action of the largest bound every other time."""
@@ -184,35 +197,36 @@ class Claims:
             found.append((float(chances[outcome]), Place(done, beliefs[outcome], seen)))
         return found
 
-    def _backup(self, place: Place, action: Action, *, exactly: bool) -> float:
-        total = float(action.reward @ place.belief)
+    def _backup(self, place: Place, action: Action, *, exactly: bool) -> Worth:
+        total = paid(action, place.belief)
         if action.ends_episode:
             return total
         for chance, after in self._after(place, action):
             node, ceiling = self.node(after), self._ceiling(after, exactly=exactly)
-            claimed = float(self.search.graph.bound[node, UPPER]) if node >= 0 else np.inf
-            total += self.discount * chance * min(claimed, ceiling)
-        return total + self._information(place.belief, action)
+            claimed = sized(float(self.search.graph.bound[node, UPPER]) if node >= 0 else np.inf)
+            total = total.plus(self.discount * chance, min(claimed, ceiling))
+        return self._informed(total, action, place.belief)
 
-    def _ceiling(self, place: Place, *, exactly: bool) -> float:
+    def _ceiling(self, place: Place, *, exactly: bool) -> Worth:
         """The bound of all pairs together: with one pairing, or exactly with the best shares of pairings."""
         belief, corner = place.belief, self.ceilings.corner
         masses = belief[self.ceilings.states]
         known = (masses * corner[self.ceilings.states]).sum(axis=1)
         reliefs = np.maximum(known - masses.sum(axis=1) * self._of_pairs(place), 0.0)
-        most = float(belief @ corner) + self._doubt(belief)
+        most, doubt = float(belief @ corner), self._doubt(belief)
+        size = float(belief @ np.abs(corner)) + doubt
         if exactly and len(reliefs) > 1:
             between = np.zeros((len(belief), len(belief)))
             one, other = self.ceilings.states.T
             between[one, other] = between[other, one] = reliefs
-            return most - 0.5 * largest_assignment(between)
+            return Worth(most + doubt - 0.5 * largest_assignment(between), size)
         free = np.ones(len(belief), dtype=bool)
         for pair in np.argsort(-reliefs, kind="stable").tolist():
             states = self.ceilings.states[pair]
             if reliefs[pair] > 0 and free[states].all():
                 free[states] = False
                 most -= float(reliefs[pair])
-        return most
+        return Worth(most + doubt, size)
 
     def _of_pairs(self, place: Place) -> Array:
         """What each pair (P,) claims of V - w H where the belief is `place`'s given that it is one of the two."""
@@ -238,8 +252,14 @@ class Claims:
         result: Array = np.minimum(known, allowed + np.array(looked_up))
         return result
 
-    def _information(self, belief: Array, action: Action) -> float:
-        return self.weight * float(information(belief[None, :], action, self.factor)[0]) if self.weight else 0.0
+    def _of_pair(self, place: Place, pair: int) -> Worth:
+        """What a pair claims of V where the belief is `place`'s."""
+        claimed, doubt = float(self._of_pairs(place)[pair]), self._doubt(place.belief)
+        return Worth(claimed + doubt, abs(claimed) + doubt)
+
+    def _informed(self, total: Worth, action: Action, belief: Array) -> Worth:
+        """`total` with the price of what `action` tells."""
+        return total.plus(self.weight, told_by(action, belief, self.factor)) if self.weight else total
 
     def _doubt(self, belief: Array) -> float:
         return self.weight * float(entropy(self.factor.asked(belief))) if self.weight else 0.0

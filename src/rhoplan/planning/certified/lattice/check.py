@@ -7,6 +7,8 @@ keep the mean and must not raise the mean of any convex function, which is tried
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 
@@ -15,7 +17,7 @@ from rhoplan.model.problem import END, Action, Array
 from rhoplan.planning.certified.lattice.build import least_of
 from rhoplan.planning.certified.lattice.grid import contract
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half
-from rhoplan.planning.certified.pointbased.check import Certificate, in_time
+from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 
 CONVEX = 20
 """Convex functions tried on each garbling."""
@@ -23,12 +25,10 @@ CONVEX = 20
 
 def check_grids(policy: GridPolicy, rng: Generator, *, most: int = 300, seconds: float = np.inf) -> Certificate:
     """Check up to `most` values of each bound, each for half of `seconds`."""
-    halves = policy.above, policy.below
-    scale = max(float(np.abs(half.values[np.isfinite(half.values)]).max(initial=0.0)) for half in halves)
     above = [_upper_excess(policy, *drawn) for drawn in in_time(_drawn(policy, policy.above, rng, most), seconds / 2)]
     drawn_below = in_time(_drawn(policy, policy.below, rng, most), seconds / 2)
     below = [_lower_excess(policy, rng, *drawn) for drawn in drawn_below]
-    return Certificate(max(below, default=-np.inf), max(above, default=-np.inf), len(below), len(above), scale)
+    return Certificate(max(below, default=-np.inf), max(above, default=-np.inf), len(below), len(above))
 
 
 def _drawn(policy: GridPolicy, half: Half, rng: Generator, most: int) -> list[tuple[int, list[int], float]]:
@@ -51,36 +51,56 @@ def _upper_excess(policy: GridPolicy, here: int, points: list[int], claimed: flo
     """By how much one backup goes beyond what is claimed."""
     beliefs = [grid.points[point] for grid, point in zip(policy.above.grids, points, strict=True)]
     menu = policy.origin.menu(policy.structure.visibles[here])
-    return max(policy.bounds_of(action, beliefs)[1] for action in menu) - claimed
+    return max(excess(_backup(policy, action, beliefs), sized(claimed)) for action in menu)
+
+
+def _backup(policy: GridPolicy, action: Action, beliefs: list[Array]) -> Worth:
+    """What `action` is worth with the upper bound on what comes after."""
+    total, (chances, after) = _paid(policy, action, beliefs[action.factor])
+    for outcome in np.flatnonzero(chances > 0).tolist():
+        if action.leads_to[outcome] is not END:
+            held = [after[outcome] if f == action.factor else belief for f, belief in enumerate(beliefs)]
+            claimed = sized(policy._upper(policy.place_of(action.leads_to[outcome]), held))
+            total = total.plus(policy.settings.discount * float(chances[outcome]), claimed)
+    return total
+
+
+def _paid(policy: GridPolicy, action: Action, belief: Array) -> tuple[Worth, tuple[Array, Array]]:
+    """What `action` pays at once, information included; the chances of its outcomes, and the beliefs after them."""
+    weight = policy.settings.weight
+    chances, after = (part[0] for part in update(belief[None, :], action))
+    told = weight * float(information(belief[None, :], action)[0]) if weight > 0 else 0.0
+    size = float(np.abs(action.reward) @ belief) + weight * math.log(len(belief))
+    return Worth(float(action.reward @ belief) + told, size), (chances, after)
 
 
 def _lower_excess(policy: GridPolicy, rng: Generator, here: int, points: list[int], claimed: float) -> float:
     """By how much the claim goes beyond one backup, or what any plan earns; infinite where a garbling is none."""
     menu = policy.origin.menu(policy.structure.visibles[here])
-    least = least_of(policy.structure, policy.settings.discount)
-    return claimed - max(least, *(_garbled(policy, rng, action, points) for action in menu))
+    backups = [_garbled(policy, rng, action, points) for action in menu]
+    backups.append(sized(least_of(policy.structure, policy.settings.discount)))
+    return min(excess(sized(claimed), backup) for backup in backups)
 
 
-def _garbled(policy: GridPolicy, rng: Generator, action: Action, points: list[int]) -> float:
+def _garbled(policy: GridPolicy, rng: Generator, action: Action, points: list[int]) -> Worth:
     """What `action` is worth where tests are garbled to land on grid points; minus infinity where they cannot be."""
     grid, weight = policy.below.grids[action.factor], policy.settings.weight
     belief = grid.points[points[action.factor]]
-    chances, after = (part[0] for part in update(belief[None, :], action))
-    total = float(action.reward @ belief) + weight * float(information(belief[None, :], action)[0])
+    total, (chances, after) = _paid(policy, action, belief)
     for there in dict.fromkeys(action.leads_to):
         seen = [o for o, visible in enumerate(action.leads_to) if visible == there and chances[o] > 0]
         if there is END or not seen:
             continue
         shares = contract(grid.points, chances[seen], after[seen])
         if shares is None or not is_garbling(rng, grid.points, shares, chances[seen], after[seen]):
-            return -np.inf
+            return sized(-np.inf)
         made = float(chances[seen] @ entropy(after[seen]))
         for share, point in shares:
             now = [[(1.0, point if f == action.factor else held)] for f, held in enumerate(points)]
             value = policy.below.at(policy.structure, policy.place_of(there), now)
-            total += policy.settings.discount * share * (-np.inf if value is None else value)
+            total = total.plus(policy.settings.discount * share, sized(-np.inf if value is None else value))
             made -= share * float(entropy(grid.points[point]))
-        total += policy.settings.discount * weight * made
+        total = total.plus(policy.settings.discount * weight, Worth(made, math.log(len(belief))))
     return total
 
 

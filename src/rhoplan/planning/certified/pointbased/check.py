@@ -16,10 +16,11 @@ nothing, claims that lead round to themselves are vouched for by themselves: suc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -33,8 +34,8 @@ from rhoplan.planning.certified.pointbased.policies import ANY
 
 Thing = TypeVar("Thing")
 
-TOLERANCE = 1e-9
-"""Largest excess that counts as rounding, as a share of the largest value claimed."""
+ROUNDING = 1e-9
+"""Largest rounding error of a sum, as a share of the sum of the absolute values of its terms."""
 
 APART = 1e-4
 """How far a point must lie from another to speak for it."""
@@ -45,20 +46,44 @@ MOST_CORNERS, FEW_CORNERS = 5_000, 64
 Others are drawn."""
 
 
+class Worth(NamedTuple):
+    """A sum and its size, the sum of the absolute values of its terms."""
+
+    value: float
+    size: float
+
+    def plus(self, share: float, other: Worth) -> Worth:
+        """This and a share of another."""
+        return Worth(self.value + share * other.value, self.size + share * other.size)
+
+
+def sized(value: float) -> Worth:
+    """A sum of one term."""
+    return Worth(value, abs(value) if math.isfinite(value) else 0.0)
+
+
+def excess(more: Worth, less: Worth) -> float:
+    """By how much `more` is above `less`, beyond the rounding errors of both."""
+    return more.value - less.value - ROUNDING * (more.size + less.size)
+
+
 @dataclass(frozen=True)
 class Certificate:
-    """What a check found. lower_excess, upper_excess: by how much a claim went beyond its backup, at worst (negative:
-    never). vectors, points: how many were looked at. scale: the largest value claimed, or reward, or price of a nat."""
+    """What a check found.
+
+    lower_excess, upper_excess: by how much a claim exceeds its backup at worst, beyond the rounding errors of the claim
+    and of that backup (at most 0: all claims hold). Rewards of other actions and of other states have no part in these.
+    vectors, points: how many were looked at.
+    """
 
     lower_excess: float
     upper_excess: float
     vectors: int
     points: int
-    scale: float
 
     @property
     def holds(self) -> bool:
-        return max(self.lower_excess, self.upper_excess) <= TOLERANCE * self.scale
+        return max(self.lower_excess, self.upper_excess) <= 0
 
     def and_also(self, other: Certificate) -> Certificate:
         """Both checks in one."""
@@ -67,7 +92,6 @@ class Certificate:
             max(self.upper_excess, other.upper_excess),
             self.vectors + other.vectors,
             self.points + other.points,
-            min(self.scale, other.scale),
         )
 
 
@@ -96,15 +120,10 @@ def check_plan(
     informed = _informed_excess(plan, rng, most, part)
     if claims is not None:
         start = plan.problem.start_class, plan.problem.start
-        lower.append(claims[0] - plan.lower(*start)[0])
-        upper.append(plan.upper(*start) - claims[1])
-    numbers = (plan.graph.corner, plan.graph.alpha, plan.problem.model.reward)
-    sizes = (float(np.abs(values).max(initial=0.0)) for values in numbers)
-    scale = max(*sizes, plan.settings.weight)  # both are rounded too where nothing is worth anything
+        lower.append(excess(sized(claims[0]), _best_claim(plan, *start)))
+        upper.append(excess(_upper(plan, *start), sized(claims[1])))
     told = 0 if claims is None else 1
-    return Certificate(
-        max(lower, default=-np.inf), max([*upper, informed]), len(lower) - told, len(upper) - told, scale
-    )
+    return Certificate(max(lower, default=-np.inf), max([*upper, informed]), len(lower) - told, len(upper) - told)
 
 
 def in_time(things: Iterable[Thing], seconds: float) -> Iterator[Thing]:
@@ -147,8 +166,14 @@ class Solved(Protocol):
 
 def backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, int, Array], float]) -> float:
     """Reward, information and discounted `value` (of branch, class and belief) of taking `pair` at `belief`."""
+    return sized_backup(plan, pair, belief, lambda branch, home, after: sized(value(branch, home, after))).value
+
+
+def sized_backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, int, Array], Worth]) -> Worth:
+    """The same, with the size of the sum."""
     problem, model = plan.problem, plan.problem.model
-    total = float(belief @ model.reward[model.pair_reward[pair] : model.pair_reward[pair] + len(belief)])
+    reward = model.reward[model.pair_reward[pair] : model.pair_reward[pair] + len(belief)]
+    total = Worth(float(belief @ reward), float(belief @ np.abs(reward)))
     weight, discount = plan.settings.weight, plan.settings.discount
     predicted, later = np.zeros(problem.symbols), 0.0
     every, begins = joint_chances(problem, pair, belief)
@@ -161,8 +186,9 @@ def backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, int, Ar
         np.add.at(predicted, model.symbol[model.class_state[target] : model.class_state[target + 1]], joint)
         later += chance * entropy(joint / chance)
         if not problem.ended[target]:
-            total += discount * chance * value(branch, target, joint / chance)
-    return float(total + weight * (entropy(predicted) - later))
+            total = total.plus(discount * chance, value(branch, target, joint / chance))
+    told = entropy(predicted)
+    return total.plus(weight, Worth(told - later, told + later))
 
 
 def entropy(belief: Array) -> float:
@@ -203,19 +229,21 @@ def _vector_excess(plan: Plan, vector: int, met: Array, rng: Generator, beliefs:
     drawn beliefs."""
     size = int(plan.problem.sizes[plan.home(vector)])
     if plan.problem.ended[plan.home(vector)]:
-        return float(plan.numbers(vector).max())
+        return max(excess(sized(float(number)), sized(0.0)) for number in plan.numbers(vector))
     drawn = rng.dirichlet(np.full(size, 0.5), beliefs) if plan.settings.weight > 0 and size > 1 else np.empty((0, size))
     most = MOST_CORNERS if plan.settings.weight == 0 else FEW_CORNERS
     corners = range(size) if size <= most else rng.choice(size, most)
     worst = -np.inf
 
-    def claim(branch: int, target: int, belief: Array) -> float:
+    def claim(branch: int, target: int, belief: Array) -> Worth:
         return _claim(plan, plan.follower(vector, branch), belief)
 
     pairs = _pairs(plan, vector)
     for belief in chain([met], drawn, (_certain(state, size) for state in corners)):
-        worth = sum(backup(plan, pair, belief, claim) for pair in pairs) / len(pairs)
-        worst = max(worst, _claim(plan, vector, belief) - worth)
+        worth = Worth(0.0, 0.0)
+        for pair in pairs:
+            worth = worth.plus(1 / len(pairs), sized_backup(plan, pair, belief, claim))
+        worst = max(worst, excess(_claim(plan, vector, belief), worth))
         if clock.now() > deadline:
             break
     return worst
@@ -227,9 +255,26 @@ def _certain(state: int, size: int) -> Array:
     return belief
 
 
-def _claim(plan: Plan, vector: int, belief: Array) -> float:
-    share = float(plan.graph.share[vector])
-    return float(plan.numbers(vector) @ belief) + share * plan.settings.potential * entropy(belief)
+def _claim(plan: Plan, vector: int, belief: Array) -> Worth:
+    """What `vector` claims at `belief`."""
+    numbers = plan.numbers(vector)
+    curved = float(plan.graph.share[vector]) * plan.settings.potential * entropy(belief)
+    return Worth(float(numbers @ belief) + curved, float(np.abs(numbers) @ belief) + abs(curved))
+
+
+def _best_claim(plan: Plan, home: int, belief: Array) -> Worth:
+    """The lower bound at `belief`."""
+    value, vector = plan.lower(home, belief)
+    return Worth(value, 0.0 if vector < 0 else _claim(plan, vector, belief).size)
+
+
+def _upper(plan: Plan, home: int, belief: Array) -> Worth:
+    """The upper bound at `belief`."""
+    value, first = plan.upper(home, belief), plan.problem.model.class_state[home]
+    if plan.problem.ended[home]:
+        return sized(value)
+    corner, curved = plan.graph.corner[first : first + len(belief)], plan.settings.potential * entropy(belief)
+    return Worth(value, abs(value) + float(np.abs(corner) @ belief) + 2 * curved)
 
 
 def _drawn_points(plan: Plan, rng: Generator, most: int) -> list[tuple[int, int]]:
@@ -260,10 +305,9 @@ def _corner_excess(plan: Plan, slot: int) -> float:
     home = int(np.searchsorted(model.class_state, slot, side="right")) - 1
     state, size = slot - int(model.class_state[home]), int(plan.problem.sizes[home])
     claimed, pairs = float(plan.graph.corner[slot]), range(model.class_pair[home], model.class_pair[home + 1])
-    excess = max(float(plan.first.action[model.pair_reward[pair] + state]) for pair in pairs) - claimed
-    if excess <= 0:
-        return excess
-    return min(excess, _backed_up(plan, home, _certain(state, size)) - claimed)
+    told = max(float(plan.first.action[model.pair_reward[pair] + state]) for pair in pairs)
+    apart = excess(sized(told), sized(claimed))
+    return apart if apart <= 0 else min(apart, _backup_excess(plan, home, _certain(state, size), claimed))
 
 
 def _point_excess(plan: Plan, home: int, place: int) -> float:
@@ -274,20 +318,24 @@ def _point_excess(plan: Plan, home: int, place: int) -> float:
     no mixture of others."""
     beliefs, values = plan.points(home)
     belief = beliefs[place]
-    excess = _backed_up(plan, home, belief) - float(values[place])
-    if excess <= 0 or np.count_nonzero(belief) == 1:
-        return excess
+    claimed = float(values[place])
+    apart = _backup_excess(plan, home, belief, claimed)
+    if apart <= 0 or np.count_nonzero(belief) == 1:
+        return apart
     firm = plan.graph.node[plan._opened[home], ENTRY] >= 0
     others = (np.abs(beliefs - belief).max(axis=1) > APART) | (firm & ~firm[place])
-    return min(excess, plan.between(home, beliefs[others], values[others], belief) - float(values[place]))
+    implied = plan.between(home, beliefs[others], values[others], belief)
+    return min(apart, excess(Worth(implied, _upper(plan, home, belief).size), sized(claimed)))
 
 
-def _backed_up(plan: Plan, home: int, belief: Array) -> float:
-    """The upper bound on V - p H that one backup gives at `belief`."""
-    model = plan.problem.model
+def _backup_excess(plan: Plan, home: int, belief: Array, claimed: float) -> float:
+    """By how much one backup at `belief` exceeds what is claimed there of V - p H: that of the action for which it is
+    most, each with its own rounding error."""
+    model, curved = plan.problem.model, plan.settings.potential * entropy(belief)
     pairs = range(model.class_pair[home], model.class_pair[home + 1])
-    best = max(backup(plan, pair, belief, lambda _, target, after: plan.upper(target, after)) for pair in pairs)
-    return best - plan.settings.potential * entropy(belief)
+    there = Worth(claimed + curved, abs(claimed) + curved)
+    found = (sized_backup(plan, pair, belief, lambda _, target, after: _upper(plan, target, after)) for pair in pairs)
+    return max(excess(one, there) for one in found)
 
 
 def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> float:
@@ -299,6 +347,7 @@ def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> f
         home = int(model.pair_class[pair])
         at, size = model.pair_reward[pair], int(problem.sizes[home])
         total, gained = model.reward[at : at + size].copy(), np.zeros(size)
+        sizes = np.abs(total) + np.abs(action[at : at + size])
         symbols, states, shares = [], [], []
         for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
             rows, target = model.branch_row[branch] + np.arange(size), int(model.branch_target[branch])
@@ -308,19 +357,26 @@ def _informed_excess(plan: Plan, rng: Generator, most: int, seconds: float) -> f
                 seen = _added(chance, owner, size)
                 later = _disorder(chance, owner, size) - _disorder(seen, np.arange(size), size)
                 gained -= (weight - discount * plan.settings.potential) * later
+                sizes += weight * np.abs(later)
                 symbols.append(model.symbol[model.class_state[target] + column])
                 states.append(owner)
                 shares.append(chance)
             if not problem.ended[target]:
                 first, last = (model.pair_reward[model.class_pair[target + more]] for more in (0, 1))
                 offers = action[first:last].reshape(-1, int(problem.sizes[target]))
-                total += discount * np.max([_added(chance * offer[column], owner, size) for offer in offers], axis=0)
+                worth = np.array([_added(chance * offer[column], owner, size) for offer in offers])
+                large = np.array([_added(chance * np.abs(offer[column]), owner, size) for offer in offers])
+                best = worth.argmax(axis=0), np.arange(size)
+                total += discount * worth[best]
+                sizes += discount * large[best]
         if weight > 0:
             code = np.concatenate(states) * problem.symbols + np.concatenate(symbols)
             kinds, place = np.unique(code, return_inverse=True)
             predicted = _added(np.concatenate(shares), place, len(kinds))
-            total += gained + weight * _disorder(predicted, kinds // problem.symbols, size)
-        worst = max(worst, float((total - action[at : at + size]).max()))
+            told = weight * _disorder(predicted, kinds // problem.symbols, size)
+            total += gained + told
+            sizes += told
+        worst = max(worst, float((total - action[at : at + size] - ROUNDING * sizes).max()))
     return worst
 
 
