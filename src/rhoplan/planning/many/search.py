@@ -53,7 +53,7 @@ SLICE = 20_000
 """Beliefs worked out between two looks at the clock: some hundredths of a second."""
 
 HAIR = 1e-12
-"""Rounding of bounds, relative to the largest reward or price."""
+"""Rounding of bounds, relative to the largest value that a plan may have (`largest_value`)."""
 
 WORTH_SCOUTING, SCOUTING_WORK = 0.05, 200_000
 """Share of what is at stake that the bounds must leave open for scouts to be sent, and beliefs that they work out."""
@@ -114,7 +114,7 @@ class Search:
             model, self.kinds.belief, weight=weight, discount=discount, memory=SHARE_OF_TABLES * memory
         )
         self.standing = make_standing(self.kinds, len(self.maker.states))
-        hair = HAIR * self.maker.scale
+        hair = HAIR * largest_value(model.payoff, weight)
         self.settings = Settings(weight, discount, hair, len(model.price) + 1, len(model.likelihood) + 2)
         self.graph = make_graph(self.kinds, self.settings)
         stop = best_commit(model.payoff, self.kinds.belief)
@@ -286,6 +286,15 @@ class Search:
                 ended.append(End(share, depth, paid, commit, float(right[place]) if commit else 0.0))
             steps.append(Step(here, graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist()))
         return steps, ended
+
+
+def largest_value(payoff: Array, weight: float) -> float:
+    """The largest value of a plan that is no worse than the commit whose worst payoff is best, up to a small factor.
+
+    payoff: (commits, S). Larger rewards belong to actions that no such plan takes; they do not enter its rounding.
+    """
+    safest = float(payoff.min(axis=1).max())
+    return max(abs(safest), abs(float(payoff.max())), weight)
 
 
 def anew(problem: Problem, settings: Asked) -> Callable[[Situation], ManySolution]:
