@@ -1,7 +1,8 @@
 """What the commands of a page print, when they run one after the other in one folder.
 
 `rhoplan` runs in this process; where it asks, it reads what the page says that a person types. `rhoplan serve` starts
-a real server on a free port, while the page shows the usual one. `cat` and `curl` run in a shell.
+a real server on a free port, while the page shows the usual one. `cat` and `curl` run in a shell. The page shows KEY for
+the key that the server made.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Session:
     def __init__(self) -> None:
         self.server: subprocess.Popen[str] | None = None
         self.address = USUAL
+        self.key: str | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -73,18 +75,21 @@ class Session:
     def serve(self, arguments: list[str]) -> str:
         """The first line of a server that goes on until the page ends."""
         command = [sys.executable, "-m", "rhoplan", "serve", "--workers", "1", *arguments[1:], "--port", "0"]
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        environment = {name: value for name, value in os.environ.items() if name != "RHOPLAN_KEY"}
+        environment["PYTHONUNBUFFERED"] = "1"
         self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.server.stdout is not None
         line = self.server.stdout.readline()
         found = re.search(r"127\.0\.0\.1:\d+", line)
         assert found, f"the server said {line!r}"
         self.address = found[0]
-        return line.replace(self.address, USUAL)
+        key = re.search(r"#key=(\S+)", line)
+        self.key = key and key[1]
+        return re.sub(r"#key=\S+", "#key=KEY", line.replace(self.address, USUAL))
 
     def here(self, text: str) -> str:
-        """`text` with the address of the page's own server."""
-        return text.replace(USUAL, self.address)
+        """`text` with the address and the key of the page's own server."""
+        return text.replace(USUAL, self.address).replace("Bearer KEY", f"Bearer {self.key}")
 
     def reply(self, request: str) -> str:
         """The reply to a request of a page, as it goes over the wire but for its layout and other headers."""
@@ -95,7 +100,8 @@ class Session:
             f"http://{self.address}{path}",
             method=method,
             data=body.encode() or None,
-            headers=dict(line.split(": ", 1) for line in headers),
+            headers=dict(line.split(": ", 1) for line in headers)
+            | ({"Authorization": f"Bearer {self.key}"} if self.key else {}),
         )
         try:
             with urllib.request.urlopen(asked, timeout=60) as reply:

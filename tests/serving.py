@@ -16,21 +16,31 @@ PATIENCE = 600
 """Seconds after which a test gives up waiting: far more than anything takes, also beside many busy processes."""
 
 
+KEYS = "--key", "--key-file"
+
+
 @contextlib.contextmanager
-def server(*options: str) -> Iterator[str]:
+def server(*options: str, **how: Any) -> Iterator[str]:
     """The address of `rhoplan serve` on a free port, while it runs; on a busy machine it is in no hurry."""
-    with serving(*options) as (_, address):
+    with serving(*options, **how) as (_, address):
         yield address
 
 
 @contextlib.contextmanager
-def serving(*options: str, files: int | None = None, **how: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process of `rhoplan serve` and its address. files: how many it may open. how: as Popen has it."""
+def serving(
+    *options: str, files: int | None = None, makes_key: bool = False, **how: Any
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of `rhoplan serve` and its address.
+
+    It needs no key unless an option gives one. makes_key: it makes one, which the address has. files: how many it may
+    open. how: as Popen has it.
+    """
     patient = ("--seconds", str(PATIENCE), "--patience", str(PATIENCE))
-    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0", *patient, *options]
+    free = () if makes_key or set(KEYS) & set(options) else ("--no-key",)
+    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0", *patient, *free, *options]
     if files is not None:
         command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *command]
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    env = {name: value for name, value in os.environ.items() if name != "RHOPLAN_KEY"} | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, **how)
     assert process.stdout is not None
     try:

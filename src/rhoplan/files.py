@@ -19,28 +19,43 @@ from typing import Any
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool = False) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well; otherwise nothing changes.
 
-    What is a link is followed. A device or a pipe is written to, and never replaced.
+    follow: write to where a link points, and into a device or pipe, which is never replaced. Without it the name
+    `path` itself is replaced, whatever it is. new: raise FileExistsError where something has that name, a link included.
     """
-    if path.exists() and not path.is_file():
+    if follow and path.exists() and not path.is_file():
         with tempfile.TemporaryDirectory() as folder:
             temporary = Path(folder) / path.name
             yield temporary
             path.write_bytes(temporary.read_bytes())
         return
-    path = path.resolve()
+    path = path.resolve() if follow else path
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, lambda name: name == path.name)
     handle, temporary = _begin(path)
     try:
         yield temporary
         temporary.chmod(mode)
-        temporary.replace(path)
+        if new:
+            _name_new(temporary, path)
+        else:
+            temporary.replace(path)
     finally:
         os.close(handle)
         temporary.unlink(missing_ok=True)
+
+
+def _name_new(temporary: Path, path: Path) -> None:
+    """Give a whole file the name `path`, which nothing may have yet."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # the file system has no hard links
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)))
+        temporary.replace(path)
 
 
 _UNFINISHED = "being-written"
@@ -121,5 +136,10 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> None:
-    with replacing(path, mode) as temporary:
-        temporary.write_bytes(text.encode())
+    write_bytes(path, text.encode(), mode)
+
+
+def write_bytes(path: Path, data: bytes, mode: int = 0o644, *, follow: bool = True, new: bool = False) -> None:
+    """Write a file whole or not at all; `follow` and `new` as `replacing` has them."""
+    with replacing(path, mode, follow=follow, new=new) as temporary:
+        temporary.write_bytes(data)

@@ -153,7 +153,7 @@ async def _beside(port: int, large: list[tuple[str, dict[str, Any]]]) -> float:
 
 @contextmanager
 def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0", "--no-key"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

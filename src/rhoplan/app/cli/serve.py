@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -46,8 +46,12 @@ SHORTEST_KEY = 16
     envvar="RHOPLAN_KEY",
     show_envvar=True,
     metavar="TEXT",
-    help="What requests must know. Made and shown where others can reach the server and none is given.",
+    help="What requests must know; one is made and shown where none is given. Other users of this machine can see the "
+    "options of a command: better give it as the variable, or as a file.",
 )
+@click.option("--key-file", type=click.File(errors="replace"), metavar="FILE", help="File that has the key.")
+@click.option("--no-key", is_flag=True, help="Need no key: all users of this machine may read and save models.")
+@click.option("--save", is_flag=True, help="Save models to files where others can reach the server, too.")
 @option("--seconds", type=click.FloatRange(0.01), default=USUAL.seconds, help="Planning time per request.")
 @option(
     "--patience",
@@ -63,16 +67,19 @@ SHORTEST_KEY = 16
 @option("--connections", type=click.IntRange(1), default=USUAL.connections, help="Connections open at once.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
 def serve_command(
-    models: tuple[str, ...], host: str, port: int, names: tuple[str, ...], key: str | None, memory: float, size: int,
-    workers: int | None, **limits: Any,
+    models: tuple[str, ...], host: str, port: int, names: tuple[str, ...], key: str | None, key_file: IO[str] | None,
+    no_key: bool, save: bool, memory: float, size: int, workers: int | None, **limits: Any,
 ) -> None:  # fmt: skip
     """Open the advisor in a browser, and its API under /api/v1. Each MODEL is a file, a folder of them or a name.
 
     The page saves a model to the file it came from, keeping the old one beside it, and a new one into the folder.
     Files that change, come or go are read again.
 
-    Everything stays on this machine: the page asks no other host, and nobody else can reach it unless --host says so.
-    Then it answers to the names that --allow-host gives it, and only to those who know its key.
+    Everything stays on this machine: the page asks no other host. Others can reach the server only if --host gives it
+    an address of the network, or if a proxy passes on what they send to a name of --allow-host; it then saves nothing
+    without --save.
+
+    Only those who know the key are answered. The address that is printed has it, so that the page knows it too.
     """
     try:
         import uvicorn  # noqa: F401  (what is missing is told here)
@@ -85,12 +92,12 @@ def serve_command(
         if error.name not in EXTRAS:
             raise
         raise MissingExtra("serve", error.name) from None
-    opened, files, watch = open_models(models, saving=is_local(host))
-    hosts, made = names_of(host, names), None
-    if key is not None:
-        check_key(key)
-    elif not is_local(host):
-        key = made = secrets.token_urlsafe(24)
+    hosts = names_of(host, names)
+    exposed = not all(map(is_local, (host, *hosts)))
+    key = given_key(key, key_file, no_key, exposed=exposed)
+    made = secrets.token_urlsafe(24) if key is None and not no_key else None
+    key = key or made
+    opened, files, watch = open_models(models, saving=save or not exposed)
     limits |= {"memory": int(memory * 1e9), "request_bytes": size, "hosts": hosts, "key": key}
     settings = Settings(workers=workers or USUAL.workers, **limits)
     listening = listen(host, port)
@@ -98,13 +105,12 @@ def serve_command(
     address = f"http://{shown if is_local(host) else names[0]}:{listening.getsockname()[1]}/"
     click.echo(f"rhoplan is at {address}{f'#key={made}' if made else ''} (ctrl-c ends it)")
     if key is not None:
-        told = f"this time it is {made}" if made else "you have given it"
-        click.echo(
-            f"note: requests need the key ({told}), as Authorization: Bearer KEY; the page asks for it", err=True
-        )
+        told = "the page takes it from the address" if made else "the page asks for it"
+        click.echo(f"note: requests need the key, as Authorization: Bearer KEY; {told}", err=True)
     if not is_local(host):
         click.echo("note: what is sent can be read on the way; put a proxy with TLS before it on a network", err=True)
-        click.echo("note: the page saves no model to a file here", err=True)
+    if exposed and not save:
+        click.echo("note: models are not saved to files, since others can reach the server; --save allows it", err=True)
     run(create_app(settings, opened, files, watch), settings, listening)
 
 
@@ -121,7 +127,7 @@ def names_of(host: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if not is_local(host) and not names:
         raise click.UsageError(
             f"with --host {host} others can reach the server: say by which name, with --allow-host NAME (repeatable); "
-            "it then makes a key, unless --key gives one"
+            "it then needs a key, and makes one if none is given"
         )
     for name in names:
         if not NAME.fullmatch(name):
@@ -129,12 +135,24 @@ def names_of(host: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return (*LOOPBACK, *([host.lower()] if is_local(host) else []), *(name.lower() for name in names))
 
 
-def check_key(key: str) -> None:
-    """One line of complaint about a key that could be guessed or cannot be sent."""
-    if len(key) < SHORTEST_KEY or not (key.isascii() and key.isprintable() and key == key.strip()):
+def given_key(key: str | None, file: IO[str] | None, no_key: bool, *, exposed: bool) -> str | None:
+    """The key that is given, None without one; one line of complaint where that cannot be.
+
+    A key must not be easy to guess, and must be one that can be sent. exposed: others can reach the server.
+    """
+    if (key is not None) + (file is not None) + no_key > 1:
+        raise click.UsageError("give one of --key (or the variable RHOPLAN_KEY), --key-file and --no-key")
+    if no_key and exposed:
+        raise click.UsageError("--no-key needs a --host and names of --allow-host that only this machine can reach")
+    if file is not None:
+        key = file.read().strip()
+    if key is not None and not (
+        len(key) >= SHORTEST_KEY and key.isascii() and key.isprintable() and key == key.strip()
+    ):
         raise click.UsageError(
-            f"--key must have {SHORTEST_KEY} characters at least, all of ASCII, no blank at the ends"
+            f"the key must have {SHORTEST_KEY} characters at least, all of ASCII, no blank at the ends"
         )
+    return key
 
 
 def open_models(models: Sequence[str], *, saving: bool) -> tuple[list[Source], Files, Watch]:

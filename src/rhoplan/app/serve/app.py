@@ -166,7 +166,8 @@ class Desk:
             return self._replies[key]
         job = Job(task, source, {**request, "seconds": seconds, "memory": self.settings.memory / 2})
         kind = repr([task, source.key, *(request.get(name) for name in HEAVY)])
-        brisk = kind in self._brisk or (source.name in WORKED_MODELS and request.get("horizon") is None)
+        shipped = source.text is None and source.name in WORKED_MODELS  # a model that was sent may have any name
+        brisk = kind in self._brisk or (shipped and request.get("horizon") is None)
         slow = task in SLOW or (task == "what-if" and request["flips"]) or not (brisk or task in QUICK)
         can_be_kept = task != "solve" and request.get("time") is None
 

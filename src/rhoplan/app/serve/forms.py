@@ -206,8 +206,8 @@ def add_forms(app: FastAPI, desk: Desk) -> None:
             check_name(body.name)
             if any(row["opened"] and row["name"] == body.name for row in desk.library.listed()):
                 raise ProblemError(
-                    f"'{body.name}' was opened from a file that is not saved to (only YAML is, by a server that this "
-                    "machine alone can reach): choose another name, or download it",
+                    f"'{body.name}' was opened from a file that is not saved to (only YAML is; where others can "
+                    "reach the server, with --save only): choose another name, or download it",
                     field=("name",),
                 )
         source = Source(body.name, body.text)

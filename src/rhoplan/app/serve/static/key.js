@@ -2,7 +2,8 @@
 // as this tab is open. It never stands in an address that is sent, nor in the history.
 
 const KEPT = "key of the server";
-const SENT = /^#key=(.+)$/.exec(location.hash);
+const GIVEN = /^#key=(.+)$/;
+const SENT = GIVEN.exec(location.hash);
 
 let key = null;
 try { key = sessionStorage.getItem(KEPT); } catch { /* a browser without storage asks again */ }
@@ -10,6 +11,13 @@ if (SENT) {
   try { keep(decodeURIComponent(SENT[1])); } catch { /* no key that anybody made */ }
   history.replaceState(null, "", location.pathname);
 }
+
+// The address of a server that was started again, in a tab that is open already.
+window.addEventListener("popstate", (event) => {
+  if (!GIVEN.test(location.hash)) return;
+  event.stopImmediatePropagation();
+  location.reload();
+});
 
 function keep(given) {
   key = given;

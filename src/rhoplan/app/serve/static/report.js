@@ -17,7 +17,8 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const path = link.getAttribute("href").slice("/api/v1/".length);
   const name = decodeURIComponent(path.split("?")[0].split("/").at(-1));
-  run(async () => download(`${name} report.html`, await ask(path, undefined, { raw: true }), "text/html"), "Writing the report …");
+  const what = !path.startsWith("carry/") ? " report" : path.endsWith("&card=true") ? " card" : "";
+  run(async () => download(`${name}${what}.html`, await ask(path, undefined, { raw: true }), "text/html"), "Writing the report …");
 });
 
 export async function showReport() {
@@ -28,11 +29,12 @@ export async function showReport() {
   const end = ending();
   const asked = `${encodeURIComponent(model.problem)}?weight=${weight()}${agent.horizon ? `&horizon=${agent.horizon}` : ""}${agent.near === undefined ? "" : `&near=${agent.near}`}`;
   const address = `/api/v1/report/${asked}`;
+  const open = hasKey() ? "Save" : "Open";
   const report = el("section", { class: "box noprint" }, el("h2", {}, "The model"),
-    el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, "Open the printable report on this model"),
+    el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, `${open} the printable report on this model`),
       ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."),
     el("p", {}, el("a", { href: `/api/v1/carry/${asked}`, download: "" }, "Save the whole plan as one file"), ": it opens on a telephone, without a server or a network, and goes through a case step by step."),
-    el("p", {}, el("a", { href: `/api/v1/carry/${asked}&card=true`, target: "_blank", rel: "noopener" }, "Open the card"), ": one page of A4 in large type."));
+    el("p", {}, el("a", { href: `/api/v1/carry/${asked}&card=true`, target: "_blank", rel: "noopener" }, `${open} the card`), ": one page of A4 in large type."));
   const sheet = el("section", { class: "box sheet" },
     el("div", { class: "row wrap spread" }, el("h2", {}, "This case"),
       el("span", { class: "row noprint" },
