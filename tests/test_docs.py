@@ -71,7 +71,7 @@ def test_requests_go_to_the_server_that_the_page_started() -> None:
     request = "```http\nPOST /api/v1/solve HTTP/1.1\nContent-Type: application/json\n\n{}\n```\n"
     page = f"```console\n$ .venv/bin/rhoplan serve\n```\n\n{request}\n```http\n```\n\n{request}"
     made = generate.page_with_output(page)
-    assert "rhoplan is at http://127.0.0.1:8765/" in made
+    assert "rhoplan is at http://127.0.0.1:8765/#key=KEY" in made
     assert made.count("HTTP/1.1 422") == 1, "a request without a reply on the page stays without one"
     assert '"field": "problem"' in made
     assert generate.page_with_output(made) == made

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from rhoplan.app.serve.saving import Files
-from rhoplan.files import begin_and_drop, replacing, sweep, write_text
+from rhoplan.files import begin_and_drop, replacing, sweep, write_bytes, write_text
+
+NO_LINKS = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 
 KILLED = """
 import os, signal, sys
@@ -169,3 +171,36 @@ def test_links_are_followed_and_what_is_no_file_is_written_to(tmp_path: Path) ->
         write_text(pipe, "through")
         assert read.result() == "through"
     assert pipe.is_fifo()
+
+
+@NO_LINKS
+def test_a_link_is_followed_replaced_or_left_as_the_caller_says(tmp_path: Path) -> None:
+    away, link = tmp_path / "away", tmp_path / "link"
+    link.symlink_to(away)
+    with pytest.raises(FileExistsError):
+        write_bytes(link, b"new", follow=False, new=True)
+    assert link.is_symlink()
+    write_bytes(link, b"one")
+    assert away.read_bytes() == b"one"
+    write_bytes(link, b"two", follow=False)
+    assert (away.read_bytes(), link.read_bytes(), link.is_symlink()) == (b"one", b"two", False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["away", "link"]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_new_file_never_takes_the_place_of_another(
+    tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_links:
+        monkeypatch.setattr(os, "link", _no_hard_links)
+    path = tmp_path / "new.txt"
+    write_bytes(path, b"first", 0o600, new=True)
+    with pytest.raises(FileExistsError):
+        write_bytes(path, b"second", new=True)
+    assert path.read_bytes() == b"first"
+    assert sys.platform == "win32" or path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _no_hard_links(*_: object) -> None:
+    raise PermissionError

@@ -307,6 +307,9 @@ def test_every_answer_says_what_it_allows() -> None:
         (("--host", "0.0.0.0", "--allow-host", "*"), "without port or scheme"),
         (("--host", "0.0.0.0", "--allow-host", "x", "--key", "short"), "16 characters"),
         (("--key", "not-ascii-\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"), "ASCII"),
+        (("--no-key", "--allow-host", "plan.example"), "only this machine can reach"),
+        (("--no-key", "--host", "0.0.0.0", "--allow-host", "localhost"), "only this machine can reach"),
+        (("--no-key", "--key", KEY), "one of"),
     ],
 )  # fmt: skip
 def test_others_are_let_in_by_name_and_key_only(

@@ -151,6 +151,8 @@ def test_what_may_take_long_leaves_a_worker_free(monkeypatch: pytest.MonkeyPatch
     assert asked.is_slow("advise")
     lasts[0] = BRISK
     assert not any(asked.is_slow(task) for task in QUICK for _ in range(2))
+    sent = find_source({"name": WORKED.name, "states": ["a", "b"]}, asked.desk.library)
+    assert asked.is_slow("decide", sent), "a model that was sent is no worked one, whatever its name"
 
 
 def test_few_kinds_are_remembered_to_be_quick(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,11 @@ def test_the_page_takes_the_key_from_the_address_or_asks_for_it(browser: Any) ->
         page.wait_for_selector("[data-do]")
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as saved:
-            page.get_by_role("link", name="Open the printable report").click()
+            page.get_by_role("link", name="Save the printable report").click()
         assert saved.value.suggested_filename == "screening-cascade report.html"
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save the whole plan").click()
+        assert saved.value.suggested_filename == "screening-cascade.html"
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         context.close()
 
@@ -40,4 +43,29 @@ def test_the_page_takes_the_key_from_the_address_or_asks_for_it(browser: Any) ->
             page.get_by_label("Key", exact=True).fill(given)
             page.get_by_role("button", name="Continue").click()
         page.wait_for_selector("[data-do]")
+        context.close()
+
+
+def test_the_printed_address_opens_the_page_for_good(browser: Any) -> None:
+    """After a reload, too, and in a tab of a server that was started again."""
+    with server("--workers", "1", "screening-cascade", makes_key=True) as address:
+        base, _, key = address.partition("/#key=")
+        context = browser.new_context()
+        page, asked = context.new_page(), []
+        page.set_default_timeout(1000 * PATIENCE)
+        page.on("request", lambda one: asked.append((one.url, one.headers.get("referer", ""))))
+        page.goto(address)
+        page.wait_for_selector("[data-do]")
+        page.reload()
+        page.wait_for_selector("[data-do]")
+        page.evaluate("sessionStorage.setItem('key of the server', 'the key of the server before')")
+        page.goto(base)
+        page.get_by_role("dialog").wait_for()
+        page.evaluate("address => { location.href = address }", address)
+        page.wait_for_selector("[data-do]")
+        sync.expect(page.get_by_role("dialog")).to_have_count(0)
+        assert key not in page.url
+        assert key not in page.evaluate("document.referrer")
+        sent = [text for url, referer in asked for text in (url.partition("#")[0], referer)]
+        assert not any(key in text for text in sent)
         context.close()

@@ -73,7 +73,9 @@ class Files:
         known = name in self.paths
         path = self.paths[name] if known else self._new(name)
         if path.parent.resolve() != path.parent:
-            raise ProblemError("the folder has become a link, which is not followed: download the model instead")
+            raise ProblemError(
+                "the folder has become a link, which is not followed: download the model instead", field=("name",)
+            )
         backup, mode = None, NEW_MODE
         try:
             data, old = text.encode(), None
@@ -118,7 +120,10 @@ def _taken(path: Path) -> ProblemError:
 def _read(path: Path) -> tuple[bytes, int]:
     """What stands in a file, and who may read it; a link is refused."""
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ProblemError(f"'{path.name}' is a link or no plain file, which is not saved to: download the model instead")
+        raise ProblemError(
+            f"'{path.name}' is a link or no plain file, which is not saved to: download the model instead",
+            field=("name",),
+        )
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         return file.read(), stat.S_IMODE(os.fstat(handle).st_mode)
