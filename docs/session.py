@@ -1,8 +1,8 @@
 """What the commands of a page print, when they run one after the other in one folder.
 
 `rhoplan` runs in this process; where it asks, it reads what the page says that a person types. `rhoplan serve` starts
-a real server on a free port, while the page shows the usual one. `cat` and `curl` run in a shell. The page shows KEY for
-the key that the server made.
+a real server on a free port, while the page shows the usual one. `cat` and `curl` run in a shell. The page shows KEY
+for the key that the server made.
 """
 
 from __future__ import annotations

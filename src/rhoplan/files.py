@@ -23,7 +23,7 @@ def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool =
     """A temporary path beside `path` that takes its place when the block ends well; otherwise nothing changes.
 
     follow: write to where a link points, and into a device or pipe, which is never replaced. Without it the name
-    `path` itself is replaced, whatever it is. new: raise FileExistsError where something has that name, a link included.
+    `path` itself is replaced, whatever it is. new: raise FileExistsError if anything has that name, even a link.
     """
     if follow and path.exists() and not path.is_file():
         with tempfile.TemporaryDirectory() as folder:

@@ -46,12 +46,12 @@ SHORTEST_KEY = 16
     envvar="RHOPLAN_KEY",
     show_envvar=True,
     metavar="TEXT",
-    help="What requests must know; one is made and shown where none is given. Other users of this machine can see the "
-    "options of a command: better give it as the variable, or as a file.",
+    help="Key that requests must send. Other users can read it in the list of processes: prefer RHOPLAN_KEY or "
+    "--key-file.  [default: a random one, printed]",
 )
-@click.option("--key-file", type=click.File(errors="replace"), metavar="FILE", help="File that has the key.")
-@click.option("--no-key", is_flag=True, help="Need no key: all users of this machine may read and save models.")
-@click.option("--save", is_flag=True, help="Save models to files where others can reach the server, too.")
+@click.option("--key-file", type=click.File(errors="replace"), metavar="FILE", help="Read the key from this file.")
+@click.option("--no-key", is_flag=True, help="Need no key: every user of this machine can read and save models.")
+@click.option("--save", is_flag=True, help="Save models to files even if others can reach the server.")
 @option("--seconds", type=click.FloatRange(0.01), default=USUAL.seconds, help="Planning time per request.")
 @option(
     "--patience",
@@ -75,11 +75,11 @@ def serve_command(
     The page saves a model to the file it came from, keeping the old one beside it, and a new one into the folder.
     Files that change, come or go are read again.
 
-    Everything stays on this machine: the page asks no other host. Others can reach the server only if --host gives it
-    an address of the network, or if a proxy passes on what they send to a name of --allow-host; it then saves nothing
-    without --save.
+    Everything stays on this machine: the page asks no other host. Others can reach the server only if --host is an
+    address of the network, or if a proxy passes on what they send to a name of --allow-host. It then saves models only
+    with --save.
 
-    Only those who know the key are answered. The address that is printed has it, so that the page knows it too.
+    Requests need a key. The printed address carries it, and the page takes it from there.
     """
     try:
         import uvicorn  # noqa: F401  (what is missing is told here)
