@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from rhoplan.errors import ModelFileError
-from rhoplan.io.tree import LARGEST_FILE, Tree, label, shown
+from rhoplan.io.tree import LARGEST_FILE, Tree, label, not_printable, shown
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
 
@@ -206,11 +205,8 @@ class Fields:
                 raise self.fault(f"{tree.label} must give {what} for each {of}; '{name}' is missing", tree)
 
     def check_printable(self, text: str, tree: Tree) -> None:
-        """No control characters and line breaks, which act on a terminal, and no halves of characters."""
-        if text.isascii() and text.isprintable():
-            return
-        if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
-            raise self.fault(f"{tree.label} must be printable text; it is {text[:40]!r}", tree)
+        if wrong := not_printable(tree.label, text):
+            raise self.fault(wrong, tree)
 
 
 def described(tree: Tree) -> str:

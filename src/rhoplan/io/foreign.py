@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.tree import not_printable
 from rhoplan.model.problem import Array
 
 LARGEST_FILE = 200_000_000
@@ -120,6 +121,15 @@ def read_text(path: Path | str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")  # names and comments of the nineties
+
+
+def check_words(words: Sequence[str], *, file: str, line: int) -> None:
+    """Raise ModelFileError if one of the `words` of a line cannot be printed."""
+    if not not_printable("a word", "".join(words)):
+        return
+    for word in words:
+        if wrong := not_printable("a word", word):
+            raise ModelFileError(wrong, file=file, line=line)
 
 
 def check_size(what: str, numbers: int, *, file: str, line: int | None = None) -> None:

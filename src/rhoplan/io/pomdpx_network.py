@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, check_discount
-from rhoplan.io.foreign import PER_ACTION, Budget, counted, number_of
+from rhoplan.io.foreign import PER_ACTION, Budget, check_words, counted, number_of
 from rhoplan.io.pomdpx_tables import Table, TableReader, Variable
 from rhoplan.io.xml import Element
 
@@ -68,6 +69,7 @@ def read_network(top: Element, file: str, budget: Budget) -> Network:
     def fault(message: str, line: int) -> NoReturn:
         raise ModelFileError(message, file=file, line=line)
 
+    _check_texts(top, file)
     if top.tag != "pomdpx":
         fault(f"the outermost element must be <pomdpx>; it is <{top.tag}>", top.line)
     section = {tag: found for tag in SECTIONS if (found := top.only(*SECTIONS, file=file).first(tag)) is not None}
@@ -111,6 +113,16 @@ def read_network(top: Element, file: str, budget: Budget) -> Network:
         fault(f"<RewardFunction> must have one <Func> for each <RewardVar> ({', '.join(paid) or 'there is none'}); it "
               f"has {', '.join(one.name for one in pays) or 'none'}", section["RewardFunction"].line)  # fmt: skip
     return Network(value, states, seen, acts, start, changes, shows, pays, rounding, budget)
+
+
+def _check_texts(element: Element, file: str) -> None:
+    """Refuse texts and attributes that cannot be printed, here and inside; nobody shows a description."""
+    if element.tag == "Description":
+        return
+    words = [*re.split("[ \t\r\n]+", element.text), *element.attributes.values()]
+    check_words(words, file=file, line=element.line)
+    for one in element.inside:
+        _check_texts(one, file)
 
 
 def _variables(section: Element, tag: str, file: str, budget: Budget) -> tuple[Variable, ...]:

@@ -10,6 +10,7 @@ import dataclasses
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -98,6 +99,18 @@ def shown(text: str) -> str:
     """`text` on one line, for a message: cut where it is long, without what cannot be printed."""
     short = text if len(text) <= 40 else text[:37] + "..."
     return " ".join(_printable(short).split())
+
+
+def not_printable(what: str, text: str) -> str:
+    """The fault of `text` if it has control characters or line breaks, which act on a terminal, or halves of characters.
+
+    Empty where it has none. what: what the text is.
+    """
+    if text.isascii() and text.isprintable():
+        return ""
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+        return f"{what} must be printable text; it is {text[:40]!r}"
+    return ""
 
 
 def _printable(text: str) -> str:
