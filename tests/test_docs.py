@@ -134,6 +134,14 @@ def test_every_worked_model_has_its_line(page: str) -> None:
     assert set(WORKED_MODELS) <= set(rows)
 
 
+def test_the_page_on_validity_names_fields_of_model_files() -> None:
+    page, fields = ((ROOT / "docs" / name).read_text() for name in ("validity.md", "model-files.md"))
+    rows = re.findall(r"^\| (`[^|]+`) \|", fields, re.MULTILINE)
+    named = set(re.findall(r"`([a-z_]+):?`", page))
+    assert named
+    assert named <= {name for row in rows for name in re.findall("[a-z_]+", row)}
+
+
 def test_example_files_are_what_pages_show() -> None:
     pages = "".join(page.read_text() for page in generate.PAGES)
     shown = re.findall(r"```yaml\n(# (examples/\S+)\n.*?)```", pages, flags=re.DOTALL)

@@ -96,6 +96,15 @@ def test_faults_are_one_line_with_their_place(data: bytes, told: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_first_row_of_numbers_is_the_header_where_all_columns_that_are_known_stand_in_it() -> None:
+    data = b"1,2,3\n63,1,ill\n41,0,well\n"
+    table = parse_table(data, named=("3", "1"))
+    assert list(table.columns) == ["1", "2", "3"]
+    assert table.row.tolist() == [2, 3]
+    with pytest.raises(TableError, match="row 1 must name the columns"):
+        parse_table(data, named=("3", "age"))
+
+
 def test_columns_of_values_make_the_same_table() -> None:
     read = parse_table(b"x,what\n1.5,a\n,b\n2,a\n")
     made = table_of(["x", "what"], [[1.5, None, 2.0], ["a", "b", "a"]])

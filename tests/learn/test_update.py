@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drawn import plan_of, signal_table
+from drawn import PLAN, plan_of, signal_table
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import ProblemError, TableError
 from rhoplan.io.model_file import parse_model, write_model
@@ -142,3 +142,20 @@ def test_a_model_that_was_edited_is_not_overwritten(model: Problem) -> None:
     plain = replace(model, details={})
     with pytest.raises(ProblemError, match="was not learned from cases"):
         update(plain, signal_table(20))
+
+
+def test_columns_that_are_called_by_numbers_are_learned_from_and_added_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = {"good": "1", "fair": "2", "noise": "3"}
+    for name, seed in (("old.csv", 1), ("new.csv", 2)):
+        table = signal_table(60, seed=seed)
+        saved(tmp_path, replace(table, columns={numbers.get(old, old): one for old, one in table.columns.items()}), name)
+    plan = PLAN
+    for name, number in numbers.items():
+        plan = plan.replace(f"{name}:", f"{number}:")
+    (tmp_path / "plan.yaml").write_text(plan)
+    old, new, made = (str(tmp_path / name) for name in ("old.csv", "new.csv", "made.yaml"))
+    _guarded(["learn", old, str(tmp_path / "plan.yaml"), "-o", made, "--folds", "2", "--repeats", "1"])
+    _guarded(["update", made, new])
+    assert "60 cases added" in capsys.readouterr().out

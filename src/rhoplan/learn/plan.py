@@ -75,6 +75,11 @@ class Plan:
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that it names."""
+        return (self.target, *(test.name for test in self.tests))
+
+    @property
     def menu(self) -> FlatMenu:
         """What may be run when, and for what; its tests have no likelihood."""
         return FlatMenu(self.tests, self.commits, self.first_prices, self.most_tests, self.budget)

@@ -13,7 +13,7 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -96,17 +96,20 @@ class Table:
         return TableError(message, file=self.file, column=column, row=row)
 
 
-def read_table(path: Path | str) -> Table:
-    """The table in the CSV file at `path`."""
+def read_table(path: Path | str, *, named: Collection[str] = ()) -> Table:
+    """The table in the CSV file at `path`. named: columns that it is known to have."""
     data = read_data(path, what="a table of cases", largest=LARGEST_TABLE)
-    return parse_table(data, file=str(path))
+    return parse_table(data, file=str(path), named=named)
 
 
-def parse_table(data: bytes, *, file: str = "table") -> Table:
-    """The table that `data` holds; `file` is what errors call it."""
+def parse_table(data: bytes, *, file: str = "table", named: Collection[str] = ()) -> Table:
+    """The table that `data` holds; `file` is what errors call it.
+
+    named: columns that it is known to have. A first row that has all of them is the header, even if they are numbers.
+    """
     text, warnings = _decoded(data, file)
     lines, delimiter = _rows(text, file)
-    header, rows, number = _checked(lines, delimiter, file, warnings)
+    header, rows, number = _checked(lines, delimiter, file, warnings, named)
     cells = np.array(rows, dtype=object).T
     columns = {
         name: make_column(name, values, file, number, warnings) for name, values in zip(header, cells, strict=True)
@@ -249,14 +252,15 @@ def _rows(text: str, file: str) -> tuple[list[tuple[int, list[str]]], str]:
 
 
 def _checked(
-    lines: list[tuple[int, list[str]]], delimiter: str, file: str, warnings: list[str]
+    lines: list[tuple[int, list[str]]], delimiter: str, file: str, warnings: list[str], known: Collection[str]
 ) -> tuple[list[str], list[list[str]], NDArray[np.int64]]:
     """Header, rows and their numbers; all rows are as long as the header."""
     (top, header), *rest = lines
     header = [name.strip() for name in header]
     named = [name for name in header if name.lower() not in BLANKS]
     numbers = sum(as_numbers([name])[0] is not None for name in named)
-    if 2 * numbers >= max(len(named), 1):
+    is_known = bool(known) and set(known) <= set(header)
+    if not is_known and 2 * numbers >= max(len(named), 1):
         raise TableError(
             f"row {top} must name the columns; {numbers} of {len(header)} names are numbers, as in a case: add names",
             file=file, row=top,

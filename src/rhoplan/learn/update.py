@@ -208,9 +208,14 @@ def _check_fresh(learned: Mapping[str, Any], table: Table, again: bool, warnings
     warnings.append("the model was learned from this very file before: its cases count once more")
 
 
+def columns_of(problem: Problem) -> tuple[str, ...]:
+    """The columns that a table must have for an update of `problem`; none where it was not learned from a table."""
+    learned = problem.details.get(LEARNED)
+    return (str(learned["target"]), *(test.name for test in problem.flat.tests)) if learned else ()
+
+
 def _check_columns(problem: Problem, learned: Mapping[str, Any], table: Table) -> None:
-    wanted = [str(learned["target"]), *(test.name for test in problem.flat.tests)]
-    missing = [name for name in wanted if name not in table.columns]
+    missing = [name for name in columns_of(problem) if name not in table.columns]
     if missing:
         raise TableError(
             f"the table must have a column for the target and for every test of the model; it lacks "

@@ -96,7 +96,8 @@ def learn_command(
     from rhoplan.learn.learning import learn
     from rhoplan.learn.plan import read_plan
 
-    wanted, cases, errors = read_plan(plan), read_table(table), Console(stderr=True)
+    wanted, errors = read_plan(plan), Console(stderr=True)
+    cases = read_table(table, named=wanted.columns)
     with _progress(errors, hidden=as_json or not errors.is_terminal) as bar:
         task = bar.add_task("splits, and all cases", total=None)
         result = learn(

@@ -30,14 +30,15 @@ def update_command(model: str, table: Path, out: Path | None, again: bool, as_js
     from rhoplan.io.model_file import write_model
     from rhoplan.learn.baselines import need_sklearn
     from rhoplan.learn.table import read_table
-    from rhoplan.learn.update import update
+    from rhoplan.learn.update import columns_of, update
 
     if out is not None:
         check_output(out, model, table)
         if out.suffix.lower() not in (".yaml", ".yml"):
             raise click.UsageError(f"a learned model must end in .yaml; it reads '{out}'")
     need_sklearn()
-    found = update(load_problem(model), read_table(table), again=again)
+    problem = load_problem(model)
+    found = update(problem, read_table(table, named=columns_of(problem)), again=again)
     if out is not None:
         write_text(out, write_model(found.problem))
     if as_json:

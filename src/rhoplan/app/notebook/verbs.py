@@ -165,7 +165,7 @@ def learn(cases: Any, plan: Any, **settings: Any) -> LearnedModel:
 
     wanted = plan if isinstance(plan, Plan) else read_plan(plan)
     if isinstance(cases, str | Path):
-        table = read_table(Path(cases))
+        table = read_table(Path(cases), named=wanted.columns)
     else:
         table = table_of([str(name) for name in cases.columns], [cases[name].tolist() for name in cases.columns])
     return LearnedModel(learn_from(table, wanted, **settings))
