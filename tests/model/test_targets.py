@@ -40,12 +40,23 @@ def test_targets_are_about_the_positive_state_unless_they_name_one() -> None:
     assert read_targets(as_given(found), ("well", "ill"), None) == found
 
 
+@pytest.mark.parametrize("given", [{"miss": {"ill": "100%"}}, {"wrong": "1 in 1"}, {"sensitive": {"ill": "1"}}])
+def test_a_share_of_all_cases_may_be_meant(given: dict[str, object]) -> None:
+    (found,) = read_targets(given, ("well", "ill"), None)
+    assert found.value == 1
+    assert read_targets(as_given([found]), ("well", "ill"), None) == (found,)
+
+
 @pytest.mark.parametrize(
     ("given", "words", "field"),
     [
         ({"miss": "1%"}, "needs the state it is about", ("miss",)),
         ({"miss": {"flu": "1%"}}, "'flu', which is not one of well, ill", ("miss",)),
         ({"sensitive": {"ill": "often"}}, "a share reads", ("sensitive", "ill")),
+        ({"specific": {"well": "95"}}, "'95' reads as 9,500%: is 95% meant", ("specific", "well")),
+        ({"wrong": 5}, "'5' reads as 500%: is 5% meant", ("wrong",)),
+        ({"miss": {"ill": "1"}}, "'1' reads as 100% of cases, which every plan keeps: write 1%", ("miss", "ill")),
+        ({"wrong": " 1.0 "}, "'1.0' reads as 100% of cases", ("wrong",)),
         ({"spend": "much"}, "spend must be a number", ("spend",)),
         ({"spend": -1}, "at least 0", ("spend",)),
         ({"speed": 1}, "there is no target 'speed'", ("speed",)),

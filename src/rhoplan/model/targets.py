@@ -58,6 +58,8 @@ def read_share(given: Any) -> float:
             value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
+    if 1 < value <= 100 and _is_bare(text):
+        raise ValueError(f"a share is at most 100%; '{text[:60]}' reads as {100 * value:,.10g}%: is {text[:60]}% meant?")
     if isinstance(given, bool) or not 0 <= value <= 1:
         raise ValueError(f"a share reads 0.001, 0.1% or 1 in 1,000 and lies between 0 and 1; it reads '{text[:60]}'")
     return value
@@ -112,7 +114,10 @@ def _meant(kind: str, diagnoses: Sequence[str], positive: str | None) -> str:
 def _value(kind: str, given: Any, field: tuple[str, ...]) -> float:
     try:
         if kind != "spend":
-            return read_share(given)
+            share, text = read_share(given), str(given).strip()
+            if share == 1 and kind not in AT_LEAST and isinstance(given, str) and _is_bare(text):
+                raise ValueError(f"'{text}' reads as 100% of cases, which every plan keeps: write {text}% or 100%")
+            return share
         value = float(re.sub("[,_ ]", "", str(given)))
     except ValueError as error:
         told = str(error) if kind != "spend" else f"spend must be a number; it is '{str(given)[:60]}'"
@@ -120,3 +125,8 @@ def _value(kind: str, given: Any, field: tuple[str, ...]) -> float:
     if not 0 <= value <= LARGEST_REWARD:
         raise ProblemError(f"spend must be a number of at least 0; it is {value:g}", field=field)
     return value
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a share that `text` writes is a number alone, without a percent sign and no ratio."""
+    return not text.endswith("%") and not _RATIO.fullmatch(text)
