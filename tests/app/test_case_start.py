@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,8 +47,9 @@ def test_the_api_starts_a_case_as_it_is_told(address: str) -> None:
     [({"prior": {"gout": 0.5}}, "prior.gout"), ({"known": [["sex", "x"]]}, "known.0.outcome"),
      ({"prior": {"disease": 2}}, "prior.disease")],
 )  # fmt: skip
-def test_a_start_that_is_none_names_its_field(address: str, wrong: dict[str, Any], field: str) -> None:
-    told = post(address, "advise", problem="chest-pain", **wrong)
+@pytest.mark.parametrize("path", ["advise", "carry"])
+def test_a_start_that_is_none_names_its_field(address: str, path: str, wrong: dict[str, Any], field: str) -> None:
+    told = post(address, path, problem="chest-pain", **wrong)
     assert told.status_code == 422
     assert told.json()["error"]["field"] == field
 
@@ -82,6 +84,22 @@ def test_the_plan_and_the_card_are_served_with_their_own_policy(address: str) ->
     assert "Chance of ill before any test" in card.text
 
 
+def test_the_plan_and_the_card_of_a_case_start_where_it_stands(address: str) -> None:
+    given = [["troponin", "?"]]
+    plan = post(address, "carry", problem="chest-pain", given=given, **START)
+    text = plan.json()["html"]
+    for words in ("disease 30.0% (in the model", "known at the start, not paid for: sex male", "troponin not known"):
+        assert words in text
+    assert "rhoplan carry chest-pain --prior disease=0.3 --known sex=male --given &#x27;troponin=?&#x27;" in text
+    held = json.loads(text.split("id='plan'>")[1].split("</script>")[0])
+    advice = post(address, "advise", problem="chest-pain", given=given, **START).json()
+    assert held["strings"][held["places"][0][held["fields"].index("do")]] == advice["do"]
+    assert held["amounts"][0] == "11.10 CAD", "with the first price of blood tests"
+    left = post(address, "carry", problem="chest-pain", unavailable=["age"], card=True, **START).json()["html"]
+    assert "Not available: age" in left
+    assert "rhoplan carry" not in left, "no command leaves a test out"
+
+
 @pytest.mark.parametrize("page", [390], indirect=True, ids=["telephone"])
 def test_a_case_of_its_own_on_the_page(page: Any) -> None:
     expect, steps = playwright.expect, page.locator(".log li")
@@ -104,6 +122,14 @@ def test_a_case_of_its_own_on_the_page(page: Any) -> None:
     expect(steps.nth(0)).to_contain_text("result not known", timeout=PATIENCE)
     page.reload()
     expect(page.locator(".own-prior")).to_contain_text("disease 30%", timeout=PATIENCE)
+    page.click("[data-tab='Report']")
+    with page.expect_download() as saved:
+        page.click("#save-plan")
+    assert saved.value.suggested_filename == "chest-pain.html"
+    plan = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert "known at the start, not paid for: sex male" in plan
+    assert "entered before, and paid for: " in plan
+    page.click("[data-tab='Case']")
     page.click("#new-case")
     expect(page.locator(".own-prior")).to_have_count(0, timeout=PATIENCE)
 

@@ -150,7 +150,8 @@ def test_columns_that_are_called_by_numbers_are_learned_from_and_added_to(
     numbers = {"good": "1", "fair": "2", "noise": "3"}
     for name, seed in (("old.csv", 1), ("new.csv", 2)):
         table = signal_table(60, seed=seed)
-        saved(tmp_path, replace(table, columns={numbers.get(old, old): one for old, one in table.columns.items()}), name)
+        columns = {numbers.get(old, old): column for old, column in table.columns.items()}
+        saved(tmp_path, replace(table, columns=columns), name)
     plan = PLAN
     for name, number in numbers.items():
         plan = plan.replace(f"{name}:", f"{number}:")

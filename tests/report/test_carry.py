@@ -18,6 +18,7 @@ from rhoplan.advice.first import Stop
 from rhoplan.advice.journal import digest
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sentences import ahead_words, belief_rows, closing_words, stop_words
+from rhoplan.advice.start import FRESH, Standing
 from rhoplan.advice.words import money, percents
 from rhoplan.agents.agent import make_adviser
 from rhoplan.app.cli import main
@@ -31,6 +32,7 @@ from rhoplan.report.carry.page import carried_page
 from rhoplan.report.content import make_report
 from rhoplan.report.origin import DISCLAIMER, origin_of
 from rhoplan.report.page.page import page
+from rhoplan.report.signed import read_signed
 
 ODD = "</script><script>alert('&quot;\")</script>"
 
@@ -84,6 +86,14 @@ def carried_file(name: str) -> str:
     return carried_page(plan_of(name), origin_of(plan_of(name).problem))
 
 
+STANDING = Standing({"disease": 0.3}, (("sex", "male"),), (("troponin", UNKNOWN),), ("age",))
+"""A case of chest-pain."""
+
+
+def file_from(problem: Problem, standing: Standing) -> str:
+    return carried_page(carry(problem, make_adviser(problem), standing=standing), origin_of(problem))
+
+
 class Walker:
     """Reads a file as its page does: it looks things up and adds nothing."""
 
@@ -107,12 +117,15 @@ class Walker:
 
 
 @cache
-def api_reply(name: str, given: tuple[tuple[str, str], ...], unavailable: tuple[str, ...]) -> dict[str, Any]:
+def api_reply(
+    name: str, given: tuple[tuple[str, str], ...], unavailable: tuple[str, ...], has_own_start: bool = False
+) -> dict[str, Any]:
     """What the API answers on this case, from a worker's hands."""
     worker = pytest.importorskip("rhoplan.app.serve.worker")
     tasks = pytest.importorskip("rhoplan.app.serve.tasks", reason="the API comes with the extra rhoplan[serve]")
     sources = pytest.importorskip("rhoplan.app.serve.sources")
     asked = {"agent": None, "given": given, "unavailable": list(unavailable), "seconds": 60.0, "memory": 1e9}
+    asked |= {"prior": STANDING.prior, "known": STANDING.known} if has_own_start else {}
     found: dict[str, Any] = tasks.run(worker.Job("advise", sources.Source(name), asked), shelf(worker))
     return found
 
@@ -146,16 +159,16 @@ def check_agrees(walker: Walker, problem: Problem, reply: dict[str, Any]) -> Non
     assert rows == [[row["outcome"], chance, row["then"]] for row, chance in expected]
 
 
-def random_walks(name: str, count: int, seed: int, astray: float) -> int:
+def random_walks(name: str, count: int, seed: int, astray: float, standing: Standing = FRESH) -> int:
     """How many steps `count` random walks through the file took, each compared with the API."""
-    problem, walker, rng, steps = make(name), Walker(carried_file(name)), random.Random(seed), 0
+    problem, rng, steps = make(name), random.Random(seed), 0
+    walker = Walker(carried_file(name) if standing is FRESH else file_from(problem, standing))
     compared = set()
     for _ in range(count):
         walker.restart()
-        given: tuple[tuple[str, str], ...] = ()
-        left: tuple[str, ...] = ()
+        given, left = tuple(standing.given), standing.unavailable
         while True:
-            case = given, tuple(sorted(left))
+            case = given, tuple(sorted(left)), standing is STANDING
             if (walker.place, walker.spent, case) not in compared:  # most walks begin alike
                 check_agrees(walker, problem, api_reply(name, *case))
                 compared.add((walker.place, walker.spent, case))
@@ -184,6 +197,23 @@ def test_500_random_walks_through_four_diseases_agree_with_the_api() -> None:
 @pytest.mark.parametrize("name", ["tiger-doors", "security-lane"])
 def test_walks_through_other_plans_agree_too(name: str) -> None:
     assert random_walks(name, 15, seed=2, astray=0.1) > 30
+
+
+def test_walks_from_where_a_case_stands_agree_too() -> None:
+    assert random_walks("chest-pain", 20, seed=3, astray=0.2, standing=STANDING) > 40
+
+
+def test_the_file_and_the_card_say_what_they_start_from() -> None:
+    problem = make("chest-pain")
+    card = make_card(problem, make_adviser(problem), standing=STANDING)
+    for text in (file_from(problem, STANDING), card_page(card, origin_of(problem))):
+        assert "rior of this case, not the model&#x27;s: healthy 70.0%, disease 30.0%" in text
+        assert "nown at the start, not paid for: sex male" in text
+        assert "ntered before, and paid for: troponin not known" in text
+        assert "ot available: age" in text
+        assert read_signed(text)[0]["model"] == digest(problem), "the model is the same, the case is another"
+    assert "Chance of disease now" in text
+    assert "starts from" not in carried_file("chest-pain")
 
 
 def test_the_file_is_small_and_asks_for_nothing() -> None:
@@ -246,6 +276,35 @@ def test_the_command_writes_both_and_says_how_to_make_them_again(tmp_path: Path,
         assert "A. Nurse" in text
         assert re.search(r"\b[0-9a-f]{64}\b", text), "the digest of the model"
         assert "13 situations" in capsys.readouterr().out or card
+
+
+START = ["--prior", "disease=30%", "--known", "sex=male", "--given", "troponin=?"]
+
+
+@pytest.mark.parametrize("card", [[], ["--card"]], ids=["plan", "card"])
+def test_the_command_starts_where_a_case_stands_and_says_how_to_make_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, card: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["carry", "chest-pain", *card, *START])
+    assert ended.value.code == 0
+    text = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    again = "--given &#x27;troponin=?&#x27; --prior disease=0.3 --known sex=male"
+    assert again in text
+    assert "known at the start, not paid for: sex male" in text.replace("Known", "known")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [(["--prior", "gout=1%"], "prior names the state 'gout'"), (["--known", "sex=x"], "has no outcome 'x'"),
+     (["--known", "sex"], "evidence must read test=outcome"), (["--given", "sex=x"], "'x'")],
+)  # fmt: skip
+def test_a_start_that_is_none_is_refused(tmp_path: Path, capsys: Any, wrong: list[str], told: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["carry", "chest-pain", "-o", str(tmp_path / "plan.html"), *wrong])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
 
 
 def test_a_share_that_is_none_is_refused(capsys: Any) -> None:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.first import First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook
+from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.agents.agent import Agent
 from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
@@ -55,6 +56,7 @@ class Place:
 class Carried:
     """The plan of `agent` for `problem`: `places`, the first of which is the start.
 
+    model, standing: the problem as it was given, and where the plan starts; `problem` has the prior of that start.
     amounts: sums that can have been spent. sums: for each price the place among them after paying it, NOWHERE beyond.
     covers: how many tests may go another way, whatever happens, without leaving the plan; None for any number.
     smallest: share of cases below which results lead nowhere.
@@ -67,17 +69,26 @@ class Carried:
     sums: dict[Fraction, tuple[int, ...]]
     covers: int | None
     smallest: float
+    model: Problem
+    standing: Standing
 
 
 def carry(
-    problem: Problem, agent: Agent, *, smallest: float = SMALLEST, most: int = MOST_PLACES, room: int = ROOM
+    problem: Problem,
+    agent: Agent,
+    *,
+    standing: Standing = FRESH,
+    smallest: float = SMALLEST,
+    most: int = MOST_PLACES,
+    room: int = ROOM,
 ) -> Carried:
-    """The plan of `agent` for `problem`, to be followed without a planner.
+    """The plan of `agent` for `problem` from where a case stands, to be followed without a planner.
 
     LimitError where results alone lead to more than `most` situations, or where there is no plan that is made once.
     Not covered: agents that sample, are limited by time or act at random; tests other than the advised one.
     """
-    adviser = Adviser(problem, agent)
+    model, problem = problem, started(problem, standing.prior, standing.known)
+    adviser = Adviser(problem, agent, standing.given, unavailable=standing.unavailable)
     adviser.part("first")
     if adviser.agent.planner.is_bounded:
         raise LimitError(
@@ -86,8 +97,8 @@ def carry(
         )
     walk = _Walk(adviser, smallest, most, room)
     places = tuple(walk.place(key) for key in walk.keys)
-    amounts, sums = _spending(places, problem.cap)
-    return Carried(problem, adviser.agent, places, amounts, sums, walk.covers, smallest)
+    amounts, sums = _spending(places, problem.cap, written(adviser.spent))
+    return Carried(problem, adviser.agent, places, amounts, sums, walk.covers, smallest, model, standing)
 
 
 Key = tuple[frozenset[str], int]
@@ -100,10 +111,11 @@ class _Walk:
 
     def __init__(self, adviser: Adviser, smallest: float, most: int, room: int) -> None:
         self.problem, self.agent, self.smallest = adviser.problem, adviser.agent, smallest
-        self.plans = {frozenset[str](): adviser.plans}
+        left = frozenset(adviser.left)
+        self.plans = {left: adviser.plans}
         self.numbers: dict[Key, int] = {}
         self.covers: int | None = None
-        waiting: list[tuple[int, float, int, Key]] = [(0, -1.0, 0, (frozenset(), adviser.plans.graph.root))]
+        waiting: list[tuple[int, float, int, Key]] = [(0, -1.0, 0, (left, adviser.node))]
         count = 0
         while waiting:
             astray, share, _, key = heapq.heappop(waiting)
@@ -188,10 +200,12 @@ class _Walk:
         )
 
 
-def _spending(places: tuple[Place, ...], cap: int) -> tuple[tuple[Fraction, ...], dict[Fraction, tuple[int, ...]]]:
-    """What can have been spent after at most `cap` tests, from the cheapest on, and the table of sums."""
-    reached, fresh = {(0, Fraction(0))}, {(0, Fraction(0))}
-    amounts = {Fraction(0)}
+def _spending(
+    places: tuple[Place, ...], cap: int, begin: Fraction
+) -> tuple[tuple[Fraction, ...], dict[Fraction, tuple[int, ...]]]:
+    """What can have been spent after at most `cap` tests, from `begin` on, and the table of sums."""
+    reached, fresh = {(0, begin)}, {(0, begin)}
+    amounts = {begin}
     for _ in range(cap):
         following = set()
         for number, spent in fresh:

@@ -9,19 +9,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rhoplan.advice.first import Evidence
 from rhoplan.advice.words import belief_words, percent
-from rhoplan.belief.situation import Situation, branch, impossible, initial
+from rhoplan.belief.situation import UNKNOWN, Situation, branch, impossible, initial
 from rhoplan.errors import EvidenceError, in_a_row
 from rhoplan.model.observe_then_commit import Done, Test
 from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
 
 Prior = Mapping[str, float]
 """Chances of states by name; those that are not named share the rest as they do in the model."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a case stands. prior, known: its own at the start. given: results since then, which were paid for.
+
+    unavailable: tests that cannot be had.
+    """
+
+    prior: Prior | None = None
+    known: Evidence = ()
+    given: Evidence = ()
+    unavailable: tuple[str, ...] = ()
+
+    def words(self, problem: Problem) -> list[str]:
+        """What of it differs from the start of `problem`, in sentences; nothing where all is as there."""
+        told = start_words(problem, self.prior, self.known)
+        if self.given:
+            told.append(f"entered before, and paid for: {_results(self.given)}")
+        if self.unavailable:
+            told.append(f"not available: {', '.join(self.unavailable)}")
+        return told
+
+
+FRESH = Standing()
+"""The start of the model itself."""
 
 
 def started(problem: Problem, prior: Prior | None = None, known: Evidence = ()) -> Problem:
@@ -71,8 +97,12 @@ def start_words(problem: Problem, prior: Prior | None, known: Evidence) -> list[
             f"(in the model {named} {percent(model[named])})"
         )
     if known:
-        told.append(f"known at the start, not paid for: {', '.join(f'{test} {outcome}' for test, outcome in known)}")
+        told.append(f"known at the start, not paid for: {_results(known)}")
     return told
+
+
+def _results(given: Evidence) -> str:
+    return ", ".join(f"{test} {'not known' if outcome == UNKNOWN else outcome}" for test, outcome in given)
 
 
 def _test(problem: Problem, here: Situation, name: str) -> Test:

@@ -32,7 +32,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import check_size, check_words, lines_of, number_of, read_text
+from rhoplan.io.foreign import bare_lines, check_size, number_of, read_text
 from rhoplan.io.tree import shown
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
@@ -67,11 +67,9 @@ def read_drn(path: Path | str) -> Problem:
 def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     """The problem that `text` describes in Storm's format; `file` is what errors call it."""
     reader = _Reader(file)
-    for number, line in enumerate(lines_of(text), 1):
+    for number, line in enumerate(bare_lines(text, "//", file=file), 1):
         reader.line = number
-        words = line.partition("//")[0].split()
-        check_words(words, file=file, line=number)
-        reader.read(" ".join(words))
+        reader.read(" ".join(line.split()))
     states = reader.finished()
     starts = [number for number, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +98,15 @@ def lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
+def bare_lines(text: str, comment: str, *, file: str) -> Iterator[str]:
+    """The lines of `text` without what follows `comment`; ModelFileError if a word of them cannot be printed."""
+    for number, line in enumerate(lines_of(text), 1):
+        bare = line.partition(comment)[0]
+        if not (bare.isascii() and bare.isprintable()):
+            check_words(bare.split(), file=file, line=number)
+        yield bare
+
+
 def read_data(path: Path | str, *, what: str, largest: int) -> bytes:
     """What is in the file at `path`, called `what`; ModelFileError where it cannot be read or is too large."""
     file, path = str(path), Path(path)
@@ -125,9 +134,7 @@ def read_text(path: Path | str) -> str:
 
 def check_words(words: Sequence[str], *, file: str, line: int) -> None:
     """Raise ModelFileError if one of the `words` of a line cannot be printed."""
-    if not not_printable("a word", "".join(words)):
-        return
-    for word in words:
+    for word in words if not_printable("a word", "".join(words)) else ():
         if wrong := not_printable("a word", word):
             raise ModelFileError(wrong, file=file, line=line)
 

@@ -28,17 +28,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, check_discount
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import (
-    PER_ACTION,
-    PER_CELL,
-    Budget,
-    check_words,
-    counted,
-    lines_of,
-    number_of,
-    numbers_of,
-    read_text,
-)
+from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, bare_lines, counted, number_of, numbers_of, read_text
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
 from rhoplan.model.limits import LARGEST_REWARD
@@ -76,9 +66,8 @@ class _Reader:
         self.budget = Budget(text, file)
         self.words: list[str] = []
         counts = []
-        for number, line in enumerate(lines_of(text), 1):
-            words = line.partition("#")[0].replace(":", " : ").split()
-            check_words(words, file=file, line=number)
+        for line in bare_lines(text, "#", file=file):
+            words = line.replace(":", " : ").split()
             if "*" in line:
                 words = [part for word in words for part in _apart(word)]
             self.words += words

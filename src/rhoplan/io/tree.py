@@ -102,9 +102,9 @@ def shown(text: str) -> str:
 
 
 def not_printable(what: str, text: str) -> str:
-    """The fault of `text` if it has control characters or line breaks, which act on a terminal, or halves of characters.
+    """The fault of `text`, called `what`, if it has control characters, line breaks or halves of characters, else "".
 
-    Empty where it has none. what: what the text is.
+    Control characters act on a terminal.
     """
     if text.isascii() and text.isprintable():
         return ""

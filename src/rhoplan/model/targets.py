@@ -59,7 +59,8 @@ def read_share(given: Any) -> float:
     except ValueError:
         value = math.nan
     if 1 < value <= 100 and _is_bare(text):
-        raise ValueError(f"a share is at most 100%; '{text[:60]}' reads as {100 * value:,.10g}%: is {text[:60]}% meant?")
+        text = text[:60]
+        raise ValueError(f"a share is at most 100%; '{text}' reads as {100 * value:,.10g}%: is {text}% meant?")
     if isinstance(given, bool) or not 0 <= value <= 1:
         raise ValueError(f"a share reads 0.001, 0.1% or 1 in 1,000 and lies between 0 and 1; it reads '{text[:60]}'")
     return value

@@ -9,6 +9,7 @@ import click
 
 from rhoplan.app.cli.common import check_page, console, one_agent, option, problem_argument, share, with_adviser
 from rhoplan.app.cli.origin import author_option, origin
+from rhoplan.app.cli.starting import given_option, known_option, prior_option
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import Agent
@@ -30,29 +31,43 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 @click.option("--card", is_flag=True, help="A card of one A4 page to print, in large type, instead.")
 @click.option("--smallest", callback=_part, metavar="SHARE",
               help="Share of cases below which what follows is left out.  [default: 1e-9]")  # fmt: skip
+@given_option
+@prior_option
+@known_option
 @author_option
 @with_adviser
 def carry_command(
-    problem: Problem, agents: list[Agent], out: Path, card: bool, smallest: float | None, author: str
+    problem: Problem,
+    agents: list[Agent],
+    out: Path,
+    card: bool,
+    smallest: float | None,
+    given: list[tuple[str, str]],
+    prior: dict[str, float] | None,
+    known: list[tuple[str, str]],
+    author: str,
 ) -> None:
     """Write the whole plan for PROBLEM as one file that needs nothing else: it opens on a telephone, without a network.
 
-    It says what the advisor says, step by step, with undo; --card writes one page of A4 in large type.
+    It says what the advisor says, step by step, with undo; --card writes one page of A4 in large type. With --prior,
+    --known or --given it starts from one case, and says so.
     """
+    from rhoplan.advice.start import Standing
     from rhoplan.files import write_text
 
     check_page(out, "--out", problem.spec)
     agent, made = one_agent(agents), origin(problem, author)
+    standing = Standing(prior, known, given)
     if card:
         from rhoplan.report.carry.card import card_page, make_card
 
-        text, told = card_page(make_card(problem, agent), made), "a card of one page"
+        text, told = card_page(make_card(problem, agent, standing=standing), made), "a card of one page"
     else:
         from rhoplan.advice.carried import SMALLEST, carry
         from rhoplan.report.carry.data import covers_words
         from rhoplan.report.carry.page import carried_page
 
-        found = carry(problem, agent, smallest=SMALLEST if smallest is None else smallest)
+        found = carry(problem, agent, standing=standing, smallest=SMALLEST if smallest is None else smallest)
         text, told = carried_page(found, made), f"{len(found.places):,} situations. {covers_words(found)}"
     try:
         write_text(out, text)

@@ -36,8 +36,10 @@ def command_line() -> str:
 
 def _each(parameter: click.Parameter, value: Any) -> list[str]:
     """The values of an option that was given, each as it is typed."""
+    if isinstance(value, dict):
+        return [",".join(f"{name}={one}" for name, one in value.items())]
     if parameter.multiple:
-        return [str(one) for one in value]
+        return ["=".join(one) if isinstance(one, tuple) else str(one) for one in value]
     return [",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
 
 

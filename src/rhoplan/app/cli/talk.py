@@ -21,7 +21,8 @@ from rhoplan.app.cli.common import (
     problem_argument,
     with_adviser,
 )
-from rhoplan.app.cli.telling import own_prior, show_case, show_options, show_start, show_thresholds
+from rhoplan.app.cli.starting import given_option, known_option, prior_option
+from rhoplan.app.cli.telling import show_case, show_options, show_start, show_thresholds
 from rhoplan.belief.situation import UNKNOWN
 from rhoplan.errors import EvidenceError
 
@@ -54,11 +55,9 @@ quit                            leave; the case is kept where --case says
     "--log", type=click.Path(dir_okay=False, path_type=Path), help="JSON lines file that finished cases join."
 )
 @click.option("--by", metavar="NAME", help="Who decides, for the log.")
-@click.option("--given", multiple=True, help="Evidence to begin with, in order: test=outcome,test=outcome.")
-@click.option("--prior", callback=own_prior, metavar="STATE=SHARE",
-              help="This case's own chances, such as PE=30%; states that are not named share the rest.")  # fmt: skip
-@click.option("--known", multiple=True,
-              help="Results known before the start, which are not paid for: test=outcome,test=outcome.")  # fmt: skip
+@given_option
+@prior_option
+@known_option
 @option("--limit", type=click.FloatRange(min=0, min_open=True), default=20.0,
         help="Seconds for each thing that is told after what to do next.")  # fmt: skip
 @option("--memory", type=click.FloatRange(min=0.05), default=1.0,
@@ -74,9 +73,9 @@ def advise_command(
     case_file: Path | None,
     log: Path | None,
     by: str | None,
-    given: tuple[str, ...],
+    given: list[tuple[str, str]],
     prior: dict[str, float] | None,
-    known: tuple[str, ...],
+    known: list[tuple[str, str]],
     limit: float,
     memory: float,
     also: tuple[str, ...],
@@ -88,21 +87,20 @@ def advise_command(
     """
     from rhoplan.advice.doubts import doubts
     from rhoplan.advice.journal import Case, load_case
-    from rhoplan.app.cli.plan import parse_evidence
 
     for path in filter(None, (case_file, log)):
         check_not_read(path, problem.spec)
-    adviser, start = one_agent(agents), [pair for text in known for pair in parse_evidence(text)]
+    adviser = one_agent(agents)
     if case_file and case_file.exists():
-        if prior or start:
+        if prior or known:
             raise click.UsageError(f"the case in '{case_file}' has started; --prior and --known are for new ones")
         case = load_case(case_file, problem, adviser if _typed("agent", *DECIDING) else None)
         if _typed("near"):
             case.ask(case.agent.changed(near=adviser.near))
     else:
-        case = Case(problem, adviser, prior=prior, known=start)
+        case = Case(problem, adviser, prior=prior, known=known)
     case.memory = 1e9 * memory
-    for test, outcome in [pair for text in given for pair in parse_evidence(text)]:
+    for test, outcome in given:
         case.enter(test, outcome)
     if as_json:
         print_json(_all_parts(case, also, limit))

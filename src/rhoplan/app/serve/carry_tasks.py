@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.advice.carried import carry
+from rhoplan.advice.start import Standing
 from rhoplan.report.carry.card import card_page, make_card
 from rhoplan.report.carry.page import carried_page
 from rhoplan.report.content import make_report
@@ -28,20 +29,26 @@ def printable(asked: Asked) -> dict[str, Any]:
 
 def carried(asked: Asked) -> dict[str, Any]:
     """The interactive plan, or the card."""
+    model, agent = asked.model, asked.agent
+    standing = Standing(asked.get("prior"), asked.get("known"), asked.given, tuple(asked.unavailable))
     if asked.get("card"):
-        return {"html": card_page(make_card(asked.problem, asked.agent), _origin(asked, "carry", "--card"))}
-    return {"html": carried_page(carry(asked.problem, asked.agent), _origin(asked, "carry"))}
+        return {"html": card_page(make_card(model, agent, standing=standing), _origin(asked, "carry", "--card"))}
+    return {"html": carried_page(carry(model, agent, standing=standing), _origin(asked, "carry"))}
 
 
 def _origin(asked: Asked, command: str, *flags: str) -> Origin:
-    """Where the page comes from; the command for models that have a name at the command line too."""
-    given = [(name, asked.get(name)) for name in SETTINGS if asked.get(name) not in (None, "")]
+    """Where the page comes from; the command where there is one: for models that have a name at the command line too,
+    and cases in which every test can be had."""
+    given = [(name, str(asked.get(name))) for name in SETTINGS if asked.get(name) not in (None, "")]
+    if prior := asked.get("prior"):
+        given.append(("prior", ",".join(f"{state}={share}" for state, share in prior.items())))
+    given += [(name, "=".join(pair)) for name in ("known", "given") for pair in asked.get(name) or ()]
     words = [
         "rhoplan",
         command,
         asked.source.name,
         *flags,
-        *(w for name, value in given for w in (f"--{name}", str(value))),
+        *(w for name, value in given for w in (f"--{name}", value)),
     ]
-    told = shlex.join(words) if asked.source.text is None else ""
-    return origin_of(asked.problem, author=asked.get("author") or "", date=asked.get("date") or "", command=told)
+    told = shlex.join(words) if asked.source.text is None and not asked.unavailable else ""
+    return origin_of(asked.model, author=asked.get("author") or "", date=asked.get("date") or "", command=told)

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from rhoplan.app.serve import schema
-from rhoplan.app.serve.replying import API, HTML, PRINTABLE
+from rhoplan.app.serve import replies, schema
+from rhoplan.app.serve.replying import API, HTML, PRINTABLE, typed
 from rhoplan.report.carry.page import policy
 
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
@@ -43,9 +43,11 @@ Answer = Callable[[str, schema.Request, Request], Awaitable[Response]]
 def add_carrying(app: FastAPI, answer: Answer) -> None:
     """Add the addresses to `app`."""
 
+    def dated(asked: dict[str, Any]) -> schema.Printed:
+        return schema.Printed.model_validate({**asked, "date": date.today().isoformat()})
+
     async def page(task: str, client: Request, name: str, asked: Pages, **headers: str) -> Response:
-        body = schema.Printed.model_validate({**asked.model_dump(), "problem": name, "date": date.today().isoformat()})
-        found = await answer(task, body, client)
+        found = await answer(task, dated({**asked.model_dump(), "problem": name}), client)
         if found.status_code != 200:
             return found
         named = {key.replace("_", "-"): value for key, value in headers.items()}
@@ -64,3 +66,8 @@ def add_carrying(app: FastAPI, answer: Answer) -> None:
         file = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "plan"
         kept = f'attachment; filename="{file}.html"'
         return await page("carry", client, name, asked, content_security_policy=policy(), content_disposition=kept)
+
+    @app.post(f"{API}/carry", responses=typed(replies.Page), tags=["cases"])
+    async def carry_case(body: schema.Carry, client: Request) -> Response:
+        """The plan from where a case stands on, as one interactive file that needs no server; or the card."""
+        return await answer("carry", dated(body.model_dump()), client)

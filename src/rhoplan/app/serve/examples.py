@@ -48,6 +48,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "compare": {"problem": "screening-cascade", "frontier": False},
     "what_if": {**POSITIVE, "costs": {"lab-assay": 700}, "flips": False},
     "journal": {"problem": "screening-cascade", "entries": [{"test": "strip", "outcome": "positive"}]},
+    "carry_case": {**POSITIVE, "prior": {"ill": 0.05}},
     "upload_model": {"name": "coin", "text": COIN, "check_only": True},
     "save_model": {"name": "coin", "text": COIN},
     "read_form": {"text": COIN, "name": "coin"},

@@ -337,6 +337,7 @@ Replayed = shape(
     weight_per_nat=Number,
     known=Text,
 )
+Page = shape("Page", says="A page to save.", html=Annotated[str, Field(description="The whole file.")])
 
 # --- Learning
 Column = shape(

@@ -257,12 +257,17 @@ class Journal(AdviserRequest):
     known: Known = []  # noqa: RUF012
 
 
-class Printed(AdviserRequest):
-    """A page to print or to carry away. date: as it is printed; card: one page of A4, not the interactive file."""
+class Carry(Advise):
+    """The plan to carry away, from where a case stands."""
 
-    author: Annotated[str, Field(max_length=200)] = ""
+    author: Annotated[str, Field(max_length=200, description="Who answers for the page.")] = ""
+    card: bool = Field(False, description="One page of A4 to print instead.")
+
+
+class Printed(Carry):
+    """A page to print or to carry away. date: as it is printed."""
+
     date: Annotated[str, Field(max_length=40)] = ""
-    card: bool = False
 
 
 class Replay(BaseModel):

@@ -10,6 +10,7 @@ from importlib.resources import files
 from rhoplan.advice.branches import Leaf, Node, Pathway
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.pathway import pathway
+from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.advice.thresholds import Thresholds, thresholds
 from rhoplan.advice.words import belief_words, counted, in_thousand, money, percent
 from rhoplan.agents.agent import Agent
@@ -32,32 +33,36 @@ SHORT = 160
 
 @dataclass(frozen=True)
 class Card:
-    """What a card says. limits: None where the model has no thresholds."""
+    """What a card says. limits: None where the model has no thresholds. start: what it starts from, in sentences."""
 
     problem: Problem
     pathway: Pathway
     limits: Thresholds | None
+    start: tuple[str, ...] = ()
 
 
-def make_card(problem: Problem, agent: Agent, *, seconds: float = 5.0) -> Card:
-    """The card of what `agent` recommends for `problem`: as much of the pathway as one page holds, the rest folded.
+def make_card(problem: Problem, agent: Agent, *, standing: Standing = FRESH, seconds: float = 5.0) -> Card:
+    """The card of what `agent` recommends from where a case of `problem` stands: as much of the pathway as one page
+    holds, the rest folded.
 
     Not covered: what `pathway` does not cover.
     """
-    adviser = Adviser(problem, agent)
+    model, start = problem, tuple(map(_cut, standing.words(problem)))
+    problem, given, left = started(problem, standing.prior, standing.known), standing.given, standing.unavailable
+    adviser = Adviser(problem, agent, given, unavailable=left)
     adviser.part("first")
     agent, plans = adviser.agent, adviser.plans
     limits = None
     if not agent.planner.is_bounded:
         try:
-            limits = thresholds(problem, agent, seconds=seconds)
+            limits = thresholds(adviser.model, agent, done=adviser.situation.visible, seconds=seconds)
         except LimitError:
             limits = None
-    room = LINES - (len(limits.stretches) if limits else 0)
+    room = LINES - (len(limits.stretches) if limits else 0) - sum(math.ceil(len(words) / LETTERS) for words in start)
     for most in range(room, 0, -1):
-        drawn = pathway(problem, agent, plans=plans, most_nodes=most)
+        drawn = pathway(problem, agent, given, unavailable=left, plans=plans, most_nodes=most)
         if most == 1 or sum(_height(drawn, *line) for line in _lines(drawn.root, "", 0)) <= room:
-            return Card(problem, drawn, limits)
+            return Card(model, drawn, limits, start)
     raise AssertionError("a page holds one step")
 
 
@@ -75,11 +80,12 @@ def card_page(card: Card, origin: Origin) -> str:
     steps = "".join(_row(drawn, node, when, depth) for node, when, depth in _lines(drawn.root, "", 0))
     info = problem.details.get("info")
     made_up = " The numbers of this model are made up." if isinstance(info, dict) and info.get("illustrative") else ""
+    begins = "".join(f"<p class='expect'>{safe(words[:1].upper() + words[1:])}.</p>" for words in card.start)
     facts = "; ".join(f"{name.lower()} {_cut(value)}" for name, value in origin.facts)
     text = (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{safe(origin.title)}: card</title><style>{style}</style></head><body>"
-        f"<h1>{safe(_cut(origin.title, LETTERS))}</h1>{_limits(card)}<ul class='steps'>{steps}</ul>"
+        f"<h1>{safe(_cut(origin.title, LETTERS))}</h1>{begins}{_limits(card)}<ul class='steps'>{steps}</ul>"
         f"<p class='expect'>{safe(expected)}</p><footer><p><b>{safe(DISCLAIMER)}</b>{made_up}</p>"
         f"<p>{safe(facts)}.</p></footer></body></html>\n"
     )
@@ -121,10 +127,8 @@ def _limits(card: Card) -> str:
     if card.limits is None:
         return ""
     rows = "".join(f"<tr><td>{safe(where)}</td><td><b>{safe(do)}</b></td></tr>" for where, do in card.limits.rows)
-    test = card.pathway.said["test"]
-    return (
-        f"<table><caption>Chance of {safe(card.limits.about)} before any {test}</caption><tbody>{rows}</tbody></table>"
-    )
+    when = f"before any {card.pathway.said['test']}" if card.limits.fresh else "now"
+    return f"<table><caption>Chance of {safe(card.limits.about)} {when}</caption><tbody>{rows}</tbody></table>"
 
 
 def _cut(text: str, most: int = SHORT) -> str:

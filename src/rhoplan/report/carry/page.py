@@ -32,7 +32,7 @@ def carried_page(carried: Carried, origin: Origin) -> str:
         "content='light dark'><link rel='icon' href='data:,'>"
         f"<title>{title}</title><style>{style}</style></head><body>"
         f"<header><h1>{title}</h1><p class='quiet'>What to do next, step by step. Costs in "
-        f"{safe(carried.problem.unit)}.</p></header>"
+        f"{safe(carried.problem.unit)}.</p>{_start(carried)}</header>"
         "<p id='said' class='said' role='status' hidden></p>"
         "<p id='spoken' class='unseen' aria-live='polite'></p><main id='main'></main>"
         f"<footer><p>{safe(DISCLAIMER)}{made_up}</p><details><summary>About this file</summary><p id='covers'></p>"
@@ -41,7 +41,14 @@ def carried_page(carried: Carried, origin: Origin) -> str:
         f"<script type='application/json' id='plan'>{as_script(plan_data(carried))}</script>"
         f"<script>{script}</script></body></html>\n"
     )
-    return signed(text, carried.problem, carried.agent.settings)
+    return signed(text, carried.model, carried.agent.settings)
+
+
+def _start(carried: Carried) -> str:
+    """What the plan starts from, where that is not the start of the model."""
+    told = carried.standing.words(carried.model)
+    rows = "".join(f"<li>{safe(words)}</li>" for words in told)
+    return f"<div class='note'>This plan starts from one case:<ul>{rows}</ul></div>" if told else ""
 
 
 def policy() -> str:

@@ -33,7 +33,8 @@ export async function showReport() {
   const report = el("section", { class: "box noprint" }, el("h2", {}, "The model"),
     el("p", {}, el("a", { href: address, target: "_blank", rel: "noopener" }, `${open} the printable report on this model`),
       ": question, tests, pathway, outcomes per 1,000, comparison, and what would change the first action. It takes a few seconds."),
-    el("p", {}, el("a", { href: `/api/v1/carry/${asked}`, download: "" }, "Save the whole plan as one file"), ": it opens on a telephone, without a server or a network, and goes through a case step by step."),
+    el("p", {}, el("button", { type: "button", class: "small", id: "save-plan", onclick: () => run(savePlan, "Writing the plan …") }, "Save the whole plan as one file"),
+      ": it opens on a telephone, without a server or a network, and goes on from where this case stands, step by step."),
     el("p", {}, el("a", { href: `/api/v1/carry/${asked}&card=true`, target: "_blank", rel: "noopener" }, `${open} the card`), ": one page of A4 in large type."));
   const sheet = el("section", { class: "box sheet" },
     el("div", { class: "row wrap spread" }, el("h2", {}, "This case"),
@@ -53,6 +54,12 @@ export async function showReport() {
           ? `Still to come: ${counted(advice.ahead.tests, word("test"))}, about ${amount(advice.ahead.cost, unit)}; 9 in 10 ${word("cases")} at most ${counted(advice.ahead.tests_90, word("test"))} and ${amount(advice.ahead.cost_90, unit)}.${advice.ahead.cut_off ? ` ${advice.ahead.cut_off}.` : ""}` : "")],
     el("p", { class: "quiet" }, `Look-ahead ${advice.horizon}`, el("span", { class: "nats" }, `, price of information ${number(advice.weight)} ${unit} per nat`), `; rhoplan ${advice.version}.${advice.cost_only === null || !advice.weight ? "" : ` With cost alone the plan would do ${advice.cost_only}.`}`));
   return { content: el("div", { class: "report" }, sheet, report) };
+}
+
+async function savePlan() {
+  const { model, agent } = state;
+  const asked = { problem: model.problem, weight: weight(), horizon: agent.horizon, near: agent.near, ...caseOf() };
+  download(`${model.problem}.html`, (await ask("carry", asked)).html, "text/html");
 }
 
 function steps(unit) {
