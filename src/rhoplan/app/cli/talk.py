@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
 
 HELP = """\
-a number or an outcome's name   the result of the recommended test
+what stands before a result     the result of the recommended test; its name does too
 TEST=OUTCOME                    the result of another test
 skip TEST, or na TEST           that test is not available (without TEST: the recommended one)
 unknown TEST, or dk TEST        that test was run and paid for, but nobody knows its result (also TEST=?)
@@ -109,7 +109,7 @@ def advise_command(
     if not over:
         for doubt in doubts(problem):
             click.echo(f"caution: {doubt.text}", err=True)
-        out.print("Type a result's number or name; help tells what else can be said, why shows every test.")
+        out.print(f"Type a result's {_typed_for(problem)}; help tells what else can be said, why shows every test.")
         show_start(case)
         show_case(case, limit)
         _converse(case, case_file, limit)
@@ -122,6 +122,16 @@ def advise_command(
             case.append_to(log, by)
     elif case_file:
         out.print(f"\nThe case is kept in {case_file}")
+
+
+def _typed_for(problem: Problem) -> str:
+    """What a result of a test can be entered by, in words."""
+    from rhoplan.advice.shortcuts import shortcuts
+
+    commits = [commit.name for commit in problem.flat.commits]
+    every = [shortcuts(test.outcomes, commits)[0] for test in problem.flat.tests]
+    kinds = [kind for kind, is_used in (("number", "1" in every), ("letter", set(every) - {"1"})) if is_used]
+    return " or ".join([", ".join(kinds), "name"]) if kinds else "name"
 
 
 def _all_parts(case: Case, also: tuple[str, ...], limit: float) -> dict[str, Any]:
@@ -250,18 +260,21 @@ def respond(case: Case, line: str) -> str:
 
 
 def _pair(case: Case, text: str) -> tuple[str, str]:
-    """Test and outcome from `TEST=OUTCOME`, an outcome of the recommended test, or its number."""
+    """Test and outcome from `TEST=OUTCOME`, an outcome of the recommended test, or its shortcut."""
     if "=" in text:
         test, _, outcome = text.partition("=")
         return test.strip(), outcome.strip()
+    from rhoplan.advice.shortcuts import result_shortcuts
+
     advice = case.adviser().first
     names = [result.outcome for result in advice.results]
     text = text.strip()
     if not advice.is_test:
         raise EvidenceError(f"'{text}' is not understood: enter TEST=OUTCOME, stop, or help")
-    if text not in names and text.isascii() and text.isdigit() and 1 <= int(text) <= len(names):
-        return advice.do, names[int(text) - 1]
-    return advice.do, text
+    if text in names:
+        return advice.do, text
+    named = dict(zip(result_shortcuts(case.problem, advice), names, strict=True))
+    return advice.do, named.get(text.lower(), text) if text else text
 
 
 @click.command("replay")

@@ -59,6 +59,7 @@ def show_first(problem: Problem, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
     from rhoplan.advice.notes import Note, notes_of
     from rhoplan.advice.sentences import belief_rows, stop_words
+    from rhoplan.advice.shortcuts import result_shortcuts
     from rhoplan.advice.words import counted, money, percents, words_for
 
     advice: First = part.content
@@ -81,8 +82,9 @@ def show_first(problem: Problem, part: Part) -> None:
     if part.words:
         out.print(part.words, soft_wrap=True)
     chances = percents([result.probability for result in advice.results])
-    for place, (result, chance) in enumerate(zip(advice.results, chances, strict=True), 1):
-        out.print(f"  {place}  {result.outcome:<22} {chance:>8}  then {result.then}")
+    short = result_shortcuts(problem, advice) if advice.is_test else []
+    for key, result, chance in zip(short, advice.results, chances, strict=True):
+        out.print(f"  {key or ' '}  {result.outcome:<22} {chance:>8}  then {result.then}")
     for test, others in advice.waiting.items():
         gone = [name for name in others if name in advice.unavailable]
         why = f", and {', '.join(gone)} is not available" if gone else ""

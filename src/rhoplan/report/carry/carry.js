@@ -104,6 +104,8 @@ function tell(message) {
   said.textContent = message ?? "";
 }
 
+// The key for each result of the test at a place; empty where there is none.
+const keysAt = (place) => (plan.keys[text(place, "do")] ?? []).map((name) => (name.length === 1 ? name : ""));
 const key = (name) => el("kbd", {}, name);
 const button = (props, ...children) => el("button", { type: "button", ...props }, ...children);
 
@@ -122,9 +124,10 @@ function nextBox(place) {
     el("p", { class: "reason" }, `because ${text(place, "reason")}`), el("p", { class: "quiet beside" }, text(place, "beside"))];
   if (!test) body.push(el("div", { class: "results" }, button({ class: "choice strong", "data-choice": "s", onclick: () => choose("s") }, key("1"), ` Close the case with ${text(place, "commit")}`)));
   else {
+    const keys = keysAt(place);
     body.push(el("p", { class: "label", id: "asked" }, "What was the result?"), el("div", { class: "results", role: "group", "aria-labelledby": "asked" },
       field(place, "results").map(([outcome, chance, then], i) => button({ class: "choice", "data-choice": i, onclick: () => choose(i) },
-        el("span", {}, i < 9 ? key(String(i + 1)) : null, ` ${plan.strings[outcome]}`), el("small", {}, `${plan.strings[chance]}, then ${plan.strings[then]}`))),
+        el("span", {}, keys[i] ? key(keys[i]) : null, ` ${plan.strings[outcome]}`), el("small", {}, `${plan.strings[chance]}, then ${plan.strings[then]}`))),
       button({ class: "choice plain", "data-choice": "d", onclick: () => choose("d") }, el("span", {}, key("d"), " don't know"), el("small", {}, "it was run and paid for")),
       button({ class: "choice plain", "data-choice": "n", onclick: () => choose("n") }, el("span", {}, key("n"), " not available"), el("small", {}, "it cannot be run"))));
   }
@@ -178,9 +181,9 @@ document.addEventListener("keydown", (event) => {
   if (name === "u") undo();
   else if (name === "r") startOver();
   else if (closed()) return;
-  else if (/^[1-9]$/.test(name) && test && field(place, "results")[name - 1]) choose(Number(name) - 1);
   else if (name === "1" && !test) choose("s");
   else if (test && ["d", "n", "s"].includes(name)) choose(name);
+  else if (test && field(place, "results")[keysAt(place).indexOf(name)]) choose(keysAt(place).indexOf(name));
 });
 
 document.getElementById("covers").textContent = plan.covers;

@@ -12,6 +12,7 @@ from rhoplan.advice.first import Stop
 from rhoplan.advice.notes import notes_of
 from rhoplan.advice.second import has_second
 from rhoplan.advice.sentences import ahead_words, belief_rows, closing_words, stop_words
+from rhoplan.advice.shortcuts import shortcuts
 from rhoplan.advice.words import counted, money, percents, plain, words_for
 
 FIELDS = (
@@ -47,12 +48,14 @@ def plan_data(carried: Carried) -> dict[str, Any]:
     """The plan as maps, lists, text and whole numbers, ready for JSON."""
     problem, strings = carried.problem, Strings()
     prices = list(carried.sums)
+    commits = [commit.name for commit in problem.flat.commits]
     places = [_place(carried, place, prices, strings) for place in carried.places]
     return {
         "fields": list(FIELDS),
         "places": places,
         "amounts": [money(float(amount), problem.unit) for amount in carried.amounts],
         "sums": [list(row) for row in carried.sums.values()],
+        "keys": {test.name: shortcuts(test.outcomes, commits) for test in problem.flat.tests},
         "notes": {test: note.as_dict() for test, note in notes_of(problem).items()},
         "covers": covers_words(carried),
         "strings": list(strings.numbers),

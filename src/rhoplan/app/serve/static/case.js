@@ -5,6 +5,7 @@ import { ending, entryOf, question, stake, state, unavailable } from "./state.js
 import { enter, predict, redraw, reset, run, undo } from "./app.js";
 import { logBox, saveCase } from "./journal.js";
 import { titled, word } from "./prefs.js";
+import { isKey, shortcuts } from "./shortcuts.js";
 import { drawSure, isUnsure } from "./uncertain.js";
 import { UNKNOWN, caseOf, drawThresholds, noteBox, startBox, waitingRows } from "./start.js";
 
@@ -78,12 +79,15 @@ function keys(advice, act, hidden) {
   if (hidden) bind(choices(advice), predict);
   else if (!advice.is_test) bind([advice.do], act.commit);
   else {
-    bind(advice.results, (row) => act.result(advice.do, row.outcome));
+    resultKeys(advice).forEach((name, i) => { if (isKey(name)) found[name] = () => act.result(advice.do, advice.results[i].outcome); });
     found.n = () => act.missing(advice.do);
     found.d = () => act.unknown(advice.do);
   }
   return found;
 }
+
+const resultKeys = (advice) => shortcuts(advice.results.map((row) => row.outcome),
+  [...(state.model.record.tests?.[advice.do]?.outcomes ?? []), ...advice.commits.map((row) => row.commit)]);
 
 const choices = (advice) => [...advice.options.map((row) => row.test).sort(), ...advice.commits.map((row) => row.commit).sort()];
 
@@ -109,11 +113,12 @@ function nextBox(advice, act, part, plain) {
     advice.is_test ? noteBox(advice.do) : null, el("p", { class: "reason" }, `because ${advice.reason}.`), beside(advice)];
   if (advice.is_test) {
     const chances = percents(advice.results.map((row) => row.probability));
+    const names = resultKeys(advice);
     body.push(el("p", { class: "label", id: "results-label" }, "What was the result?"),
       el("div", { class: "results", role: "group", "aria-labelledby": "results-label" },
         advice.results.map((row, i) => el("button", {
           type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.result(advice.do, row.outcome),
-        }, i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, row.outcome),
+        }, isKey(names[i]) ? el("kbd", {}, names[i]) : null, el("span", {}, row.outcome),
         el("small", {}, `${chances[i]}, then ${row.then}`))),
         el("button", { type: "button", class: "choice plain", "data-unknown": "", title: "It was run and paid for, but the result is not known", onclick: () => act.unknown(advice.do) },
           el("kbd", {}, "d"), el("span", {}, "don't know")),

@@ -4,6 +4,7 @@ import { ask, beliefBars, beside, decimals, el, fixed, latest, number, percent, 
 import { ending, entryOf, given, question, state } from "./state.js";
 import { enter, predict, reset, undo } from "./app.js";
 import { logBox } from "./journal.js";
+import { isKey, shortcuts } from "./shortcuts.js";
 
 const look = latest(async (signal) => {
   const here = await ask("situation", { problem: state.model.problem, given: given() }, { signal });
@@ -58,7 +59,8 @@ function keys(here, decision, act, hidden, over) {
     return found;
   }
   const chosen = here.actions.find((row) => row.name === decision.choice);
-  bind(inOrder(chosen), (row) => act.take(chosen.name, row.outcome));
+  const rows = inOrder(chosen);
+  resultKeys(rows, here).forEach((name, i) => { if (isKey(name)) found[name] = () => act.take(chosen.name, rows[i].outcome); });
   found.d = () => act.draw(chosen.name);
   return found;
 }
@@ -81,7 +83,7 @@ function nextBox(here, decision, act) {
       el("span", { class: "cost" }, `${signed(value.reward)} ${unit} now`)),
     el("p", { class: "reason" }, value.information > 1e-12 ? `It tells ${number(value.information, 3)} nats` : `It ${what}`,
       ` and is worth ${signed(value.value)} ${unit} in all.`), beside(decision),
-    outcomeButtons(chosen, act, true));
+    outcomeButtons(chosen, act, resultKeys(inOrder(chosen), here)));
 }
 
 function verdict({ choice, actions: rows }) {
@@ -95,12 +97,15 @@ const MOST_RESULTS = 12;
 const inOrder = ({ outcomes }) =>
   (outcomes.length > MOST_RESULTS ? [...outcomes].sort((a, b) => b.probability - a.probability) : outcomes);
 
-function outcomeButtons(action, act, numbered) {
+// A commit and a move have one outcome without a name.
+const resultKeys = (rows, here) => shortcuts(rows.map((row) => row.outcome ?? ""), here.actions.filter((row) => row.kind === "commit").map((row) => row.name));
+
+function outcomeButtons(action, act, names) {
   const sure = action.outcomes.length === 1;
   const label = (row) => (action.kind === "commit" ? `Do it: ${action.name}` : sure ? "Do it" : row.outcome);
   const button = (row, i) =>
     el("button", { type: "button", class: "choice", "data-outcome": row.outcome, onclick: () => act.take(action.name, row.outcome) },
-      numbered && i < 9 ? el("kbd", {}, String(i + 1)) : null, el("span", {}, label(row)), sure ? null : el("small", {}, chances.get(row.outcome)));
+      isKey(names?.[i] ?? "") ? el("kbd", {}, names[i]) : null, el("span", {}, label(row)), sure ? null : el("small", {}, chances.get(row.outcome)));
   const rows = inOrder(action);
   const told = percents(rows.map((row) => row.probability));
   const chances = new Map(rows.map((row, i) => [row.outcome, told[i]]));
@@ -108,9 +113,9 @@ function outcomeButtons(action, act, numbered) {
   const share = rest.reduce((sum, row) => sum + row.probability, 0);
   return el("div", { class: "results" }, rows.slice(0, MOST_RESULTS).map(button),
   rest.length ? el("details", { class: "enter", "data-folded": rest.length }, el("summary", {}, `${rest.length} more results, ${percent(share)} in all`),
-    el("div", { class: "results" }, rest.map((row) => button(row, 9)))) : null,
+    el("div", { class: "results" }, rest.map((row) => button(row, rows.length)))) : null,
   sure ? null : el("button", { type: "button", class: "choice plain", onclick: () => act.draw(action.name) },
-    numbered ? el("kbd", {}, "d") : null, el("span", {}, "draw a result"), el("small", {}, "by these chances")));
+    names ? el("kbd", {}, "d") : null, el("span", {}, "draw a result"), el("small", {}, "by these chances")));
 }
 
 function valuesBox(here, decision, act) {
@@ -123,7 +128,7 @@ function valuesBox(here, decision, act) {
     const action = here.actions.find((other) => other.name === row.name);
     return el("tr", { class: row.name === decision.choice ? "chosen" : null },
       el("th", { scope: "row" }, row.name === decision.choice ? `→ ${row.name}`
-        : el("details", { class: "enter" }, el("summary", { "aria-label": `${row.name}: do this instead` }, row.name), outcomeButtons(action, act, false))),
+        : el("details", { class: "enter" }, el("summary", { "aria-label": `${row.name}: do this instead` }, row.name), outcomeButtons(action, act, null))),
       el("td", { "data-label": "reward" }, plus(row.reward, cents)), el("td", { "data-label": "informs" }, fixed(row.information, nats)),
       el("td", { "data-label": "× weight" }, plus(row.weighted_information, cents)), el("td", { "data-label": "later" }, plus(row.continuation, cents)),
       el("td", { "data-label": "value" }, plus(row.value, cents)));
