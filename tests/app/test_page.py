@@ -375,7 +375,7 @@ def test_a_file_of_others_is_opened_told_its_fault_and_stepped_through(page: Any
 def test_a_what_if_marks_what_is_not_the_models(page: Any) -> None:
     page.click("[data-tab='What-if']")
     slider = page.locator(".slider").first
-    slider.locator("input[type=number]").fill("10")
+    slider.locator("input[inputmode]").fill("10")
     page.keyboard.press("Enter")
     slider.get_by_role("button", name="undo, the model has 46%").wait_for()
     page.click("[data-tab='Case']")
@@ -433,7 +433,7 @@ def test_moving_one_prior_moves_the_others(page: Any) -> None:
     """The server says what is left for them; going back brings every number back."""
     open_model(page, "four-diseases")
     page.click("[data-tab='What-if']")
-    typed = page.locator("[data-id^='prior.'] input[type=number]")
+    typed = page.locator("[data-id^='prior.'] input[inputmode]")
     typed.first.wait_for()
     before = [float(typed.nth(place).input_value()) for place in range(typed.count())]
     typed.first.fill("90")
@@ -462,7 +462,7 @@ def test_a_model_that_only_loses_is_told_in_losses(page: Any, address: str, sign
     page.wait_for_selector("[data-do]")
     assert "expected loss" in page.locator(".stop-box").inner_text()
     page.click("[data-tab='What-if']")
-    typed = page.locator("[data-id='loss.leave.ill'] input[type=number]")
+    typed = page.locator("[data-id='loss.leave.ill'] input[inputmode]")
     typed.wait_for(state="attached")
     assert typed.input_value() == "90"
 

@@ -7,17 +7,21 @@ tests, ...) stands in `more`, as text. `form_text` reads a form from a file's te
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from rhoplan.errors import ProblemError
 from rhoplan.io.shorthands import COUNTS, PREDICTIVE, RATES, RATIOS
 from rhoplan.io.stakes import THRESHOLD
+from rhoplan.io.typed import Where, check_typed
 
 Way = Literal["rates", "ratios", "counts", "predictive", "groups", "table"]
 Stakes = Literal["losses", "commits", "threshold", "utilities"]
 NUMBERS: dict[str, tuple[str, ...]] = {"rates": RATES, "ratios": RATIOS, "counts": COUNTS, "predictive": PREDICTIVE}
 """The numbers of a test by the way it is given; groups and tables have rows instead."""
+AMOUNTS = ("ratios", "counts")
+"""The ways whose numbers are no probabilities."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,50 @@ def _test_gap(test: FormTest, form: Form) -> ProblemError | None:
 
 def _gap(what: str, place: tuple[str | int, ...]) -> ProblemError:
     return ProblemError(f"fill in {what}", field=place)
+
+
+def first_doubt(form: Form) -> ProblemError | None:
+    """The first number that can be read in two ways, or that cannot be what was meant: see `typed`."""
+    for place, text, where in _numbers(form):
+        try:
+            check_typed(text, where)
+        except ValueError as error:
+            return ProblemError(str(error), field=place)
+    return None
+
+
+def _numbers(form: Form) -> Iterator[tuple[tuple[str | int, ...], str, Where]]:
+    """Every number of the form: where it stands in the model file, its text and what is expected there."""
+    yield ("prevalence",) if len(form.states) == 2 else ("prior",), form.prevalence, "probability"
+    for state, text in zip(form.states, form.prior, strict=False):
+        yield ("prior", state), text, "probability"
+    for test in form.tests:
+        yield from _test_numbers(test, form)
+    if form.stakes == "threshold":
+        for name in THRESHOLD[2:]:
+            yield ("threshold", name), form.threshold.get(name, ""), "probability" if name == "at" else "number"
+        return
+    for one in form.decisions:
+        for state, text in zip(form.states, one.amounts, strict=False):
+            yield (form.stakes, one.name, state), text, "number"
+    yield ("worth",), form.worth, "number"
+
+
+def _test_numbers(test: FormTest, form: Form) -> Iterator[tuple[tuple[str | int, ...], str, Where]]:
+    place = ("tests", test.name)
+    yield (*place, "cost"), test.cost, "number"
+    for name in NUMBERS.get(test.way, ()):
+        yield (*place, name), test.numbers.get(name, ""), "number" if test.way in AMOUNTS else "probability"
+    if test.way in NUMBERS:
+        return
+    groups = test.way == "groups"
+    for number, outcome in enumerate(test.outcomes):
+        if groups:
+            yield (*place, "shares", outcome), at(test.shares, number), "probability"
+        for row, state in enumerate(form.states):
+            cell = ("chances", outcome, *(() if len(form.states) == 2 else (state,)))
+            where = cell if groups else ("likelihood", state, number)
+            yield (*place, *where), at(row_at(test.rows, row), number), "probability"
 
 
 def check_names(form: Form) -> None:

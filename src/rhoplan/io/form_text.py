@@ -15,6 +15,7 @@ from rhoplan.io.fields import Fields
 from rhoplan.io.form import NUMBERS, Form, FormDecision, FormTest, Stakes, at, check_names, row_at
 from rhoplan.io.stakes import THRESHOLD
 from rhoplan.io.tree import Tree, parse_tree
+from rhoplan.io.typed import unmistakable
 
 TYPED = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|\d+(\.\d+)? (of|in) \d+(\.\d+)?")
 """Numbers that YAML takes as they are, wherever they stand."""
@@ -71,11 +72,14 @@ def read_form(text: str, *, file: str = "model", language: str = "yaml") -> Form
         if "tests" in items
         else [],
         stakes=stakes,
-        decisions=[FormDecision(name, _row(fields, row, states)) for name, row in fields.named_maps(given).items()]
+        decisions=[
+            FormDecision(name, list(map(unmistakable, _row(fields, row, states))))
+            for name, row in fields.named_maps(given).items()
+        ]
         if given is not None and stakes != "threshold"
         else [],
-        threshold={name: _text(one) for name, one in given.items.items()} if given and stakes == "threshold" else {},
-        worth=_text(items.get("worth")),
+        threshold={name: _amount(one) for name, one in given.items.items()} if given and stakes == "threshold" else {},
+        worth=_amount(items.get("worth")),
         sources=sources,
         more=_lines({**more, **({"info": {**about, **rest}} if about or rest else {})}),
     )
@@ -143,9 +147,9 @@ def _read_test(fields: Fields, name: str, tree: Tree, states: list[str], positiv
         rest["about"] = about["about"]
     return FormTest(
         name=name,
-        cost=_text(items.get("cost")),
+        cost=_amount(items.get("cost")),
         way=way,
-        numbers={one: _text(items.get(one)) for one in NUMBERS.get(way, ()) if one in items},
+        numbers={one: _amount(items.get(one)) for one in NUMBERS.get(way, ()) if one in items},
         outcomes=outcomes,
         shares=shares,
         rows=rows,
@@ -252,6 +256,11 @@ def _typed(text: str) -> str:
 
 def _text(tree: Tree | None) -> str:
     return "" if tree is None else " ".join(tree.text.split())
+
+
+def _amount(tree: Tree | None) -> str:
+    """A number of a file as a person would type it, so that it has one reading there too."""
+    return unmistakable(_text(tree)) if tree is not None and tree.kind == "number" else _text(tree)
 
 
 def _lines(record: dict[str, Any]) -> str:

@@ -81,11 +81,8 @@ def _check_number(text: str, sign: str = "", *, is_probability: bool = False) ->
         )
     if _DECIMAL_COMMA.fullmatch(text):
         meant = text.replace(",", ".")
-        if is_probability and not sign and 1 < float(meant) <= 100:
-            sign_meant = "%"
-        else:
-            sign_meant = sign
-        raise ValueError(f"'{text}{sign}' has a decimal comma: write {meant}{sign_meant}")
+        in_hundred = is_probability and 1 < float(meant) <= 100
+        raise ValueError(f"'{text}{sign}' has a decimal comma: write {meant}{'%' if in_hundred else sign}")
     groups = _GROUPS.fullmatch(text)
     if groups and ("," in text or text.count(".") > 1):
         whole, _, rest = groups.groups()

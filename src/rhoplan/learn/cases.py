@@ -6,22 +6,26 @@ one line with column and row. What can be worked with is a warning.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rhoplan.errors import ModelFileError
+from rhoplan.io.fields import listed
 from rhoplan.io.tree import shown
-from rhoplan.learn.outcomes import cut_column
+from rhoplan.learn.outcomes import OTHER, cut_column
 from rhoplan.learn.plan import Plan, diagnoses_of
 from rhoplan.learn.table import FEWEST_IDS, Column, Table
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.problem import Array, Ids, Problem
 
 FEWEST_CASES = 10
 """Cases of each diagnosis below which nothing can be said about cases that were not seen."""
 
 GIVES_AWAY = 0.95
 """Share of the doubt about the diagnosis that one column must settle to be suspected of being recorded after it."""
+
+_CODE = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 
 SURPRISING = 0.001
 """Chance, shared among all columns, below which blanks are said to go together with the diagnosis."""
@@ -136,6 +140,21 @@ def _numbers_cases(column: Column) -> bool:
     if numbers is None or column.decimals or len(numbers) < FEWEST_IDS:
         return False
     return len(np.unique(numbers[~column.blank])) == len(numbers)
+
+
+def coded_results(problem: Problem) -> list[str]:
+    """A warning for each test all of whose results are numbers, which may be codes."""
+    found = []
+    for test in problem.flat.tests:
+        codes = [name for name in test.outcomes if name != OTHER]
+        if not all(map(_CODE.fullmatch, codes)):
+            continue
+        names = "no for 0 and yes for 1" if codes == ["0", "1"] else f"'{shown(test.name)} {codes[0]}' for {codes[0]}"
+        found.append(
+            f"column '{shown(test.name)}' has numbers as results ({listed(codes)}): if they are codes, write names in "
+            f"their place in the table, such as {names}, and learn again; a plan cannot rename results"
+        )
+    return found
 
 
 def _weights(plan: Plan, diagnosis: Ids) -> Array:

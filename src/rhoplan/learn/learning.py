@@ -22,7 +22,7 @@ from rhoplan.io.tree import shown
 from rhoplan.learn.baselines import need_sklearn
 from rhoplan.learn.bill import Bill, make_bill
 from rhoplan.learn.build import Learned, build
-from rhoplan.learn.cases import Cases, match
+from rhoplan.learn.cases import Cases, coded_results, match
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.findings import findings
 from rhoplan.learn.folds import POLICY, Fold, Splitting
@@ -149,6 +149,7 @@ def learn(
         cases, splitting, seed=seed, grid=grid, second=second_opinion, jobs=jobs, cluster=cluster, keep=keep, tell=tell
     )
     learned = build(cases.table, cases.plan, cases.diagnosis, np.arange(cases.size), choice, seed=seed)
+    cases = replace(cases, warnings=(*cases.warnings, *coded_results(learned.problem)))
     bill = make_bill(cases, scored, group=splitting.group)
     everybody = np.arange(cases.size)
     opinion = second_opinion_of(cases, everybody, learned, choice, seed=seed) if second_opinion else None

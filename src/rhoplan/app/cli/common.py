@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
@@ -15,6 +16,7 @@ import click
 
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.records import ceiling_record, finite
+from rhoplan.io.typed import check_typed, read_typed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +31,36 @@ AGENT_OPTIONS = tuple(setting.word for setting in SETTINGS.values())
 DECIDING = tuple(setting.word for setting in SETTINGS.values() if setting.of != "words")
 """Those that change what an agent does."""
 
+BETWEEN_PAIRS = re.compile(r",(?=[^,=]*=)")
+"""The commas that part one pair of name=value from the next."""
+
 option = partial(click.option, show_default=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 problem_argument = click.argument("problem")
+
+
+class _Typed(click.ParamType):
+    """A number in an option, which a person types."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str):
+            try:
+                check_typed(value, "number")
+            except ValueError as error:
+                self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Number(_Typed, click.types.FloatParamType):
+    """A number; see `rhoplan.io.typed` for what is refused."""
+
+
+class NumberRange(_Typed, click.FloatRange):
+    """A number within limits; see `rhoplan.io.typed` for what is refused."""
+
+
+KINDS: dict[type, click.ParamType] = {float: Number(), int: click.INT, str: click.STRING}
+"""How the settings of an agent are read."""
 
 
 def weight_options(command: Command) -> Command:
@@ -63,7 +92,7 @@ def _with_settings(command: Command, names: Iterable[str]) -> Command:
         command = click.option(
             f"--{name}",
             setting.word,
-            type=click.Choice(setting.choices) if setting.choices else str if read else setting.kind,
+            type=click.Choice(setting.choices) if setting.choices else str if read else KINDS[setting.kind],
             callback=read,
             metavar="NUMBERS" if in_a_row else "SHARE" if setting.is_share else None,
             default=setting.default,
@@ -82,12 +111,11 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
 
 
 def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    """A share, written 0.01 or 1%."""
-    text = str(value).strip()
+    """A share, written 0.01, 1% or 1 in 100."""
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise click.BadParameter(f"a share reads 0.01 or 1%; it reads '{value}'") from None
+        return read_typed(str(value), "probability")
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def load_problem(spec: str) -> Problem:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rhoplan.app.cli.common import (
+    BETWEEN_PAIRS,
+    NumberRange,
     bar,
     check_page,
     console,
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_NAMED = 10, 3
 """Rows of a table and names in a sentence that are shown; the others are counted."""
-
-BETWEEN_PAIRS = re.compile(r",(?=[^,=]*=)")
-"""The commas of evidence that part one pair from the next."""
 
 LEFT_OPEN = "the bounds leave others open"
 """Why bounds do not prove an action best."""
@@ -267,7 +265,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 )
 @option(
     "--budget",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     default=None,
     help="Seconds for the search of what would change the first action, nearest changes first.  "
     "[default: a fixed amount of work, some seconds]",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import console, json_option, load_problem, option, print_json, problem_argument, show_rows
+from rhoplan.io.typed import check_typed
 
 if TYPE_CHECKING:
     from rhoplan.advice.edges import Edge, LowerSet
@@ -89,6 +90,10 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
         kind = name.replace("_", "-")
         for text in value if isinstance(value, tuple) else () if value is None else (value,):
             state, equals, share = (part.strip() for part in text.partition("="))
+            try:
+                check_typed(share if equals else text, "number" if kind == "spend" else "probability")
+            except ValueError as error:
+                raise click.UsageError(f"--{kind}: {error}") from None
             if not equals:
                 if kind in found:
                     raise click.UsageError(f"--{kind} given more than once must name states: --{kind} STATE=SHARE")

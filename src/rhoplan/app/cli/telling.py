@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rhoplan.app.cli.common import bar, console, number, share, show_rows, signed
+from rhoplan.app.cli.common import BETWEEN_PAIRS, bar, console, number, share, show_rows, signed
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Adviser
@@ -116,7 +116,7 @@ def own_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     if value is None:
         return None
     found: dict[str, float] = {}
-    for item in filter(None, (part.strip() for part in value.split(","))):
+    for item in filter(None, (part.strip(", \t\n") for part in BETWEEN_PAIRS.split(value))):
         state, equals, chance = (part.strip() for part in item.rpartition("="))
         if not equals or not state or state in found:
             raise click.BadParameter(f"a prior must read STATE=SHARE, each state once; it reads '{value}'")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import (
+    NumberRange,
     bar,
     console,
     json_option,
@@ -46,7 +47,7 @@ def _spread(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
               "that state no intervals.")  # fmt: skip
 @click.option("--map", "axes", nargs=2, metavar="NUMBER NUMBER",
               help="Numbers of the map of first actions, by id.  [default: the two most worth knowing]")  # fmt: skip
-@click.option("--cases-per-year", type=click.FloatRange(min=0, min_open=True),
+@click.option("--cases-per-year", type=NumberRange(min=0, min_open=True),
               help="Also tell what knowing is worth in a year with so many cases.")  # fmt: skip
 @click.option("--given", "--seen", multiple=True,
               help="What was seen in the case, in order: test=outcome,test=outcome; tells from there on.")  # fmt: skip

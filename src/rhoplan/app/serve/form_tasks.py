@@ -16,7 +16,7 @@ from rhoplan.app.serve.worker import build
 from rhoplan.errors import ProblemError, RhoplanError, dotted
 from rhoplan.io.comments import with_comments
 from rhoplan.io.convert import convert
-from rhoplan.io.form import Form, first_gap
+from rhoplan.io.form import Form, first_doubt, first_gap
 from rhoplan.io.form_text import form_text, read_form
 from rhoplan.io.model_file import LANGUAGES, parse_model
 from rhoplan.model.observe_then_commit import Test
@@ -49,9 +49,9 @@ def examine(source: Source, request: Record) -> Record:
     told: Record = {"text": None, "sound": False, "error": None, "read": None, "cautions": []}
     try:
         told["text"] = with_comments(request["text"], form_text(form)) if request["text"] else form_text(form)
-        gap = first_gap(form)
-        if gap is not None:
-            raise gap
+        wrong = first_doubt(form) or first_gap(form)
+        if wrong is not None:
+            raise wrong
         problem = parse_model(told["text"], file=request["name"])
     except RhoplanError as error:
         line = getattr(error, "line", None)

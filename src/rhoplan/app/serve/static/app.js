@@ -17,6 +17,7 @@ import { showGallery } from "./gallery.js";
 import { showNew } from "./form.js";
 import { listenPrefs, showNats } from "./prefs.js";
 import { startTour } from "./tour.js";
+import { numeric, valueOf } from "./typed.js";
 
 const VIEWS = { Case: null, Pathway: showPathway, "What-if": showWhatIf, Uncertainty: showUncertain, Compare: showCompare, Targets: showTarget, Model: showModel, Report: showReport, Learn: showLearn };
 const ANY = ["Case", "Model", "Learn"]; // views that do not need a model that is a list of tests
@@ -295,9 +296,12 @@ function setAgent(change) {
   redrawSoon();
 }
 
-function setWeight(value) {
-  if (Number.isFinite(value) && value >= 0) setAgent({ weight: value });
-  else drawSettings();
+// What is typed into a field of the settings; `take` is given the number, null where the field is empty.
+function whenTyped(id, rule, take) {
+  numeric(at(id), rule).addEventListener("change", ({ target }) => {
+    const value = valueOf(target);
+    if (value !== undefined) take(value);
+  });
 }
 
 function press(event) {
@@ -321,16 +325,10 @@ function listen() {
     redraw();
   });
   at("weight").addEventListener("input", (event) =>
-    setWeight(Number((weightLimit() * (event.target.value / 1000) ** 2).toPrecision(3))));
-  at("weight-number").addEventListener("change", (event) => setWeight(event.target.value === "" ? NaN : Number(event.target.value)));
-  at("horizon").addEventListener("change", (event) => {
-    const value = Math.round(Number(event.target.value));
-    setAgent({ horizon: value >= 1 ? value : undefined });
-  });
-  at("near").addEventListener("change", ({ target }) => {
-    const share = Number(target.value) / 100;
-    setAgent({ near: target.value !== "" && share >= 0 && share <= 1 ? share : undefined });
-  });
+    setAgent({ weight: Number((weightLimit() * (event.target.value / 1000) ** 2).toPrecision(3)) }));
+  whenTyped("weight-number", { least: 0 }, (value) => (value === null ? drawSettings() : setAgent({ weight: value })));
+  whenTyped("horizon", { whole: true, least: 1 }, (value) => setAgent({ horizon: value ?? undefined }));
+  whenTyped("near", { where: "percent", least: 0, most: 100 }, (share) => setAgent({ near: share ?? undefined }));
   at("notice").lastElementChild.addEventListener("click", () => tell(null));
   document.addEventListener("keydown", press);
   document.querySelector(".skip").addEventListener("click", (event) => {

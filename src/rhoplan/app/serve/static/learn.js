@@ -4,6 +4,7 @@
 import { ask, download, el, fixed, latest, lines, number, percent } from "./dom.js";
 import { state } from "./state.js";
 import { openModel } from "./app.js";
+import { numberField, valueOf } from "./typed.js";
 
 let table = null;     // what the server said of the table: its token, cases, columns, warnings; and the file's name
 let running = null;   // stops the work
@@ -94,7 +95,6 @@ const at = (id) => root.querySelector(`#${id}`);
 const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 const warned = (warnings) => warnings.map((text) => el("p", { class: "note" }, text));
 const titled = (...names) => el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name))));
-const typed = (node) => (node.value === "" ? null : Number(node.value));
 
 function drawTable() {
   at("learn-forget").hidden = false;
@@ -114,43 +114,42 @@ async function drawPlan(target) {
 
 // The drafted plan as a form; what it says when it is sent is a plan again.
 function form({ plan: drafted, diagnoses }) {
-  const field = (id, label, props, hint) => el("label", { class: "field" }, label, " ", el("input", { id, ...props }), hint ? el("span", { class: "quiet" }, ` ${hint}`) : null);
-  const price = { type: "number", min: 0, step: "any", required: true };
+  const field = (id, label, input, hint) => el("label", { class: "field" }, label, " ", Object.assign(input, { id }), hint ? el("span", { class: "quiet" }, ` ${hint}`) : null);
   const tests = table.columns.filter(({ name }) => name !== drafted.target).map((column) => {
     const usual = drafted.tests[column.name];
-    const cost = el("input", { ...price, value: usual?.cost ?? "", disabled: !usual, "aria-label": `Price of ${column.name}` });
+    const cost = numberField({ required: true, value: usual?.cost ?? "", disabled: !usual, "aria-label": `Price of ${column.name}` }, { least: 0 });
     const tick = el("input", { type: "checkbox", checked: Boolean(usual), disabled: !usual, "aria-label": `${column.name} is a test`, onchange: () => { cost.disabled = !tick.checked; } });
     return { name: column.name, tick, cost, row: el("tr", {}, el("th", { scope: "row" }, el("label", {}, tick, ` ${column.name}`)),
       el("td", { "data-label": "kind" }, column.kind), el("td", { "data-label": "values" }, number(column.distinct)), el("td", { "data-label": "blanks" }, number(column.blanks)), el("td", { "data-label": "price" }, cost)) };
   });
   const names = Object.keys(diagnoses);
   const losses = Object.entries(drafted.losses).map(([decision, row]) => ({ decision, cells: names.map((name) =>
-    [name, el("input", { type: "number", step: "any", required: true, value: row[name], "aria-label": `Loss of ${decision} where it is ${name}` })]) }));
+    [name, numberField({ required: true, value: row[name], "aria-label": `Loss of ${decision} where it is ${name}` })]) }));
   const groups = el("select", { id: "learn-group" }, el("option", { value: "" }, "no column"), table.columns.map(({ name }) => el("option", { value: name }, name)));
   const stem = table.file.replace(/\.[^.]*$/, "").replace(/[^\w .-]/g, "-").replace(/^\W+/, "").slice(0, 50) || "table";
   const made = () => {
-    const cap = Object.entries({ tests: typed(at("learn-most-tests")), spend: typed(at("learn-most-spend")) }).filter(([, value]) => value !== null);
+    const cap = Object.entries({ tests: valueOf(at("learn-most-tests")), spend: valueOf(at("learn-most-spend")) }).filter(([, value]) => value !== null);
     return { unit: at("learn-unit").value, target: drafted.target,
-      tests: Object.fromEntries(tests.filter(({ tick }) => tick.checked).map(({ name, cost }) => [name, { cost: typed(cost) }])),
-      losses: Object.fromEntries(losses.map(({ decision, cells }) => [decision, Object.fromEntries(cells.map(([name, cell]) => [name, typed(cell)]))])),
+      tests: Object.fromEntries(tests.filter(({ tick }) => tick.checked).map(({ name, cost }) => [name, { cost: valueOf(cost) }])),
+      losses: Object.fromEntries(losses.map(({ decision, cells }) => [decision, Object.fromEntries(cells.map(([name, cell]) => [name, valueOf(cell)]))])),
       ...(cap.length ? { cap: Object.fromEntries(cap) } : {}) };
   };
   return el("form", { class: "box", id: "learn-form", onsubmit: (event) => {
     event.preventDefault();
-    learn({ table: table.table, plan: made(), name: at("learn-name").value.trim(), folds: typed(at("learn-folds")), group: groups.value || null });
+    learn({ table: table.table, plan: made(), name: at("learn-name").value.trim(), folds: valueOf(at("learn-folds")), group: groups.value || null });
   } },
   el("h2", {}, "Prices and losses"),
   el("p", {}, "These are drafts: fill in your own, in one unit. Untick what is no test, above all what is known only after it turned out."),
-  el("div", { class: "row wrap" }, field("learn-unit", "Unit", { type: "text", required: true, maxlength: 40, value: drafted.unit }),
-    field("learn-name", "Name of the model", { type: "text", required: true, maxlength: 60, value: `${stem} learned` })),
+  el("div", { class: "row wrap" }, field("learn-unit", "Unit", el("input", { type: "text", required: true, maxlength: 40, value: drafted.unit })),
+    field("learn-name", "Name of the model", el("input", { type: "text", required: true, maxlength: 60, value: `${stem} learned` }))),
   el("h3", {}, "What each test costs"),
   el("div", { class: "scroll" }, el("table", { class: "stack" }, titled("test", "kind", "values", "blanks", "price"), el("tbody", {}, tests.map(({ row }) => row)))),
   el("h3", {}, "What each decision costs, by what it turns out to be"),
   el("div", { class: "scroll" }, el("table", { class: "losses" }, titled("decision", ...names.map((name) => `${name} (${many(diagnoses[name], "case")})`)),
     el("tbody", {}, losses.map(({ decision, cells }) => el("tr", {}, el("th", { scope: "row" }, decision), cells.map(([, cell]) => el("td", {}, cell))))))),
   el("details", { class: "group" }, el("summary", {}, "Limits, and how it is scored"),
-    el("div", { class: "row wrap" }, field("learn-most-tests", "Tests at most", { type: "number", min: 1, step: 1 }), field("learn-most-spend", "Spend at most", { type: "number", min: 0, step: "any" }),
-      field("learn-folds", "Folds", { type: "number", min: 2, max: 20, step: 1, required: true, value: 3 }, "more take longer, and tell more surely"),
+    el("div", { class: "row wrap" }, field("learn-most-tests", "Tests at most", numberField({}, { whole: true, least: 1 })), field("learn-most-spend", "Spend at most", numberField({}, { least: 0 })),
+      field("learn-folds", "Folds", numberField({ required: true, value: 3 }, { whole: true, least: 2, most: 20 }), "more take longer, and tell more surely"),
       el("label", { class: "field" }, "Cases with the same ", groups, " stay together"))),
   el("p", {}, el("button", { class: "small strong", id: "learn-start" }, "Learn")));
 }

@@ -4,6 +4,7 @@ import { ask, el, percent } from "./dom.js";
 import { given, question, remember, state, unavailable } from "./state.js";
 import { complain, redraw, tell } from "./app.js";
 import { fromRecord, toSay } from "./journal.js";
+import { numberField, valueOf } from "./typed.js";
 
 export const UNKNOWN = "?"; // the outcome of a test that was run, but whose result nobody knows
 
@@ -31,8 +32,8 @@ export function startBox() {
   if (entries.length) return isOwn() ? el("section", { class: "box start-box" }, el("h2", {}, "This case"), told) : null;
   const own = modelPrior();
   const priors = model.states.length <= 12 ? model.states.map((name, i) => el("label", { class: "row" }, el("span", {}, name),
-    el("span", {}, el("input", { type: "number", min: 0, max: 100, step: "any", "data-prior": name, value: start.prior?.[name] === undefined ? "" : Number((100 * start.prior[name]).toPrecision(12)),
-      placeholder: Number((100 * own[i]).toPrecision(4)), "aria-label": `Chance of ${name} in this case, percent` }), " %"))) : [];
+    el("span", {}, numberField({ "data-prior": name, value: start.prior?.[name] === undefined ? "" : Number((100 * start.prior[name]).toPrecision(12)),
+      placeholder: Number((100 * own[i]).toPrecision(4)), "aria-label": `Chance of ${name} in this case, percent` }, { where: "percent", least: 0, most: 100 }), " %"))) : [];
   const known = new Map(start.known);
   const tests = Object.entries(model.record.tests ?? {}).map(([name, test]) => el("label", { class: "row" }, el("span", {}, name),
     el("select", { "data-known": name, "aria-label": `Result of ${name} that is known already` }, el("option", { value: "" }, "not known"),
@@ -46,8 +47,16 @@ export function startBox() {
 }
 
 function setStart(body) {
-  const filled = [...body.querySelectorAll("[data-prior]")].filter((field) => field.value !== "");
-  const prior = Object.fromEntries(filled.map((field) => [field.dataset.prior, Number((Number(field.value) / 100).toPrecision(15))]));
+  const fields = [...body.querySelectorAll("[data-prior]")];
+  const typed = fields.map(valueOf);
+  const wrong = fields[typed.indexOf(undefined)];
+  if (wrong) {
+    complain({ message: `${wrong.dataset.prior}: ${wrong.validationMessage}.` });
+    wrong.focus();
+    return null;
+  }
+  const filled = fields.map((field, i) => [field.dataset.prior, typed[i]]).filter(([, share]) => share !== null);
+  const prior = Object.fromEntries(filled.map(([name, share]) => [name, Number(share.toPrecision(15))]));
   const known = [...body.querySelectorAll("[data-known]")].filter((field) => field.value).map((field) => [field.dataset.known, field.value]);
   return begin({ prior: filled.length ? prior : null, known });
 }

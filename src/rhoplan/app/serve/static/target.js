@@ -1,12 +1,22 @@
 // Targets instead of prices: what keeps them at the least cost, the frontier of cost against errors, what errors would
 // have to be worth.
 
-import { amount, ask, counted, el, later, latest, number, percent, svg, working } from "./dom.js";
+import { Refusal, amount, ask, counted, el, later, latest, number, percent, svg, working } from "./dom.js";
 import { state } from "./state.js";
+import { checkTyped } from "./typed.js";
 
 const fetchEdges = latest((signal, about) => ask("frontier", { problem: state.model.problem, ...(about ? { state: about } : {}) }, { signal }));
 const fetchLower = latest((signal, about) => ask("frontier", { problem: state.model.problem, state: about, lower_set: true }, { signal }));
-const fetchAnswer = latest((signal, body) => ask("target", body, { signal }));
+const fetchAnswer = latest((signal, body, texts) => {
+  for (const [kind, text] of texts) {
+    try {
+      checkTyped(text, kind === "spend" ? "number" : "probability");
+    } catch (error) {
+      throw new Refusal({ message: `target ${kind}: ${error.message}`, field: kind });
+    }
+  }
+  return ask("target", body, { signal });
+});
 
 // What was asked for of each model, as long as the page is open: texts by kind, and the state they are about.
 const asked = new Map();
@@ -44,7 +54,7 @@ export async function showTarget() {
     const body = { problem, trees: true, ...(mine.state ? { state: mine.state } : {}),
       ...Object.fromEntries(texts.map(([kind, text]) => [kind.replace("-", "_"), text])) };
     try {
-      const reply = await fetchAnswer(body);
+      const reply = await fetchAnswer(body, texts);
       if (!reply || !answer.isConnected) return;
       answer.replaceChildren(answerBox(reply));
       for (const { kind, value } of reply.targets) places[kind]?.(value);

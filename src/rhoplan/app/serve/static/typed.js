@@ -53,7 +53,7 @@ function checkNumber(text, sign = "", isProbability = false) {
   }
   if (DECIMAL_COMMA.test(text)) {
     const meant = text.replace(",", ".");
-    const inHundred = isProbability && !sign && Number(meant) > 1 && Number(meant) <= 100;
+    const inHundred = isProbability && Number(meant) > 1 && Number(meant) <= 100;
     throw new Error(`'${text}${sign}' has a decimal comma: write ${meant}${inHundred ? "%" : sign}`);
   }
   const groups = GROUPS.exec(text);
@@ -64,3 +64,34 @@ function checkNumber(text, sign = "", isProbability = false) {
 }
 
 const withoutPercent = (text) => ({ body: text.replace(/%$/, "").trimEnd(), percent: text.endsWith("%") });
+
+// Makes a field one for a number: what is wrong with it is its validity, which a form asks for and `valueOf` too.
+export function numeric(input, { where = "number", least = -Infinity, most = Infinity, whole = false } = {}) {
+  Object.assign(input, { type: "text", inputMode: whole ? "numeric" : "decimal", autocomplete: "off" });
+  input.check = () => {
+    input.setCustomValidity("");
+    if (input.value.trim() === "") return null;
+    try {
+      const value = readTyped(input.value, where);
+      const shown = where === "percent" ? 100 * value : value;
+      if (shown < least) throw new Error(`this must be at least ${least}`);
+      if (shown > most) throw new Error(`this must be at most ${most}`);
+      if (whole && !Number.isInteger(value)) throw new Error("a whole number is expected");
+      return value;
+    } catch (error) {
+      input.setCustomValidity(error.message);
+      return undefined;
+    }
+  };
+  input.addEventListener("input", input.check);
+  return input;
+}
+
+export const numberField = (props, rule) => numeric(el("input", props), rule);
+
+// The number in such a field: null where it is empty, undefined where it is refused, which is told beside the field.
+export function valueOf(input) {
+  const value = input.check();
+  if (value === undefined) input.reportValidity();
+  return value;
+}

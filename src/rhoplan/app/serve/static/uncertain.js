@@ -4,6 +4,7 @@ import { amount, ask, bar, beliefBars, el, latest, number, percent } from "./dom
 import { question, stake, state } from "./state.js";
 import { redraw } from "./app.js";
 import { caseOf } from "./start.js";
+import { numberField, valueOf } from "./typed.js";
 import { curveBox, mapBox } from "./uncertain-charts.js";
 
 const SPREADS = [0.05, 0.1, 0.2, 0.3];
@@ -52,8 +53,10 @@ function set(change) {
 function settingsBox({ words }) {
   const now = settings();
   const choices = [...(isUnsure() ? [[null, "as the model states"]] : []), ...SPREADS.map((one) => [one, `assume ±${percent(one)}`])];
-  const whole = (id, value, least, most, put) => el("input", { id, type: "number", min: least, max: most, step: 1, value: value ?? "",
-    onchange: ({ target }) => (target.value === "" || target.validity.valid ? put(target.value === "" ? null : Number(target.value)) : target.reportValidity()) });
+  const whole = (id, value, least, most, put) => numberField({ id, value: value ?? "", onchange: ({ target }) => {
+    const typed = valueOf(target);
+    if (typed !== undefined) put(typed);
+  } }, { whole: true, least, most });
   return el("section", { class: "box" }, el("h2", {}, "Uncertain numbers"),
     words.map((line) => el("p", {}, line)),
     el("div", { class: "row wrap unsure-settings noprint" },

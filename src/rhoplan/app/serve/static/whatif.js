@@ -4,6 +4,7 @@ import { amount, ask, beliefBars, beside, counted, el, later, latest, number, pe
 import { word } from "./prefs.js";
 import { question, stake, state, weight, weightLimit } from "./state.js";
 import { caseOf } from "./start.js";
+import { numberField, valueOf } from "./typed.js";
 
 let owner = null;
 let changes = {}; // values by the id of their parameter, the last one set at the end
@@ -182,7 +183,7 @@ function slider({ id, kind, names, value, own }, update) {
   const shown = (one) => String(Number((factor * one).toPrecision(4)));
   const at = (one) => Math.max(0, Math.min(1, scale.place(one)));
   const range = el("input", { type: "range", min: 0, max: 1000, step: 1, "aria-label": name });
-  const typed = el("input", { type: "number", step: "any", min: scale.percent ? 0 : scale.least, max: scale.percent ? 100 : null, "aria-label": `${name}, number` });
+  const typed = numberField({ "aria-label": `${name}, number` }, scale.percent ? { where: "percent", least: 0, most: 100 } : { least: scale.least });
   let current = value;
   const put = (one) => {
     current = one;
@@ -208,8 +209,9 @@ function slider({ id, kind, names, value, own }, update) {
     use(one);
   });
   typed.addEventListener("change", () => {
-    const one = Number(typed.value) / factor;
-    if (typed.value === "" || !typed.validity.valid || (scale.percent && (one <= 0 || one >= 1))) put(current);
+    const one = valueOf(typed);
+    if (one === undefined) return;
+    if (one === null || (scale.percent && (one <= 0 || one >= 1))) put(current);
     else { put(one); use(one); }
   });
   const marks = el("span", { class: "marks", "aria-hidden": "true" });
