@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import serving
+from coded import CODED
 from rhoplan.advice.carried import carry
 from rhoplan.agents.agent import make_adviser
 from rhoplan.io.model_file import parse_model
@@ -84,6 +85,16 @@ def test_a_case_by_keyboard_from_the_file_system(open_plan: Open) -> None:
     assert page.locator("[data-closed='hospital']").count() == 1, "the steps stand in the address"
     page.keyboard.press("r")
     steps(page, 0)
+
+
+def test_results_that_are_numbers_have_letters(open_plan: Open) -> None:
+    problem = parse_model(CODED, file="coded")
+    page = open_plan(carried_page(carry(problem, make_adviser(problem)), origin_of(problem)))
+    assert page.locator(".results kbd").all_inner_texts() == ["a", "b", "d", "n"]
+    page.keyboard.press("1")
+    page.keyboard.press("b")
+    steps(page, 1)
+    playwright.expect(page.locator(".log li")).to_contain_text("sex: 1", timeout=PATIENCE)
 
 
 def test_a_case_by_touch_on_a_telephone_with_any_step_taken_back(open_plan: Open) -> None:

@@ -17,7 +17,7 @@ from rhoplan.advice.variations import counts_losses  # noqa: E402
 from rhoplan.app.cli.serve import open_models  # noqa: E402
 from rhoplan.app.serve.form_tasks import meaning  # noqa: E402
 from rhoplan.io.comments import with_comments  # noqa: E402
-from rhoplan.io.form import Form, FormDecision, FormTest, first_gap  # noqa: E402
+from rhoplan.io.form import Form, FormDecision, FormTest, first_doubt, first_gap  # noqa: E402
 from rhoplan.io.form_text import form_text, read_form  # noqa: E402
 from rhoplan.io.model_file import parse_model, write_model  # noqa: E402
 from rhoplan.problems.registry import WORKED_MODELS  # noqa: E402
@@ -53,6 +53,35 @@ def test_a_worked_model_as_a_form_and_back_is_the_same_model(name: str) -> None:
     assert write_model(parse_model(written, file=name)) == write_model(parse_model(text, file=name))
     assert read_form(written) == form
     assert first_gap(form) is None
+
+
+def test_numbers_of_a_file_keep_their_reading_in_the_form() -> None:
+    text = TEXT.replace("cost: 4", "cost: 20.000").replace("[900, 400]", "[1.125, 400]")
+    form = read_form(text)
+    assert first_doubt(form) is None
+    assert write_model(parse_model(form_text(form), file="m")) == write_model(parse_model(text, file="m"))
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"prevalence": "0,4%"}, ("prevalence",)),
+        ({"tests": [replace(STRIP, cost="20.000")]}, ("tests", "strip", "cost")),
+        ({"tests": [replace(STRIP, numbers={"sensitivity": "92", "specificity": "94%"})]},
+         ("tests", "strip", "sensitivity")),
+        ({"tests": [replace(STRIP, way="counts", numbers={"tp": "1,000"})]}, ("tests", "strip", "tp")),
+        ({"tests": [replace(STRIP, way="table", outcomes=["no", "yes"], rows=[["0,9", "0,1"], ["0.1", "0.9"]])]},
+         ("tests", "strip", "likelihood", "well", 0)),
+        ({"decisions": [FormDecision("leave", ["0", "12.000"])]}, ("losses", "leave", "ill")),
+        ({"stakes": "threshold", "threshold": {"at": "5", "miss": "12.000"}}, ("threshold", "at")),
+        ({"worth": "1,5"}, ("worth",)),
+    ],
+)  # fmt: skip
+def test_a_typed_number_with_two_readings_names_its_place(change: dict[str, Any], place: tuple[str | int, ...]) -> None:
+    assert first_doubt(SCREEN) is None
+    found = first_doubt(replace(SCREEN, **change))
+    assert found is not None
+    assert found.field == place
 
 
 @pytest.mark.parametrize("name", WORKED_MODELS)

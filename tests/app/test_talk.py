@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rhoplan
+from coded import CODED
 from rhoplan.advice.journal import Case, digest_of, load_case
 from rhoplan.advice.replay import replay
 from rhoplan.app.cli import main
@@ -54,6 +55,18 @@ def test_a_conversation_to_its_end(tmp_path: Path) -> None:
     assert "after listen=hear-right: tiger-left 85.0%" in done.stdout
     assert replay(log) == (1, None)
     assert subprocess.run([*COMMAND, "replay", str(log)], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("typed", "outcome"), [("0", "0"), ("1", "1"), ("a", "0"), ("B", "1"), ("sex=1", "1")])
+def test_results_that_are_numbers_are_typed_as_they_are_or_by_a_letter(typed: str, outcome: str, tmp_path: Path) -> None:
+    model, kept = tmp_path / "coded.yaml", tmp_path / "case.json"
+    model.write_text(CODED)
+    done = talk(str(model), "--case", str(kept), typed=f"{typed}\nquit\n")
+    assert "Type a result's letter or name;" in done.stdout
+    assert [line.split()[:2] for line in done.stdout.splitlines() if ", then" in line or "  then" in line] == [
+        ["a", "0"], ["b", "1"],
+    ]  # fmt: skip
+    assert json.loads(kept.read_text())["entries"][0]["outcome"] == outcome
 
 
 def test_faults_are_told_and_the_conversation_goes_on() -> None:

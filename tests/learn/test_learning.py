@@ -22,7 +22,7 @@ from rhoplan.learn.cases import match
 from rhoplan.learn.choices import Choice, Grid
 from rhoplan.learn.cube import draw_cube, draw_cube_nm
 from rhoplan.learn.learning import learn
-from rhoplan.learn.table import Table
+from rhoplan.learn.table import Table, table_of
 
 sklearn_base = pytest.importorskip("sklearn.base", reason="learning comes with the extra rhoplan[learn]")
 
@@ -52,6 +52,22 @@ def test_what_tells_carries_and_noise_does_not() -> None:
     assert good.bill.heldout.mean < 0.5 * good.bill.baselines["no test"].mean
     assert noise.bill.verdict == DOES_NOT
     assert good.bill.heldout.low < good.bill.heldout.mean < good.bill.heldout.high
+
+
+@pytest.mark.usefixtures("few")
+def test_results_that_are_numbers_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(sex, site, round(sex / 2 + n / 60, 2), ("well", "ill")[sex] if n % 5 else "well")
+            for n, (sex, site) in enumerate([(0, 3), (1, 4)] * 30)]  # fmt: skip
+    table = table_of(["sex", "site", "good", "outcome"], zip(*rows, strict=True))
+    files = write(tmp_path, table, PLAN.replace("  fair: {cost: 1}\n  noise:", "  sex: {cost: 1}\n  site:"))
+    assert _guarded(["learn", *files, "--folds", "2", "--repeats", "1"]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if "numbers as results" in line]
+    assert warned == [
+        "warning: column 'sex' has numbers as results (0, 1): if they are codes, write names in their place in the "
+        "table, such as no for 0 and yes for 1, and learn again; a plan cannot rename results",
+        "warning: column 'site' has numbers as results (3, 4): if they are codes, write names in their place in the "
+        "table, such as 'site 3' for 3, and learn again; a plan cannot rename results",
+    ]
 
 
 @pytest.mark.usefixtures("few")
