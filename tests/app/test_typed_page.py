@@ -43,7 +43,10 @@ def type_into(page: Any, place: str, text: str) -> None:
 def test_the_page_reads_typed_numbers_as_the_terminal_does(page: Any) -> None:
     read = """async (rows) => {
       const { readTyped } = await import("/typed.js");
-      return rows.map(([text, where]) => { try { return readTyped(text, where); } catch (error) { return error.message; } });
+      const read = ([text, where]) => {
+        try { return readTyped(text, where); } catch (error) { return error.message; }
+      };
+      return rows.map(read);
     }"""
     for (text, where, expected), found in zip(
         rows("typed_numbers.json"), page.evaluate(read, rows("typed_numbers.json")), strict=True

@@ -17,6 +17,7 @@ _TWO_READINGS = re.compile(r"([-+]?[1-9][0-9]{0,2})[.,]([0-9]{3})")
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+")
 _GROUPS = re.compile(r"([-+]?[1-9][0-9]{0,2}([.,])[0-9]{3}(?:\2[0-9]{3})*)(?:(?!\2)[.,]([0-9]+))?")
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
+_WITH_COMMAS = re.compile(r"[-+0-9.]*,[-+0-9.,]*")
 _COUNT = re.compile(r"([0-9.,]+)\s*(?:in|of|per|out of|/|:)\s*([0-9.,]+)", re.IGNORECASE)
 
 
@@ -32,7 +33,7 @@ def read_typed(text: str, where: Where) -> float:
     try:
         if counted:
             part, whole = (float(number.replace(",", "")) for number in counted.groups())
-            value = part / whole if 0 < whole and part <= whole else None
+            value = part / whole if whole > 0 and part <= whole else None
         else:
             value = float(body) if _NUMBER.fullmatch(body) else None
     except ValueError:
@@ -88,6 +89,8 @@ def _check_number(text: str, sign: str = "", *, is_probability: bool = False) ->
         whole, _, rest = groups.groups()
         meant = re.sub("[.,]", "", whole) + (f".{rest}" if rest else "")
         raise ValueError(f"'{text}{sign}' has marks between thousands: write {meant}{sign}")
+    if _WITH_COMMAS.fullmatch(text):
+        raise ValueError(f"'{text}{sign}' is no number: its commas do not part thousands")
 
 
 def _decimal(whole: str, rest: str) -> tuple[str, str]:

@@ -39,27 +39,31 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 problem_argument = click.argument("problem")
 
 
-class _Typed(click.ParamType):
-    """A number in an option, which a person types."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str):
-            try:
-                check_typed(value, "number")
-            except ValueError as error:
-                self.fail(str(error), param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class Number(_Typed, click.types.FloatParamType):
+class Number(click.types.FloatParamType):
     """A number; see `rhoplan.io.typed` for what is refused."""
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(_typed(value), param, ctx)
 
-class NumberRange(_Typed, click.FloatRange):
+
+class NumberRange(click.FloatRange):
     """A number within limits; see `rhoplan.io.typed` for what is refused."""
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(_typed(value), param, ctx)
 
-KINDS: dict[type, click.ParamType] = {float: Number(), int: click.INT, str: click.STRING}
+
+def _typed(value: Any) -> Any:
+    """`value`, unless it is a text that can be read as two numbers."""
+    if isinstance(value, str):
+        try:
+            check_typed(value, "number")
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
+KINDS: dict[type, Any] = {float: Number(), int: click.INT, str: click.STRING}
 """How the settings of an agent are read."""
 
 

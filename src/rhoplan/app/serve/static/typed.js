@@ -9,6 +9,7 @@ const TWO_READINGS = /^([-+]?[1-9][0-9]{0,2})[.,]([0-9]{3})$/;
 const THOUSANDS = /^[1-9][0-9]{0,2}(,[0-9]{3})+$/;
 const GROUPS = /^([-+]?[1-9][0-9]{0,2}([.,])[0-9]{3}(?:\2[0-9]{3})*)(?:(?!\2)[.,]([0-9]+))?$/;
 const DECIMAL_COMMA = /^[-+]?[0-9]*,[0-9]+$/;
+const WITH_COMMAS = /^[-+0-9.]*,[-+0-9.,]*$/;
 const COUNT = /^([0-9.,]+)\s*(?:in|of|per|out of|\/|:)\s*([0-9.,]+)$/i;
 const EXPECTED = { number: "a number", probability: "a probability such as 0.4, 40% or 2 in 5", percent: "a percentage such as 40" };
 
@@ -61,6 +62,7 @@ function checkNumber(text, sign = "", isProbability = false) {
     const [, whole, , rest] = groups;
     throw new Error(`'${text}${sign}' has marks between thousands: write ${whole.replace(/[.,]/g, "")}${rest ? `.${rest}` : ""}${sign}`);
   }
+  if (WITH_COMMAS.test(text)) throw new Error(`'${text}${sign}' is no number: its commas do not part thousands`);
 }
 
 const withoutPercent = (text) => ({ body: text.replace(/%$/, "").trimEnd(), percent: text.endsWith("%") });
