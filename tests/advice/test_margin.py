@@ -242,7 +242,8 @@ def test_a_share_is_written_either_way(written, capsys):
 
 
 @pytest.mark.parametrize(
-    ("written", "message"), [("x", "a share reads 0.01 or 1%; it reads 'x'"), ("101%", "it is 1.01")]
+    ("written", "message"),
+    [("x", "a probability such as 0.4, 40% or 2 in 5 is expected; this is 'x'"), ("101%", "it is 1.01")],
 )
 def test_a_share_that_is_none_is_refused_in_a_line(written, message, capsys):
     assert _guarded(["decide", "tiger", "--near", written]) == 2

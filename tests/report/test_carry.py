@@ -309,9 +309,9 @@ def test_a_start_that_is_none_is_refused(tmp_path: Path, capsys: Any, wrong: lis
 
 def test_a_share_that_is_none_is_refused(capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["carry", "tiger-doors", "--smallest", "2"])
+        main(["carry", "tiger-doors", "--smallest", "100%"])
     assert ended.value.code == 2
-    assert "a share of cases must be at least 0 and below 1; it is 2" in capsys.readouterr().err
+    assert "a share of cases must be at least 0 and below 1; it is 100%" in capsys.readouterr().err
 
 
 def test_the_card_tells_thresholds_and_no_nats() -> None:

@@ -379,7 +379,7 @@ BAD_MODEL = "states: [a, b]\nprior: [0.5, 0.6]\ntests: {}\nlosses: {x: {a: 0, b:
         (["tiger", "--budget", "0"], "--budget"),
         (["tiger", "--budget", "nan"], "--budget must be a number of seconds"),
         (["tiger", "--smallest", "0"], "a share of cases must be above 0 and at most 1; it is 0"),
-        (["tiger", "--smallest", "few"], "a share reads 0.01 or 1%"),
+        (["tiger", "--smallest", "few"], "a probability such as 0.4, 40% or 2 in 5 is expected"),
         (["tiger", "-o", "{here}"], "is a directory"),
         (["tiger", "-o", "{here}/report.pdf"], "--out must end in .html"),
         (["tiger", "-o", "{bad}/report.html"], "is not a folder"),

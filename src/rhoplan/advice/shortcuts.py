@@ -1,4 +1,4 @@
-"""What a person types or presses for a result: one rule for the terminal, the page (shortcuts.js) and a carried plan."""
+"""Shortcuts of results: one rule for the terminal, the page (shortcuts.js) and a carried plan."""
 
 from __future__ import annotations
 
