@@ -61,7 +61,7 @@ def carried(browser: Any) -> None:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "rhoplan", "serve", "--port", "0", "--no-key"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as engine:
         assert server.stdout is not None
         found = re.search(r"http://[^\s/]+", server.stdout.readline())

@@ -166,7 +166,7 @@ def taken_away(page: Any, hand: Hand) -> None:
     opened.value.get_by_role("heading", name=re.compile("screening.cascade", re.I)).wait_for(timeout=PATIENCE)
     opened.value.close()
     with page.expect_download() as saved:
-        hand.press(page.get_by_role("link", name="Save the whole plan"))
+        hand.press(page.get_by_role("button", name="Save the whole plan"))
     assert saved.value.suggested_filename == "screening-cascade.html"
 
 

@@ -29,8 +29,11 @@ def test_the_page_takes_the_key_from_the_address_or_asks_for_it(browser: Any) ->
             page.get_by_role("link", name="Save the printable report").click()
         assert saved.value.suggested_filename == "screening-cascade report.html"
         with page.expect_download() as saved:
-            page.get_by_role("link", name="Save the whole plan").click()
+            page.get_by_role("button", name="Save the whole plan").click()
         assert saved.value.suggested_filename == "screening-cascade.html"
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save the card").click()
+        assert saved.value.suggested_filename == "screening-cascade card.html"
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         context.close()
 

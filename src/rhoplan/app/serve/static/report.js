@@ -17,8 +17,8 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const path = link.getAttribute("href").slice("/api/v1/".length);
   const name = decodeURIComponent(path.split("?")[0].split("/").at(-1));
-  const what = !path.startsWith("carry/") ? " report" : path.endsWith("&card=true") ? " card" : "";
-  run(async () => download(`${name}${what}.html`, await ask(path, undefined, { raw: true }), "text/html"), "Writing the report …");
+  const what = path.startsWith("carry/") ? "card" : "report";
+  run(async () => download(`${name} ${what}.html`, await ask(path, undefined, { raw: true }), "text/html"), "Writing the report …");
 });
 
 export async function showReport() {
