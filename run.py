@@ -63,7 +63,7 @@ every module they import, most of what these cost."""
 
 TRIED = {
     "core": ("--version", "list", "decide tiger", "show chest-pain --yaml"),
-    "search": ("solve tiger --gap 1 --score",),
+    "search": ("solve drilling --gap 1 --score",),
 }
 """Commands that must work without any extra (core), and then with one."""
 

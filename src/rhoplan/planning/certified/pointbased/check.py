@@ -10,6 +10,9 @@ its own backup (W = V - p H of any horizon is convex), and so above the optimum.
 others is implied by them, a known state by the informed bound if it claims no less. Points and known states are drawn;
 the informed bound is backed up as it is.
 
+A claim may exceed its backup by the rounding error of the two sums. That error depends on the terms of these sums alone:
+the reward of another action, or of a state that the belief excludes, does not change it.
+
 Both arguments go from step to step and need a discount, or an end that comes for sure. Without, where steps cost
 nothing, claims that lead round to themselves are vouched for by themselves: such ones a check does not find.
 """
@@ -35,7 +38,8 @@ from rhoplan.planning.certified.pointbased.policies import ANY
 Thing = TypeVar("Thing")
 
 ROUNDING = 1e-9
-"""Largest rounding error of a sum, as a share of the sum of the absolute values of its terms."""
+"""Rounding error of a sum, as a share of the sum of the absolute values of its terms. With n terms it is at most
+n * 2^-53 of that, so this share covers sums of nine million terms."""
 
 APART = 1e-4
 """How far a point must lie from another to speak for it."""
