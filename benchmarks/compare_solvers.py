@@ -426,7 +426,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.against:
             tree = options.worktree.resolve() if options.worktree else folder / "worktree"
             if not options.worktree:
-                stack.callback(_git, "worktree", "remove", "--force", str(tree))
+                remove = ["git", "-C", str(ROOT), "worktree", "remove", "--force", str(tree)]
+                stack.callback(subprocess.run, remove, stderr=subprocess.DEVNULL)
             places.insert(0, ("old", tree, build(options.against, tree)))
         warm_up = list(random_tasks(WARM_UP, folder)) if is_warm else []
         for place in places if is_warm else ():  # machine code is made here: a process that makes it becomes large
@@ -462,8 +463,9 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows to FILE as JSON")
     options = parser.parse_args(arguments)
     options.repeat = options.repeat or (2 if options.commands else 1)
-    if options.folder and not options.folder.is_dir():
-        parser.error(f"{options.folder} is not a folder")
+    for path in (options.folder, options.commands):
+        if path and not path.exists():
+            parser.error(f"{path} does not exist")
     return options
 
 
