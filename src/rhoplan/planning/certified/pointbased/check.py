@@ -10,7 +10,7 @@ its own backup (W = V - p H of any horizon is convex), and so above the optimum.
 others is implied by them, a known state by the informed bound if it claims no less. Points and known states are drawn;
 the informed bound is backed up as it is.
 
-A claim may exceed its backup by the rounding error of the two sums. That error depends on the terms of these sums alone:
+A claim may exceed its backup by the rounding error of the two sums. That error depends on their terms alone:
 the reward of another action, or of a state that the belief excludes, does not change it.
 
 Both arguments go from step to step and need a discount, or an end that comes for sure. Without, where steps cost
