@@ -88,7 +88,7 @@ def _short(value: Any) -> str:
 def run_command(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
     """Exit code and standard output of a command of rhoplan that is run in this process, in `folder`.
 
-    The time limit of `solve` is in CPU seconds, so that bounds do not depend on what else the machine does.
+    Time limits are in CPU seconds, so that results do not depend on what else the machine does.
     """
     from rhoplan.app.cli import main
 
@@ -98,9 +98,8 @@ def run_command(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(out))
             stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-            if arguments[0] == "solve":
-                cpu = time.process_time
-                stack.enter_context(patch.multiple(time, monotonic=cpu, perf_counter=cpu))
+            cpu = time.process_time
+            stack.enter_context(patch.multiple(time, monotonic=cpu, perf_counter=cpu))
             main(list(arguments))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0

@@ -39,15 +39,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 problem_argument = click.argument("problem")
 
 
-class Number(click.types.FloatParamType):
-    """A number; see `rhoplan.io.typed` for what is refused."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return super().convert(_typed(value), param, ctx)
-
-
 class NumberRange(click.FloatRange):
-    """A number within limits; see `rhoplan.io.typed` for what is refused."""
+    """An amount within limits; see `rhoplan.io.typed` for what is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return super().convert(_typed(value), param, ctx)
@@ -63,7 +56,7 @@ def _typed(value: Any) -> Any:
     return value
 
 
-KINDS: dict[type, Any] = {float: Number(), int: click.INT, str: click.STRING}
+KINDS: dict[type, Any] = {float: click.FLOAT, int: click.INT, str: click.STRING}
 """How the settings of an agent are read."""
 
 

@@ -10,7 +10,6 @@ import click
 
 from rhoplan.app.cli.common import (
     BETWEEN_PAIRS,
-    NumberRange,
     bar,
     check_page,
     console,
@@ -265,7 +264,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 )
 @option(
     "--budget",
-    type=NumberRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True),
     default=None,
     help="Seconds for the search of what would change the first action, nearest changes first.  "
     "[default: a fixed amount of work, some seconds]",

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from rhoplan.app.cli.common import NumberRange, option
+from rhoplan.app.cli.common import option
 from rhoplan.app.serve.settings import LOOPBACK, Settings
 from rhoplan.errors import RhoplanError
 
@@ -52,18 +52,18 @@ SHORTEST_KEY = 16
 @click.option("--key-file", type=click.File(errors="replace"), metavar="FILE", help="Read the key from this file.")
 @click.option("--no-key", is_flag=True, help="Need no key: every user of this machine can read and save models.")
 @click.option("--save", is_flag=True, help="Save models to files even if others can reach the server.")
-@option("--seconds", type=NumberRange(0.01), default=USUAL.seconds, help="Planning time per request.")
+@option("--seconds", type=click.FloatRange(0.01), default=USUAL.seconds, help="Planning time per request.")
 @option(
     "--patience",
-    type=NumberRange(0.01),
+    type=click.FloatRange(0.01),
     default=USUAL.patience,
     help="Seconds that a request waits for a free worker.",
 )
-@option("--learn-seconds", type=NumberRange(0.01), default=USUAL.learn_seconds, help="Learning time per table.")
+@option("--learn-seconds", type=click.FloatRange(0.01), default=USUAL.learn_seconds, help="Learning time per table.")
 @option("--nodes", type=click.IntRange(1), default=USUAL.nodes, help="Size of a plan.")
-@option("--memory", type=NumberRange(0.5), default=USUAL.memory / 1e9, help="GB per worker process.")
+@option("--memory", type=click.FloatRange(0.5), default=USUAL.memory / 1e9, help="GB per worker process.")
 @option("--bytes", "size", type=click.IntRange(1000), default=USUAL.request_bytes, help="Request size.")
-@option("--send-seconds", type=NumberRange(0.01), default=USUAL.send_seconds, help="Time to send a request.")
+@option("--send-seconds", type=click.FloatRange(0.01), default=USUAL.send_seconds, help="Time to send a request.")
 @option("--connections", type=click.IntRange(1), default=USUAL.connections, help="Connections open at once.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes that plan.  [default: one per core, 3 to 8]")
 def serve_command(

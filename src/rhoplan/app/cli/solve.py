@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rhoplan.app.cli.common import (
-    Number,
     check_output,
     console,
     json_option,
@@ -47,11 +46,11 @@ EXPORTED = ".policyx"
     help="Actions at most, and after them one that ends, where there is one; then nothing more is paid.  "
     "[default: no limit]",
 )
-@option("--gap", type=Number(), default=1e-3, help="How close the bounds must come.")
+@option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
 @option(
-    "--time-limit", type=Number(), default=600.0, help="Seconds at most, reading included; compiling does not count."
+    "--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count."
 )
-@option("--memory", type=Number(), default=4.0, help="GB the graph may take.")
+@option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
     type=click.Choice(["reveal", "many", "errands", "grids", "points"]),

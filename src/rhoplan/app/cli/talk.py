@@ -11,7 +11,6 @@ import click
 
 from rhoplan.app.cli.common import (
     DECIDING,
-    NumberRange,
     check_not_read,
     console,
     is_read,
@@ -59,9 +58,9 @@ quit                            leave; the case is kept where --case says
 @given_option
 @prior_option
 @known_option
-@option("--limit", type=NumberRange(min=0, min_open=True), default=20.0,
+@option("--limit", type=click.FloatRange(min=0, min_open=True), default=20.0,
         help="Seconds for each thing that is told after what to do next.")  # fmt: skip
-@option("--memory", type=NumberRange(min=0.05), default=1.0,
+@option("--memory", type=click.FloatRange(min=0.05), default=1.0,
         help="Gigabytes that planning may take; what does not fit is planned in another way, and says so.")  # fmt: skip
 @click.option("--also", multiple=True,
               type=click.Choice(("pathway", "comparison", "sensitivity", "thresholds", "uncertainty")),

@@ -179,7 +179,7 @@ def sized_backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, i
     reward = model.reward[model.pair_reward[pair] : model.pair_reward[pair] + len(belief)]
     total = Worth(float(belief @ reward), float(belief @ np.abs(reward)))
     weight, discount = plan.settings.weight, plan.settings.discount
-    predicted, later = np.zeros(problem.symbols), 0.0
+    predicted, later = np.zeros(problem.symbols), Worth(0.0, 0.0)
     every, begins = joint_chances(problem, pair, belief)
     for number, branch in enumerate(range(model.pair_branch[pair], model.pair_branch[pair + 1])):
         joint = every[begins[number] : begins[number + 1]]
@@ -188,11 +188,17 @@ def sized_backup(plan: Solved, pair: int, belief: Array, value: Callable[[int, i
             continue
         target = int(model.branch_target[branch])
         np.add.at(predicted, model.symbol[model.class_state[target] : model.class_state[target + 1]], joint)
-        later += chance * entropy(joint / chance)
+        later = later.plus(chance, sized_entropy(joint / chance))
         if not problem.ended[target]:
             total = total.plus(discount * chance, value(branch, target, joint / chance))
-    told = entropy(predicted)
-    return total.plus(weight, Worth(told - later, told + later))
+    told = sized_entropy(predicted)
+    return total.plus(weight, Worth(told.value - later.value, told.size + later.size))
+
+
+def sized_entropy(belief: Array) -> Worth:
+    """Entropy in nats. Rounding p moves -p log p by that of p * (1 + |log p|), so the sum of these is the size."""
+    value = entropy(belief)
+    return Worth(value, 1.0 + value)
 
 
 def entropy(belief: Array) -> float:
