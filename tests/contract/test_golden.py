@@ -41,9 +41,6 @@ def kinds(old: Recorded, new: Recorded) -> set[str]:
 
 
 def test_numbers_may_differ_by_rounding_only() -> None:
-    old = row("evaluate tiger --world")
-    rows = old.answer["out"] if isinstance(old.answer["out"], list) else None
-    assert rows is None or rows
     score = row("decide tiger --agent efe")
     margin = score.answer["out"]["margin"]
     assert not kinds(score, changed(score, margin=margin * (1 + 1e-10), version="9"))
