@@ -11,11 +11,11 @@ from typing import Any
 from rhoplan.advice.carried import carry
 from rhoplan.agents.agent import make_adviser
 from rhoplan.files import write_text
+from rhoplan.present.carry.page import carried_page
+from rhoplan.present.content import make_report
+from rhoplan.present.origin import origin_of
+from rhoplan.present.page.page import page
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.carry.page import carried_page
-from rhoplan.report.content import make_report
-from rhoplan.report.origin import origin_of
-from rhoplan.report.page.page import page
 
 
 def write_reports(app: Any, error: Exception | None) -> None:

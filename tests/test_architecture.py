@@ -26,9 +26,9 @@ LAYERS = (
     ("planning",),
     ("agents",),
     ("scoring",),
-    ("io", "problems", "gym", "learn"),
+    ("io", "problems", "gym", "learning"),
     ("advice",),
-    ("report",),
+    ("present",),
     ("app",),
     ("__init__", "__main__"),
 )

@@ -33,12 +33,12 @@ tests/app: test_attacks test_axe test_case_start test_cli test_form_page test_ha
 tests/app: test_learn_page test_page test_promised test_serve test_target_app test_uncertain_app
 tests/following: test_worlds
 tests/io: test_general_file test_model_file test_pomdp_grammar test_quoted_file test_subtypes_file test_uncertain_file
-tests/learn: drawn test_bad_tables
+tests/learning: drawn test_bad_tables
 tests/model: test_check test_diagnoses test_panels test_rules
 tests/planning: test_bounds_everywhere test_errand_check test_free_circles test_horizon test_policies_travel
 tests/planning: test_resting_sets test_solve
 tests/problems: test_factored_problems test_factored_toy test_worked_models
-tests/report: test_signed
+tests/present: test_signed
 tests/scoring: test_episodes test_plain_episodes test_plain_following test_plain_score
 tests: alike halfway oracle parted seeming serving small strategies unsure weak
 tests: test_adversary test_against_oracle test_arrays test_docs test_docs_notebooks test_drn_files test_extras

@@ -19,7 +19,7 @@ from rhoplan.graph.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.exact import Plan
-from rhoplan.report.content import make_report
+from rhoplan.present.content import make_report
 from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 pytest.importorskip("sklearn", reason="learning comes with the extra rhoplan[learn]")
 
-from rhoplan.learn.cases import match
-from rhoplan.learn.choices import Choice, Grid
-from rhoplan.learn.cube import draw_cube, draw_cube_nm
+from rhoplan.learning.cases import match
+from rhoplan.learning.choices import Choice, Grid
+from rhoplan.learning.cube import draw_cube, draw_cube_nm
 from rhoplan_bench import learning
 from rhoplan_bench.command import bench_command
 

@@ -9,7 +9,7 @@
     5.1599
 
 The public names are those of `__init__.pyi`. They are loaded when first used, so that importing rhoplan, or asking the
-command line for help, does not wait for the engine. `learn` and `report` are packages and verbs: they can be called.
+command line for help, does not wait for the engine.
 """
 
 from __future__ import annotations
@@ -17,28 +17,14 @@ from __future__ import annotations
 import ast
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from rhoplan import learn, report  # type: ignore[attr-defined, unused-ignore]
 from rhoplan.version import __version__
 
 _PUBLIC = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")).body
 _HOMES = {name.name: found.module for found in _PUBLIC if isinstance(found, ast.ImportFrom) for name in found.names}
 
 __all__ = list(_HOMES)
-
-
-class _Verb(ModuleType):
-    """A package that is called like what it does."""
-
-    def __call__(self, *given: Any, **settings: Any) -> Any:
-        name = self.__name__.rpartition(".")[2]
-        return getattr(import_module(str(_HOMES[name])), name)(*given, **settings)
-
-
-for _package in (learn, report):
-    _package.__class__ = _Verb
 
 
 def __getattr__(name: str) -> Any:

@@ -112,10 +112,10 @@ from rhoplan.planning.utility import (
 from rhoplan.planning.utility import (
     Utility as Utility,
 )
+from rhoplan.present.picture import Picture as Picture
+from rhoplan.present.policy_plot import plot_policy as plot_policy
 from rhoplan.problems.registry import PROBLEMS as PROBLEMS
 from rhoplan.problems.registry import make as make
-from rhoplan.report.picture import Picture as Picture
-from rhoplan.report.policy_plot import plot_policy as plot_policy
 from rhoplan.scoring.episodes import Episodes as Episodes
 from rhoplan.scoring.evaluate import Score as Score
 from rhoplan.scoring.evaluate import evaluate as evaluate

@@ -18,8 +18,8 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
-from rhoplan.report.content import make_report
-from rhoplan.report.page.page import page
+from rhoplan.present.content import make_report
+from rhoplan.present.page.page import page
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate
 

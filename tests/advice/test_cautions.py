@@ -14,8 +14,8 @@ from rhoplan.agents.policy import Policy
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.present.content import check_reportable
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.report.content import check_reportable
 from rhoplan.scoring.evaluate import evaluate
 from serving import PATIENCE
 from strategies import Limits, random_case

@@ -16,9 +16,9 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
+from rhoplan.present.drawing import Drawing
+from rhoplan.present.telling import as_mermaid, as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.drawing import Drawing
-from rhoplan.report.telling import as_mermaid, as_text
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.followed import Followed
 

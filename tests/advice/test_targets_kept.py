@@ -20,8 +20,8 @@ from rhoplan.model.problem import Problem
 from rhoplan.model.targets import read_targets
 from rhoplan.planning.tradeoffs.ground import Criterion
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer
+from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.telling import as_text
 from rhoplan.scoring.evaluate import evaluate
 
 CASCADE = make("screening-cascade")

@@ -15,10 +15,10 @@ from rhoplan.advice.sentences import ahead_words
 from rhoplan.advice.words import GENERAL, MOST_DIGITS, WORDS, chance, money, percent, percents, words_of
 from rhoplan.agents.agent import make_adviser
 from rhoplan.io.reader import TRADES
+from rhoplan.present.carry.card import card_page, make_card
+from rhoplan.present.origin import origin_of
+from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import make
-from rhoplan.report.carry.card import card_page, make_card
-from rhoplan.report.origin import origin_of
-from rhoplan.report.telling import as_text
 
 
 def printed(texts: list[str]) -> Decimal:

@@ -15,10 +15,10 @@ from rhoplan.advice.carried import carry
 from rhoplan.agents.agent import make_adviser
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
+from rhoplan.present.carry.card import card_page, make_card
+from rhoplan.present.carry.page import carried_page
+from rhoplan.present.origin import origin_of
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.report.carry.card import card_page, make_card
-from rhoplan.report.carry.page import carried_page
-from rhoplan.report.origin import origin_of
 from test_carry import ODD, ODD_MODEL, carried_file
 
 playwright = pytest.importorskip("playwright.sync_api", reason="driving a browser needs playwright")

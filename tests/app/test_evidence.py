@@ -11,8 +11,8 @@ from pump import PUMP
 from rhoplan.app.cli import _guarded
 from rhoplan.app.cli.plan import parse_evidence
 from rhoplan.errors import EvidenceError
-from rhoplan.learn.estimator import _outcome
-from rhoplan.learn.outcomes import Cut
+from rhoplan.learning.estimator import _outcome
+from rhoplan.learning.outcomes import Cut
 
 SCAN = """states: [ill, well]
 prior: [0.3, 0.7]

@@ -104,12 +104,12 @@ def test_names_of_a_model_cannot_become_markup() -> None:
 
 
 def test_packages_that_are_verbs_stay_packages() -> None:
-    from rhoplan.learn.plan import Plan
-    from rhoplan.report.content import Report
+    from rhoplan.learning.plan import Plan
+    from rhoplan.present.content import Report
 
     assert callable(rhoplan.learn)
-    assert rhoplan.learn.plan.Plan is Plan  # type: ignore[attr-defined]
-    assert rhoplan.report.content.Report is Report  # type: ignore[attr-defined]
+    assert rhoplan.learning.plan.Plan is Plan  # type: ignore[attr-defined]
+    assert rhoplan.present.content.Report is Report  # type: ignore[attr-defined]
 
 
 def test_frames_without_pandas_are_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

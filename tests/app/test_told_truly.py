@@ -91,7 +91,7 @@ def test_bounds_are_told_where_the_drawing_fails(
     def fails(*_: object) -> None:
         raise ProblemError("no drawing today")
 
-    monkeypatch.setattr("rhoplan.report.policy_plot.plot_policy", fails)
+    monkeypatch.setattr("rhoplan.present.policy_plot.plot_policy", fails)
     asked = "--horizon", "2", "--plot", str(tmp_path / "p.png"), *(["--json"] if as_json else [])
     assert _guarded(["solve", machine, *asked]) == 2
     captured = capsys.readouterr()

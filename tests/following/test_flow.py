@@ -15,7 +15,7 @@ from rhoplan import END, Action, Agent, Factor, Problem, Situation
 from rhoplan.agents.policy import Policy
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
-from rhoplan.report.content import make_report
+from rhoplan.present.content import make_report
 from rhoplan.scoring import followed
 
 

@@ -15,7 +15,7 @@ from rhoplan.advice.margin import lead_of
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.limited import with_horizon
 from rhoplan.planning.errands.clairvoyant import ceiling
-from rhoplan.report.content import check_reportable
+from rhoplan.present.content import check_reportable
 from rhoplan.scoring.steps import policy_steps
 
 FLAT = ("tiger", "bandit", "diagnosis", "chest-pain", "four-diseases")

@@ -17,7 +17,7 @@ from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import Menu, Visible
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.clairvoyant import ceiling
-from rhoplan.report.policy_plot import plot_policy
+from rhoplan.present.policy_plot import plot_policy
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate
 from rhoplan.scoring.solved import score_solved

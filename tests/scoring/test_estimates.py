@@ -20,10 +20,10 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import cut_off
 from rhoplan.app.cli import _guarded
 from rhoplan.app.records import advice_record
+from rhoplan.present.content import make_report
+from rhoplan.present.page.page import page
+from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS
-from rhoplan.report.content import make_report
-from rhoplan.report.page.page import page
-from rhoplan.report.telling import as_text
 from rhoplan.scoring.simulate import EXACT_NODES, cheap_score, simulate, simulate_episodes, summarise
 from serving import PATIENCE
 

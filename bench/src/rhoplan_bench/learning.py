@@ -22,17 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-from rhoplan.learn.bill import DOES_NOT, Bill, make_bill
-from rhoplan.learn.build import build
-from rhoplan.learn.cases import Cases, match
-from rhoplan.learn.choices import Choice, Grid
-from rhoplan.learn.choose import choose, cost_of
-from rhoplan.learn.cube import CLASSES, CONTEXTS, draw_cube, draw_cube_nm
-from rhoplan.learn.folds import POLICY, Splitting, score_split
-from rhoplan.learn.learning import learn
-from rhoplan.learn.plan import Plan, parse_plan, read_plan
-from rhoplan.learn.replay import replay
-from rhoplan.learn.table import Table, read_table, table_of
+from rhoplan.learning.bill import DOES_NOT, Bill, make_bill
+from rhoplan.learning.build import build
+from rhoplan.learning.cases import Cases, match
+from rhoplan.learning.choices import Choice, Grid
+from rhoplan.learning.choose import choose, cost_of
+from rhoplan.learning.cube import CLASSES, CONTEXTS, draw_cube, draw_cube_nm
+from rhoplan.learning.folds import POLICY, Splitting, score_split
+from rhoplan.learning.learning import learn
+from rhoplan.learning.plan import Plan, parse_plan, read_plan
+from rhoplan.learning.replay import replay
+from rhoplan.learning.table import Table, read_table, table_of
 from rhoplan.model.observe_then_commit import Commit
 from rhoplan.model.problem import Array, Ids
 

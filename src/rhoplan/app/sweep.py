@@ -10,8 +10,8 @@ from typing import Any
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import AgentError, MissingExtra, ProblemError
 from rhoplan.files import write_rows
+from rhoplan.present.plots import draw_sweep
 from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, with_parameter
-from rhoplan.report.plots import draw_sweep
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.version import __version__
 

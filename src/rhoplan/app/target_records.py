@@ -58,7 +58,7 @@ def _share_record(answer: Answer, part: Share, trees: bool) -> dict[str, Any]:
 def pathway_text(answer: Answer, part: Share) -> str:
     """A plan of an answer as numbered text."""
     from rhoplan.advice.following import drawn
-    from rhoplan.report.telling import as_text
+    from rhoplan.present.telling import as_text
 
     return as_text(drawn(answer.ground, part.course, smallest=SMALLEST, most_nodes=MOST_NODES))
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-SHOWS = ("advice", "app", "report", "gym.py")
+SHOWS = ("advice", "app", "present", "gym.py")
 """Rooms of rhoplan that show results and decide none; all others count."""
 
 

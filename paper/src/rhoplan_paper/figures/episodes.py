@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rhoplan.belief.information import NATS_PER_BIT
-from rhoplan.problems.registry import make
-from rhoplan.report.plots import (
+from rhoplan.present.plots import (
     CHOSEN,
     COLOURS,
     COMMIT,
@@ -20,6 +19,7 @@ from rhoplan.report.plots import (
     canvas,
     styled,
 )
+from rhoplan.problems.registry import make
 from rhoplan_paper.context import Context
 from rhoplan_paper.figures.grid import SEED, TRIED, episode_job, first_right, rows_job
 from rhoplan_paper.published import Cell, Quote

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rhoplan.present.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.problems.registry import make
-from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, exact_job, simulate_job
 from rhoplan_paper.figures.sweeps import COLUMNS, OPTIMUM, as_line, as_score, as_texts, draw_lines, key_below
 from rhoplan_paper.jobs import Job, job

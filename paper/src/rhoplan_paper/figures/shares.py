@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
+from rhoplan.present.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import UNITS, Context, ask
 from rhoplan_paper.published import select
 from rhoplan_paper.registry import study

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.present.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.problems.registry import make
-from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import job
 from rhoplan_paper.published import Cell, Quote

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.present.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.problems.registry import make
-from rhoplan.report.plots import LOOKS, QUIET, canvas, styled
 from rhoplan_paper.context import Context, ask, exact_job
 from rhoplan_paper.figures.episodes import FORAGING
 from rhoplan_paper.figures.grid import SEED

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from rhoplan.belief.information import NATS_PER_BIT, per_nat
-from rhoplan.report.plots import LOOKS, QUIET, canvas, place_labels, styled
+from rhoplan.present.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.published import Cell, Quote, published

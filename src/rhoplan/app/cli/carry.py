@@ -59,13 +59,13 @@ def carry_command(
     agent, made = one_agent(agents), origin(problem, author)
     standing = Standing(prior, known, given)
     if card:
-        from rhoplan.report.carry.card import card_page, make_card
+        from rhoplan.present.carry.card import card_page, make_card
 
         text, told = card_page(make_card(problem, agent, standing=standing), made), "a card of one page"
     else:
         from rhoplan.advice.carried import SMALLEST, carry
-        from rhoplan.report.carry.data import covers_words
-        from rhoplan.report.carry.page import carried_page
+        from rhoplan.present.carry.data import covers_words
+        from rhoplan.present.carry.page import carried_page
 
         found = carry(problem, agent, standing=standing, smallest=SMALLEST if smallest is None else smallest)
         text, told = carried_page(found, made), f"{len(found.places):,} situations. {covers_words(found)}"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from rhoplan.learn.bill import Bill
-    from rhoplan.learn.learning import Result
+    from rhoplan.learning.bill import Bill
+    from rhoplan.learning.learning import Result
 
 
 @click.command("learn")
@@ -71,7 +71,7 @@ def learn_command(
     is written anywhere but counts into the model.
     """
     from rhoplan.files import write_text
-    from rhoplan.learn.table import read_table
+    from rhoplan.learning.table import read_table
 
     if draft is not None:
         if target is None or plan is not None:
@@ -93,8 +93,8 @@ def learn_command(
     from rich.console import Console
 
     from rhoplan.io.model_file import write_model
-    from rhoplan.learn.learning import learn
-    from rhoplan.learn.plan import read_plan
+    from rhoplan.learning.learning import learn
+    from rhoplan.learning.plan import read_plan
 
     wanted, errors = read_plan(plan), Console(stderr=True)
     cases = read_table(table, named=wanted.columns)
@@ -109,7 +109,7 @@ def learn_command(
     if out is not None:
         write_text(out, write_model(result.problem))
     if report is not None:
-        from rhoplan.report.page.learned_page import learned_page
+        from rhoplan.present.page.learned_page import learned_page
 
         write_text(report, learned_page(result.problem))
     if as_json:
@@ -138,8 +138,8 @@ def _progress(errors: Console, *, hidden: bool) -> Progress:
 
 def _draft(table: Path, target: str, draft: Path) -> None:
     from rhoplan.files import write_text
-    from rhoplan.learn.plan import draft_plan
-    from rhoplan.learn.table import read_table
+    from rhoplan.learning.plan import draft_plan
+    from rhoplan.learning.table import read_table
 
     check_folder(draft)
     if draft.exists():
@@ -152,7 +152,7 @@ def _draft(table: Path, target: str, draft: Path) -> None:
 
 
 def _print(result: Result) -> None:
-    from rhoplan.learn.bill import depth_sentence, sentence
+    from rhoplan.learning.bill import depth_sentence, sentence
 
     bill, unit, choice = result.bill, result.cases.plan.unit, result.choice
     console().print(sentence(bill, unit), soft_wrap=True)

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
-    from rhoplan.report.origin import Origin
+    from rhoplan.present.origin import Origin
 
 author_option = click.option(
     "--author", default="", help="Who answers for the page.  [default: info.author of the file]"
@@ -45,6 +45,6 @@ def _each(parameter: click.Parameter, value: Any) -> list[str]:
 
 def origin(problem: Problem, author: str) -> Origin:
     """Where the page that this command writes comes from."""
-    from rhoplan.report.origin import origin_of
+    from rhoplan.present.origin import origin_of
 
     return origin_of(problem, author=author, date=date.today().isoformat(), command=command_line())

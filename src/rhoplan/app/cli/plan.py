@@ -282,8 +282,8 @@ def report_command(
     problem: Problem, agents: list[Agent], out: Path, budget: float | None, smallest: float | None, author: str
 ) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
-    from rhoplan.report.content import make_report
-    from rhoplan.report.page.page import write_report
+    from rhoplan.present.content import make_report
+    from rhoplan.present.page.page import write_report
 
     if budget is not None and math.isnan(budget):
         raise click.UsageError("--budget must be a number of seconds; it is nan")

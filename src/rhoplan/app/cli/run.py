@@ -202,7 +202,7 @@ def parse_range(text: str) -> tuple[str, list[str]]:
 
 
 def print_sweep(problem: str, name: str, rows: list[dict[str, Any]]) -> None:
-    from rhoplan.report.plots import swept
+    from rhoplan.present.plots import swept
 
     columns = swept(rows)
     cells = []

@@ -47,9 +47,7 @@ EXPORTED = ".policyx"
     "[default: no limit]",
 )
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option(
-    "--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count."
-)
+@option("--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count.")
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
@@ -211,7 +209,7 @@ def _check_wishes(
         check_export(weight=weight, discount=discount, horizon=horizon)
     if plot:
         from rhoplan.model.limited import with_horizon
-        from rhoplan.report.policy_plot import check_plot
+        from rhoplan.present.policy_plot import check_plot
 
         drawn = problem if horizon is None else with_horizon(problem, horizon)
         check_plot(drawn, plot, weight=weight, discount=discount, deadline=deadline)
@@ -307,7 +305,7 @@ def _score(policy: object) -> PlanScore | None:
 
 def _draw(policy: object, path: Path) -> None:
     from rhoplan.planning.certified.solved import SolvedPolicy
-    from rhoplan.report.policy_plot import plot_policy
+    from rhoplan.present.policy_plot import plot_policy
 
     assert isinstance(policy, SolvedPolicy)  # method points gives one
     plot_policy(policy, path)

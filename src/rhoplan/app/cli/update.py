@@ -10,7 +10,7 @@ import click
 from rhoplan.app.cli.common import check_output, console, json_option, load_problem, number, percent, print_json
 
 if TYPE_CHECKING:
-    from rhoplan.learn.update import Updated
+    from rhoplan.learning.update import Updated
 
 
 @click.command("update")
@@ -28,9 +28,9 @@ def update_command(model: str, table: Path, out: Path | None, again: bool, as_js
     """
     from rhoplan.files import write_text
     from rhoplan.io.model_file import write_model
-    from rhoplan.learn.baselines import need_sklearn
-    from rhoplan.learn.table import read_table
-    from rhoplan.learn.update import columns_of, update
+    from rhoplan.learning.baselines import need_sklearn
+    from rhoplan.learning.table import read_table
+    from rhoplan.learning.update import columns_of, update
 
     if out is not None:
         check_output(out, model, table)

@@ -36,7 +36,7 @@ def verify_command(file: Path, model: str | None, as_json: bool) -> None:
 
 def _page(file: Path, text: str, model: str | None) -> dict[str, Any]:
     from rhoplan.advice.journal import digest
-    from rhoplan.report.signed import read_signed
+    from rhoplan.present.signed import read_signed
 
     told, whole = read_signed(text)
     if told is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.errors import MissingExtra
-from rhoplan.report.page.parts import safe, table
+from rhoplan.present.page.parts import safe, table
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]

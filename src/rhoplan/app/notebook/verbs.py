@@ -35,8 +35,8 @@ from rhoplan.app.notebook.views import (
     WhatIf,
 )
 from rhoplan.model.problem import Problem
+from rhoplan.present.content import make_report
 from rhoplan.problems.registry import make
-from rhoplan.report.content import make_report
 
 Named = Problem | Path | str
 
@@ -158,10 +158,10 @@ def sweep(
 
 def learn(cases: Any, plan: Any, **settings: Any) -> LearnedModel:
     """A model from past cases with an honest bill: `cases` is the path of a table or a DataFrame, `plan` a path or a
-    Plan; settings are those of `rhoplan.learn.learning.learn` (folds, repeats, group, time, jobs, seed, ...)."""
-    from rhoplan.learn.learning import learn as learn_from
-    from rhoplan.learn.plan import Plan, read_plan
-    from rhoplan.learn.table import read_table, table_of
+    Plan; settings are those of `rhoplan.learning.learning.learn` (folds, repeats, group, time, jobs, seed, ...)."""
+    from rhoplan.learning.learning import learn as learn_from
+    from rhoplan.learning.plan import Plan, read_plan
+    from rhoplan.learning.table import read_table, table_of
 
     wanted = plan if isinstance(plan, Plan) else read_plan(plan)
     if isinstance(cases, str | Path):

@@ -18,16 +18,16 @@ from rhoplan.agents.agent import Agent
 from rhoplan.app import records
 from rhoplan.app.notebook.shown import Shown, bars, cells
 from rhoplan.model.problem import Problem
-from rhoplan.report.content import Report
-from rhoplan.report.drawing import Drawing
-from rhoplan.report.page.page import page
-from rhoplan.report.page.parts import safe
-from rhoplan.report.picture import Picture, drawn, plot_belief, plot_frontier
-from rhoplan.report.plots import draw_sweep, swept
-from rhoplan.report.telling import as_mermaid, as_text
+from rhoplan.present.content import Report
+from rhoplan.present.drawing import Drawing
+from rhoplan.present.page.page import page
+from rhoplan.present.page.parts import safe
+from rhoplan.present.picture import Picture, drawn, plot_belief, plot_frontier
+from rhoplan.present.plots import draw_sweep, swept
+from rhoplan.present.telling import as_mermaid, as_text
 
 if TYPE_CHECKING:
-    from rhoplan.learn.learning import Result
+    from rhoplan.learning.learning import Result
 
 MOST_LINES, FRAME = 12, 640
 """States that a text names at most; the height of a report inside a notebook, in pixels."""
@@ -330,7 +330,7 @@ class LearnedModel(Shown):
         return Path(path)
 
     def lines(self) -> Sequence[str]:
-        from rhoplan.learn.bill import sentence
+        from rhoplan.learning.bill import sentence
 
         bill, unit = self.result.bill, self.result.cases.plan.unit
         told = [f"{row['policy']}: {row['cost']:.2f} ({row['low']:.2f} to {row['high']:.2f})" for row in self.rows()]
@@ -338,7 +338,7 @@ class LearnedModel(Shown):
         return [sentence(bill, unit), split, *told, *(f"warning: {one}" for one in self.result.cases.warnings)]
 
     def html(self) -> str:
-        from rhoplan.learn.bill import sentence
+        from rhoplan.learning.bill import sentence
 
         bill, unit = self.result.bill, self.result.cases.plan.unit
         rows = [[r["policy"], f"{r['cost']:.2f}", f"{r['low']:.2f} to {r['high']:.2f}"] for r in self.rows()]

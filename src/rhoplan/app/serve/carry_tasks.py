@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.advice.carried import carry
 from rhoplan.advice.start import Standing
-from rhoplan.report.carry.card import card_page, make_card
-from rhoplan.report.carry.page import carried_page
-from rhoplan.report.content import make_report
-from rhoplan.report.origin import Origin, origin_of
-from rhoplan.report.page.page import page
+from rhoplan.present.carry.card import card_page, make_card
+from rhoplan.present.carry.page import carried_page
+from rhoplan.present.content import make_report
+from rhoplan.present.origin import Origin, origin_of
+from rhoplan.present.page.page import page
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.tasks import Asked

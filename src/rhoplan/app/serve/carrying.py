@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rhoplan.app.serve import replies, schema
 from rhoplan.app.serve.replying import API, HTML, PRINTABLE, typed
-from rhoplan.report.carry.page import policy
+from rhoplan.present.carry.page import policy
 
 ModelName = Annotated[str, Path(min_length=1, max_length=500)]
 

@@ -14,8 +14,8 @@ from rhoplan.errors import ModelFileError
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.worker import Tell
-    from rhoplan.learn.plan import Plan
-    from rhoplan.learn.table import Table
+    from rhoplan.learning.plan import Plan
+    from rhoplan.learning.table import Table
     from rhoplan.model.problem import Problem
 
 CSV, BYTES = "csv", "latin-1"
@@ -35,7 +35,7 @@ def describe(source: Source) -> dict[str, Any]:
 
     target, test: whether it can be what it turned out to be, and whether a draft takes it for a test.
     """
-    from rhoplan.learn.plan import TEST_KINDS, may_be_target
+    from rhoplan.learning.plan import TEST_KINDS, may_be_target
 
     table = _table(source)
     columns = [
@@ -54,7 +54,7 @@ def describe(source: Source) -> dict[str, Any]:
 
 def draft(source: Source, request: dict[str, Any]) -> dict[str, Any]:
     """A plan to fill in, as an object: every price and every loss is 1; and how many cases have each diagnosis."""
-    from rhoplan.learn.plan import draft_plan, parse_plan
+    from rhoplan.learning.plan import draft_plan, parse_plan
 
     table = _table(source)
     plan = parse_plan(draft_plan(table, request["target"]))
@@ -71,8 +71,8 @@ def draft(source: Source, request: dict[str, Any]) -> dict[str, Any]:
 def learned(source: Source, request: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """The bill with its verdict in a sentence, what was warned of, and the model as the text of a file."""
     from rhoplan.io.model_file import write_model
-    from rhoplan.learn.bill import depth_sentence, sentence
-    from rhoplan.learn.learning import learn
+    from rhoplan.learning.bill import depth_sentence, sentence
+    from rhoplan.learning.learning import learn
 
     how = {name: request[name] for name in ("folds", "repeats", "group", "time", "seed")}
     result = learn(_table(source), _plan(request), **how, tell=tell)
@@ -90,21 +90,21 @@ def learned(source: Source, request: dict[str, Any], tell: Tell) -> dict[str, An
 
 def page(problem: Problem) -> str:
     """The report on a model that was learned, as a page."""
-    from rhoplan.report.page.learned_page import learned_page
+    from rhoplan.present.page.learned_page import learned_page
 
     return learned_page(problem)
 
 
 def _table(source: Source) -> Table:
-    from rhoplan.learn.baselines import need_sklearn
-    from rhoplan.learn.table import parse_table
+    from rhoplan.learning.baselines import need_sklearn
+    from rhoplan.learning.table import parse_table
 
     need_sklearn()  # said when the table comes, not after prices have been filled in
     return parse_table((source.text or "").encode(BYTES), file=CALLED)
 
 
 def _plan(request: dict[str, Any]) -> Plan:
-    from rhoplan.learn.plan import parse_plan
+    from rhoplan.learning.plan import parse_plan
 
     try:
         return parse_plan(json.dumps({"name": request["name"], **request["plan"]}), file="the plan", language="json")
