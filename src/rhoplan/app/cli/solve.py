@@ -47,9 +47,7 @@ EXPORTED = ".policyx"
     "[default: no limit]",
 )
 @option("--gap", type=float, default=1e-3, help="How close the bounds must come.")
-@option(
-    "--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count."
-)
+@option("--time-limit", type=float, default=600.0, help="Seconds at most, reading included; compiling does not count.")
 @option("--memory", type=float, default=4.0, help="GB the graph may take.")
 @click.option(
     "--method",
