@@ -44,7 +44,6 @@ n * 2^-53 of that, so this share covers sums of nine million terms."""
 APART = 1e-4
 """How far a point must lie from another to speak for it."""
 
-
 MOST_CORNERS, FEW_CORNERS = 5_000, 64
 """Known states at which a vector is looked at, at most: without a weight, where they are all that counts, and with one.
 Others are drawn."""
