@@ -62,8 +62,6 @@ def test_a_start_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
         (["--prior", "tiger-left=0,4%,tiger-right=99,6%"], "'0,4%' has a decimal comma: write 0.4%"),
         (["--prior", "tiger-left=92"], "this is '92': write 92%"),
         (["--near", "1,5%"], "'1,5%' has a decimal comma: write 1.5%"),
-        (["--limit", "20.000"], "'20.000' can be 20 or 20,000: write 20 or 20000"),
-        (["--weight", "1,000"], "'1,000' can be 1 or 1,000: write 1 or 1000"),
         (["--prior", "lion=3%"], "prior names the state 'lion'"),
         (["--case", str(kept), "--prior", "tiger-left=30%"], "has started; --prior and --known are for new ones"),
     ):
