@@ -13,7 +13,7 @@ from rhoplan.advice.journal import Case
 from rhoplan.advice.outlay import EPISODES, FIRST_BATCH, sample_ahead
 from rhoplan.advice.parts import BASIC, NAMES, parts
 from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.app.records import advice_record, part_record
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import FlatMenu
@@ -173,13 +173,13 @@ def test_cases_are_sampled_as_far_as_the_limits_go() -> None:
     problem = weak_tests(12, seed=3, states=4)
     agent = rhoplan.make_agent("info-gain", problem, weight=200.0)
     graph = Graph(problem)
-    _, few = sample_ahead(Policy(graph, agent), graph.root, episodes=FIRST_BATCH)
+    _, few = sample_ahead(GraphPolicy(graph, agent), graph.root, episodes=FIRST_BATCH)
     fresh = Graph(problem, node_limit=graph.size + 1)  # the first batch fits, and the next one does not
-    ahead, sampled = sample_ahead(Policy(fresh, agent), fresh.root)
+    ahead, sampled = sample_ahead(GraphPolicy(fresh, agent), fresh.root)
     assert (few.episodes, sampled) == (FIRST_BATCH, few)
     assert math.fsum(share for _, share in ahead.by_tests) == pytest.approx(1.0)
     everything = Graph(problem)
-    _, whole = sample_ahead(Policy(everything, agent), everything.root)
+    _, whole = sample_ahead(GraphPolicy(everything, agent), everything.root)
     assert whole.episodes == EPISODES
     assert whole.se["tests"] < few.se["tests"]
 

@@ -12,7 +12,7 @@ import pytest
 import rhoplan
 from rhoplan.agents import check
 from rhoplan.agents.agent import AGENTS
-from rhoplan.agents.policy import Policy, action_values
+from rhoplan.agents.policy import GraphPolicy, action_values
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS, is_number
 from rhoplan.errors import AgentError
@@ -103,7 +103,7 @@ def test_the_paper_s_agents_are_these() -> None:
 def test_parts_of_a_value_add_up_to_what_exact_look_ahead_says(problem: rhoplan.Problem, weight: float) -> None:
     graph = Graph(problem)
     agent = rhoplan.make_agent("planning-ig", problem, weight=weight, horizon=2, planner="exact", discount=0.9)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
     graph.expand(np.array([graph.root]))
     plan = Plan(graph, agent.objective.rho, discount=0.9)
     for node in (graph.root, *graph.next[graph.root][graph.next[graph.root] >= 0][:3].tolist()):

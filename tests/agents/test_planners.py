@@ -20,7 +20,7 @@ from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.check import PROBLEMS as SMALL
 from rhoplan.agents.check import TIES
-from rhoplan.agents.planners.planner import Chooser, Exact, Planner
+from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
@@ -241,7 +241,7 @@ Choices = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class Broken(Planner):
+class Broken(GraphPlanner):
     """Exact look-ahead, bent by `how`."""
 
     name: ClassVar[str] = "broken"

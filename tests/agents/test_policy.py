@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy, action_values, in_order
+from rhoplan.agents.policy import GraphPolicy, action_values, in_order
 from rhoplan.graph.graph import Graph
 
 TIGER = rhoplan.make("tiger")
@@ -19,7 +19,7 @@ def test_of_commits_that_count_nothing_only_the_best_is_taken() -> None:
     graph = Graph(TIGER)
     agent = rhoplan.make_agent("epistemic-only", TIGER, weight=0.0, horizon=1, precision=2.0)
     heard = graph.node(rhoplan.observe_all(TIGER, [("listen", "hear-left")]))
-    ending, going = Policy(graph, agent).probabilities(np.array([heard]))
+    ending, going = GraphPolicy(graph, agent).probabilities(np.array([heard]))
     ends = 1 / (1 + np.exp(-2.0))
     assert ending[0] == pytest.approx([0.0, ends])  # the tiger is on the left
     assert going[0] == pytest.approx([1 - ends])
@@ -37,7 +37,7 @@ def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -
     twins = replace(listen, name="first"), replace(listen, name="second")
     problem = rhoplan.observe_then_commit("twins", TIGER.states, tests=twins, commits=TIGER.flat.commits)
     graph = Graph(problem)
-    policy = Policy(graph, rhoplan.make_agent("planning", problem, horizon=2))
+    policy = GraphPolicy(graph, rhoplan.make_agent("planning", problem, horizon=2))
     values = {"first": 0.0, "second": 1e-11}
     told = tuple(replace(one, value=values.get(one.name, -45.0)) for one in action_values(policy, graph.root))
     assert [one.name for one in in_order(policy, graph.root, told)][:2] == ["first", "second"]

@@ -12,7 +12,7 @@ import pytest
 
 import rhoplan
 from rhoplan import END, Action, Agent, Factor, Problem, Situation
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
 from rhoplan.present.content import make_report
@@ -32,7 +32,7 @@ class Episode:
 def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterator[Episode]:
     """Every episode with its probability: hidden states, outcomes and changes of state are listed one by one."""
     graph = Graph(problem)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
 
     def choices(situation: Situation) -> list[tuple[float, Action]]:
         node = graph.node(situation)
@@ -203,7 +203,7 @@ def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest
         graphs.append(of)
         grow(self, of, **settings)  # type: ignore[arg-type]
 
-    def counted_plan(self: followed.Followed, policy: Policy, *rest: object, **more: object) -> None:
+    def counted_plan(self: followed.Followed, policy: GraphPolicy, *rest: object, **more: object) -> None:
         plans.append((id(policy), *rest))
         begin(self, policy, *rest, **more)  # type: ignore[arg-type]
 

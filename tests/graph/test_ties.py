@@ -7,7 +7,7 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.policy import Policy, action_values, in_order
+from rhoplan.agents.policy import GraphPolicy, action_values, in_order
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.scoring.steps import policy_steps
@@ -264,7 +264,7 @@ def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
 
 
 def in_order_of(problem: rhoplan.Problem, agent: rhoplan.Agent) -> list[rhoplan.ActionValue]:
-    policy = Policy(Graph(problem), agent)
+    policy = GraphPolicy(Graph(problem), agent)
     return in_order(policy, policy.graph.root, action_values(policy, policy.graph.root))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
@@ -789,8 +789,8 @@ def test_many_errands_are_finished(spec):
     assert above.optimum is None
 
 
-def deepened(problem: Problem, seconds: float) -> tuple[Policy, Plan, int, int]:
-    policy = Policy(Graph(problem), rhoplan.make_agent("planning", problem, planner="anytime", seconds=seconds))
+def deepened(problem: Problem, seconds: float) -> tuple[GraphPolicy, Plan, int, int]:
+    policy = GraphPolicy(Graph(problem), rhoplan.make_agent("planning", problem, planner="anytime", seconds=seconds))
     return policy, *policy.chooser.deepened(policy.graph.root)
 
 
@@ -955,7 +955,7 @@ def test_every_decision_of_every_episode_has_a_search_of_its_own(monkeypatch):
     rows = simulate_episodes(problem, agent, seeds=(42, 123), episodes=6)
     assert len(seeds) == len(set(seeds)) == rows.steps.sum()
     # Twelve first decisions in the same situation: were it one search, they would be one.
-    policy = Policy(shared_graph(problem), agent)
+    policy = GraphPolicy(shared_graph(problem), agent)
     first = [seed for seed in seeds if seed[-1] == 0]
     found = [policy.chooser.search(policy.graph.root, seed).going_values[0] for seed in first]
     assert len(found) == 12

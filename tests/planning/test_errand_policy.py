@@ -17,14 +17,14 @@ from rhoplan.model.problem import END
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
 
 pytest.importorskip("numba", reason="the best tour needs numba")
 
 ROVER = "rocksample:n=4,k=2"
 
 
-def both(found: Solution, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
+def both(found: SolveResult, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
     """The policy of `found`, and what is read of it from a file."""
     assert isinstance(found.policy, BoundedPolicy)
     found.policy.save(path)

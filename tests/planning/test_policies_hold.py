@@ -11,7 +11,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import initial, observe_all
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.problem import Problem
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
 from seeming import made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -111,7 +111,7 @@ def flat(text: str) -> Problem:
     return parse_problem(text, file="some.pomdp", language="pomdp")
 
 
-def earned(problem: Problem, found: Solution, cap: int = 60) -> float:
+def earned(problem: Problem, found: SolveResult, cap: int = 60) -> float:
     return rhoplan.evaluate(problem, rhoplan.Agent("solved", planner=FollowRule(rule=found.policy)), cap=cap).discounted
 
 

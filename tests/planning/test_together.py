@@ -13,7 +13,7 @@ from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.problem import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.general import General, checking
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.planning.certified.solve import usual_method
 from weak import weak_tests
 
@@ -24,7 +24,7 @@ def asked(gap: float) -> General:
     return General(rhoplan.make("tiger"), 0.0, 1.0, gap, clock.now() + 60, 1e9, None, check=False)
 
 
-def found(method: str, lower: float, upper: float, stopped_by: str, rounds: int) -> Solution:
+def found(method: str, lower: float, upper: float, stopped_by: str, rounds: int) -> SolveResult:
     done = asked(0.5)._solution(lower, upper, stopped_by, f"first of {method}")
     return replace(done, method=method, rounds=rounds, nodes=10 * rounds)
 

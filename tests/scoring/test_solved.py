@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import rhoplan
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.app.cli.solve import solve_command
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
@@ -176,7 +176,7 @@ def test_json_says_whether_the_score_is_exact(file):
 def test_all_cases_stop_and_what_they_learned_is_what_is_no_longer_unsure(name: str) -> None:
     problem = rhoplan.make(name)
     graph = Graph(problem)
-    followed = Followed(Policy(graph, rhoplan.make_agent("efe", problem)))
+    followed = Followed(GraphPolicy(graph, rhoplan.make_agent("efe", problem)))
     unsure = graph.tables[0].entropy[graph.belief[:, 0]]
     left = sum(share * unsure[node] for node, share in followed.stops.items())
     assert sum(followed.stops.values()) == pytest.approx(1.0, abs=1e-9)

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen as chosen_planner
 from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Planner
+from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
@@ -64,17 +64,17 @@ class Part(Generic[Value]):
 
 
 @dataclass(frozen=True, init=False)
-class Agent:
+class BoundAgent:
     """How to decide: look ahead with `planner` for `objective`, then act, then look again.
 
-    Made of an objective and a planner, or of their settings: Agent("mine", horizon=3, weight=2.0, discount=0.9,
+    Made of an objective and a planner, or of their settings: BoundAgent("mine", horizon=3, weight=2.0, discount=0.9,
     utility=NegativeEntropy(), planner="mcts", simulations=500). The weight is the utility's own where nobody says.
     near: what the words about its decisions call about as good (see `settings`); it changes no decision.
     """
 
     name: str
     objective: Objective
-    planner: Planner
+    planner: GraphPlanner
     near: float = field(default=DEFAULT_NEAR, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -85,7 +85,7 @@ class Agent:
         weight: float | None = None,
         *,
         objective: Objective | None = None,
-        planner: Planner | str = DEFAULT_PLANNER,
+        planner: GraphPlanner | str = DEFAULT_PLANNER,
         near: float = DEFAULT_NEAR,
         notes: tuple[str, ...] = (),
         **settings: Any,
@@ -104,10 +104,10 @@ class Agent:
         SETTINGS["near"].check(near)
         self.planner.check(self.objective)
 
-    def changed(self, **settings: Any) -> Agent:
+    def changed(self, **settings: Any) -> BoundAgent:
         """This agent with other settings, by their Python names."""
         kept = {name: getattr(self, name) for name in ("objective", "planner", "near", "notes")}
-        return Agent(self.name, **(kept | settings))
+        return BoundAgent(self.name, **(kept | settings))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -148,12 +148,12 @@ def make_agent(
     precision: float = math.inf,
     utility: Named = None,
     target: Sequence[float] | None = None,
-    planner: Planner | str | None = None,
+    planner: GraphPlanner | str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
     near: float = DEFAULT_NEAR,
-) -> Agent:
+) -> BoundAgent:
     """The agent `name` of the paper's table with these settings.
 
     Horizon, discount and planner are the problem's own by default, the weight is the problem's price of information or
@@ -169,7 +169,9 @@ def make_agent(
         SETTINGS["weight"].check(weight)
     if name in problem.rules:
         chosen = weight if weight is not None else _priced(problem, unit)
-        return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
+        return BoundAgent(
+            name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near
+        )
     if name.startswith(SOLVED):
         wanted = None if weight is None else per_nat(weight, unit)
         said = {"precision": precision, "weight": wanted, "unit": unit, "discount": discount}
@@ -202,10 +204,10 @@ def make_agent(
     if planner is None:
         fit = chosen_planner(problem, how, objective)
         how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
-    return Agent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
+    return BoundAgent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
 
 
-def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> Agent:
+def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> BoundAgent:
     """Who advises people: the agent `name`, or else one that looks ahead for what people pay and lose.
 
     Information counts where somebody puts a price on it: the problem, a weight, or a utility in `settings`.
@@ -238,7 +240,7 @@ def without_files(why: str) -> Iterator[None]:
         _refused.reset(before)
 
 
-def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> Agent:
+def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> BoundAgent:
     """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
     from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
@@ -251,18 +253,18 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
     vain = unlike(has, asked)
     made = f"solved does what its policy says, which has weight {objective.weight:g} and discount {objective.discount}"
     notes = (f"{made}; {', '.join(vain)} {'is' if len(vain) == 1 else 'are'} not used",) if vain else ()
-    return Agent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
+    return BoundAgent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
 
 
 DEFAULT_UTILITY = "information"
 
 
-def _loaded(name: str) -> type[Planner]:
-    found: type[Planner] = row_of(PLANNERS, name, "planner").load()  # type: ignore[assignment]
+def _loaded(name: str) -> type[GraphPlanner]:
+    found: type[GraphPlanner] = row_of(PLANNERS, name, "planner").load()  # type: ignore[assignment]
     return found
 
 
-def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> Planner:
+def _planner(planner: GraphPlanner | str, problem: Problem, given: dict[str, Any]) -> GraphPlanner:
     """The planner asked for with the settings in `given` that it takes."""
     takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
     for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used

@@ -14,7 +14,7 @@ from dataclasses import is_dataclass, replace
 import numpy as np
 
 from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.errors import AgentError
@@ -36,7 +36,7 @@ OBJECTIVES = {
 }
 
 
-def check_planner(planner: Planner, *, problems: Iterable[Problem] | None = None) -> None:
+def check_planner(planner: GraphPlanner, *, problems: Iterable[Problem] | None = None) -> None:
     """Raise AgentError, with the promise in plain words, unless `planner` keeps its promises on `problems`.
 
     problems: small ones of its own by default: tests that tie, tests that run once and wait, places and hidden states
@@ -56,11 +56,11 @@ def check_planner(planner: Planner, *, problems: Iterable[Problem] | None = None
             _check_tie(planner, problem, expected)
 
 
-def _broken(planner: Planner, promise: str, came: str) -> AgentError:
+def _broken(planner: GraphPlanner, promise: str, came: str) -> AgentError:
     return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}")
 
 
-def _check_value(planner: Planner) -> None:
+def _check_value(planner: GraphPlanner) -> None:
     """It is a value: named, with settings of the table, equal to its copy, and what the registry says of it."""
     if not isinstance(getattr(planner, "name", None), str) or not planner.name:
         raise _broken(planner, "have a name that records and logs can call it by", "it has none")
@@ -78,7 +78,7 @@ def _check_value(planner: Planner) -> None:
             SETTINGS[name].check(value)
 
 
-def _check_on(planner: Planner, problem: Problem, objective: Objective, where: str) -> None:
+def _check_on(planner: GraphPlanner, problem: Problem, objective: Objective, where: str) -> None:
     before, kept = _numbers(problem), copy.copy(planner)
     graph = Graph(problem)
     chooser = planner.on(graph, objective)
@@ -111,7 +111,7 @@ def _check_on(planner: Planner, problem: Problem, objective: Objective, where: s
         raise _broken(planner, "leave its own settings as they are", f"{where} it changed them")
 
 
-def _check_allowed(planner: Planner, graph: Graph, nodes: Ids, chosen: tuple[Ids, Ids], where: str) -> None:
+def _check_allowed(planner: GraphPlanner, graph: Graph, nodes: Ids, chosen: tuple[Ids, Ids], where: str) -> None:
     slots, endings = chosen
     if np.shape(slots) != nodes.shape or np.shape(endings) != nodes.shape:
         raise _broken(planner, "choose once per node, a slot and an ending action", f"{where} shapes differ")
@@ -128,7 +128,7 @@ def _check_allowed(planner: Planner, graph: Graph, nodes: Ids, chosen: tuple[Ids
 
 
 def _check_same(
-    planner: Planner, graph: Graph, nodes: Ids, first: tuple[Ids, Ids], again: tuple[Ids, Ids], where: str
+    planner: GraphPlanner, graph: Graph, nodes: Ids, first: tuple[Ids, Ids], again: tuple[Ids, Ids], where: str
 ) -> None:
     for place in _differing(first, again)[:1]:
         now, then = _named(graph, nodes, first, place), _named(graph, nodes, again, place)
@@ -137,7 +137,7 @@ def _check_same(
 
 
 def _check_explained(
-    planner: Planner, graph: Graph, chooser: Chooser, nodes: Ids, first: tuple[Ids, Ids], where: str
+    planner: GraphPlanner, graph: Graph, chooser: Chooser, nodes: Ids, first: tuple[Ids, Ids], where: str
 ) -> None:
     for place, node in list(enumerate(nodes.tolist()))[:5]:
         graph.expand(np.array([node]))
@@ -150,7 +150,7 @@ def _check_explained(
             raise _broken(planner, "explain the choice that it makes", f"{where} it takes {now} and explains {then}")
 
 
-def _check_tie(planner: Planner, problem: Problem, expected: str) -> None:
+def _check_tie(planner: GraphPlanner, problem: Problem, expected: str) -> None:
     graph = Graph(problem)
     start = np.array([graph.root])
     graph.expand(start)

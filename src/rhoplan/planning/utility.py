@@ -11,7 +11,7 @@ A utility of your own is a function of beliefs and action:
     def surprise(beliefs, action):          # beliefs (n, S) -> (n,)
         return -np.log(beliefs.max(axis=1))
 
-    utility = OwnUtility(surprise, name="surprise")
+    utility = FunctionUtility(surprise, name="surprise")
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class NegativeEntropy:
         return -self.weight * total
 
 
-class OwnUtility:
+class FunctionUtility:
     """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included.
 
     scale: the largest size that it reaches in all, at weight 1. To replay a log with it, give it a row of `UTILITIES`.
@@ -121,10 +121,10 @@ class OwnUtility:
         self.function, self.name, self.weight = function, name, weight
         self._scale = scale
 
-    def at(self, weight: float) -> OwnUtility:
+    def at(self, weight: float) -> FunctionUtility:
         if weight == self.weight:
             return self
-        return OwnUtility(self.function, scale=self._scale, name=self.name, weight=weight)
+        return FunctionUtility(self.function, scale=self._scale, name=self.name, weight=weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         values = np.zeros((len(nodes), graph.known.shape[1]))
@@ -148,7 +148,7 @@ class OwnUtility:
         return values
 
 
-class TargetBelief(OwnUtility):
+class TargetBelief(FunctionUtility):
     """-weight * KL(b || target) at every action: the agent wants to end up believing `target` (S,), all positive."""
 
     def __init__(self, target: Sequence[float] | Array, *, weight: float = 1.0) -> None:

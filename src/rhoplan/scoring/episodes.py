@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.draws import outcome_order
 from rhoplan.belief.situation import impossible
 from rhoplan.following.flow import information_of
@@ -76,7 +76,7 @@ class Episodes:
 class Walk:
     """An agent walking its graph while a world draws the outcomes."""
 
-    def __init__(self, problem: Problem, agent: Agent, world: Problem, cap: int) -> None:
+    def __init__(self, problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> None:
         self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
         self._use(shared_graph(problem))
         self._added = 0.0  # the most nodes that deciding at one has added to the graph
@@ -145,7 +145,7 @@ class Walk:
         return np.inf if stay else min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
 
     def _use(self, graph: Graph) -> None:
-        self.graph, self.policy = graph, Policy(graph, self.agent)
+        self.graph, self.policy = graph, GraphPolicy(graph, self.agent)
         self._menus: dict[int, WorldMenu] = {}
 
     def _act(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph
@@ -90,7 +90,7 @@ def score_solved(
     Estimates are from `episodes`, or from as many as there is time for in `seconds`, but FEWEST at least.
     """
     problem = replace(policy.origin, discount=policy.settings.discount)
-    agent = Agent(
+    agent = BoundAgent(
         "solved",
         objective=Objective(policy.settings.weight, "nats", policy.settings.discount),
         planner=FollowRule(rule=policy),
@@ -98,7 +98,7 @@ def score_solved(
     try:
         states = max(len(factor.states) for factor in problem.factors)
         graph = Graph(problem, node_limit=min(most_nodes, MOST_NUMBERS // states))
-        exact = score_policy(Policy(graph, agent), World(graph, None), cap=problem.cap)
+        exact = score_policy(GraphPolicy(graph, agent), World(graph, None), cap=problem.cap)
     except LimitError:
         if isinstance(policy, SolvedPolicy):
             rows = _episodes(problem, policy, episodes, seconds)

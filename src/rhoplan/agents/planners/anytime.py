@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
@@ -56,7 +56,7 @@ class Deepening(Chooser):
 
 
 @dataclass(frozen=True)
-class Anytime(Planner):
+class AnytimePlanner(GraphPlanner):
     """Exact look-ahead over `horizon` actions, or as many as `seconds` allow, then what errands and walks are worth.
 
     Not covered: utilities other than information on problems whose leaf is derived; `on` refuses them.
@@ -86,6 +86,6 @@ class Anytime(Planner):
         return Deepening(graph, objective, self.horizon, leaf, self.seconds)
 
     @classmethod
-    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+    def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:
         usual = {} if problem.observes_then_commits else {"horizon": SHORT_HORIZON}
         return super().for_problem(problem, **usual | settings)

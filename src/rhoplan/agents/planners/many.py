@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
@@ -106,7 +106,7 @@ class Evidence(Chooser):
 
 
 @dataclass(frozen=True)
-class Many(Planner):
+class Many(GraphPlanner):
     """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
 
     memory: bytes that one search may take.

@@ -1,6 +1,6 @@
 """What a planner is: a value with one method, `on`, that gives what to do on a graph, and that answers for itself.
 
-`Planner` holds the settings, `Chooser` is what it becomes on a graph for an objective. A planner of your own is one
+`GraphPlanner` holds the settings, `Chooser` is what it becomes on a graph for an objective. A planner of your own is one
 subclass of each, or of the first alone where exact look-ahead over another leaf is what it does; `check_planner` says
 which promise it breaks.
 
@@ -58,7 +58,7 @@ class Chooser:
 
 
 @dataclass(frozen=True)
-class Planner:
+class GraphPlanner:
     """How to look ahead. The fields of a planner are the settings that it takes, by their Python names (and
     `memory` where it must know what a case may take: see `within`).
 
@@ -89,11 +89,11 @@ class Planner:
         """Raise AgentError where this planner cannot plan for `objective`; in what problem is for `on` to say."""
 
     @classmethod
-    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+    def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:
         """This planner with `settings`, and what suits `problem` where they do not say."""
         return cls(**{"horizon": problem.horizon, **settings})
 
-    def within(self, memory: float) -> Planner:
+    def within(self, memory: float) -> GraphPlanner:
         """This planner where planning one case may take `memory` bytes."""
         return self
 
@@ -123,7 +123,7 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Exact(Planner):
+class Exact(GraphPlanner):
     """Exact look-ahead over `horizon` actions: every plan, then the problem's own leaf, the paper's one recursion.
 
     Not covered: graphs too large to hold (LimitError says so).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
@@ -61,7 +61,7 @@ class Searching(Chooser):
 
 
 @dataclass(frozen=True)
-class Search(Planner):
+class Search(GraphPlanner):
     """What both searches share. simulations: per decision; where only `seconds` is given, all that they allow."""
 
     samples: ClassVar[bool] = True

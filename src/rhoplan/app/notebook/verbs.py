@@ -22,7 +22,7 @@ from rhoplan.advice.overrides import overridden
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import with_values
-from rhoplan.agents.agent import Agent, make_adviser
+from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.app import sweep as sweeping
 from rhoplan.app.notebook.views import (
     CaseAdvice,
@@ -47,7 +47,7 @@ def advise(
     *,
     prior: Mapping[str, float] | None = None,
     known: Given = (),
-    agent: Agent | str | None = None,
+    agent: BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     seconds: float = 20.0,
     **settings: Any,
@@ -65,7 +65,7 @@ def pathway(
     problem: Named,
     given: Given = (),
     *,
-    agent: Agent | str | None = None,
+    agent: BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     smallest: float = pathways.SMALLEST,
     most_nodes: int = pathways.MOST_NODES,
@@ -87,7 +87,7 @@ def report(
     problem: Named,
     path: Path | str | None = None,
     *,
-    agent: Agent | str | None = None,
+    agent: BoundAgent | str | None = None,
     seconds: float = 5.0,
     budget: float | None = None,
     **settings: Any,
@@ -103,7 +103,7 @@ def report(
 def compare(
     problem: Named,
     *,
-    agent: Agent | str | None = None,
+    agent: BoundAgent | str | None = None,
     seconds: float = 5.0,
     high: float | None = None,
     **settings: Any,
@@ -127,7 +127,7 @@ def what_if(
     rewards: Mapping[str, Mapping[str, float]] | None = None,
     first_prices: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
-    agent: Agent | str | None = None,
+    agent: BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     budget: float | None = None,
     **settings: Any,
@@ -175,8 +175,8 @@ def _problem(named: Named) -> Problem:
     return named if isinstance(named, Problem) else make(str(named))
 
 
-def _adviser(problem: Problem, agent: Agent | str | None, settings: dict[str, Any]) -> Agent:
-    if isinstance(agent, Agent):
+def _adviser(problem: Problem, agent: BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
+    if isinstance(agent, BoundAgent):
         return agent.changed(**settings) if settings else agent
     return make_adviser(problem, agent, **settings)
 
