@@ -10,18 +10,19 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen as chosen_planner
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, expect
+from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.problem import Problem
+from rhoplan.planning.objective import Objective
 from rhoplan.planning.utility import Utility
 
 Named: TypeAlias = "str | Utility | None"
@@ -50,14 +51,21 @@ AGENTS: dict[str, AgentKind] = {
 DEFAULT_PLANNER = "exact"
 
 
+WORDS = {
+    "weight": "information_weight", "unit": "information_unit", "discount": "discount", "utility": "utility",
+    "precision": "inverse_temperature", "commits_count": "terminal_rewards",
+}  # fmt: skip
+"""The words of options, records and logs for the fields of an objective."""
+
+
 class Part(Generic[Value]):
-    """An attribute that an agent has from its objective or its planner, by the same name; None where that lacks it."""
+    """An attribute that an agent has from its objective or its planner; None where that lacks it."""
 
     def __init__(self, home: str) -> None:
         self.home = home
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = WORDS.get(name, name) if self.home == "objective" else name
 
     def __get__(self, agent: Any, owner: type) -> Value:
         return cast(Value, getattr(getattr(agent, self.home), self.name, None))
@@ -92,12 +100,14 @@ class BoundAgent:
     ) -> None:
         given = {"horizon": horizon, "weight": weight, **settings}
         given = {word: value for word, value in given.items() if value is not None}
-        wants = {word: given.pop(word) for word in [f.name for f in fields(Objective)] if word in given}
-        if "utility" in wants and "weight" not in wants:
-            wants |= {"weight": wants["utility"].weight, "unit": wants.get("unit", "nats")}
+        wants = {field: given.pop(word) for word, field in WORDS.items() if word in given and word != "weight"}
+        given.pop("weight", None)
+        _check_objective(weight, wants.get("information_unit"), wants.get("discount"), wants.get("inverse_temperature"))
+        aim = replace(objective or Objective(), **wants)
+        aim = aim if weight is None else aim.weighted(weight)
         how = _loaded(planner)(**given) if isinstance(planner, str) else replace(planner, **given)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "objective", replace(objective or Objective(), **wants))
+        object.__setattr__(self, "objective", replace(aim, discount=aim.discount_factor))
         object.__setattr__(self, "planner", how)
         object.__setattr__(self, "near", near)
         object.__setattr__(self, "notes", notes)
@@ -164,13 +174,17 @@ def make_agent(
     not take, is not used, and a note on the agent says so. Weight 0 takes the information out of any agent.
     """
     expect(problem, Problem, "make")
+    _check_objective(weight, unit, discount, precision)
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
         SETTINGS["weight"].check(weight)
     if name in problem.rules:
         chosen = weight if weight is not None else _priced(problem, unit)
         return BoundAgent(
-            name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near
+            name,
+            objective=Objective(chosen, information_unit=unit),
+            planner=FollowRule(rule=problem.rules[name]),
+            near=near,
         )
     if name.startswith(SOLVED):
         wanted = None if weight is None else per_nat(weight, unit)
@@ -198,8 +212,13 @@ def make_agent(
     notes += unused(how.name, how.takes, given)
     chosen, fades = weight if weight is not None else _priced(problem, unit), problem.discount
     fades = fades if discount is None else discount
-    objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
-    objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
+    objective = Objective(
+        information_unit=unit,
+        utility=valued,
+        discount=fades,
+        inverse_temperature=precision,
+        terminal_rewards=kind.commits_count,
+    ).weighted(chosen if kind.weight is None else kind.weight)
     how = replace(how, horizon=1) if kind.one_step else how
     if planner is None:
         fit = chosen_planner(problem, how, objective)
@@ -217,6 +236,17 @@ def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> 
         weight = weight if weight is not None else problem.price or 0.0
         name = "planning" if weight == 0 else "planning-ig"
     return make_agent(name or "planning-ig", problem, **settings)
+
+
+def _check_objective(weight: float | None, unit: str | None, discount: float | None, precision: float | None) -> None:
+    """Refuse settings of an objective, by the words that options and fields have for them."""
+    if weight is not None and not abs(weight) <= LARGEST_REWARD:
+        raise AgentError(f"weight must be a number of at most {LARGEST_REWARD:g}; it is {weight:g}", field=("weight",))
+    if unit is not None and unit not in UNITS:
+        raise AgentError(f"unit of information must be {' or '.join(UNITS)}, not '{unit}'", field=("unit",))
+    for name, value in (("discount", discount), ("precision", precision)):
+        if value is not None:
+            SETTINGS[name].check(value)
 
 
 def _priced(problem: Problem, unit: str) -> float:
@@ -248,10 +278,12 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
         raise AgentError(refused, field=("agent",))
     path = name.removeprefix(SOLVED)
     policy = load_policy(path, problem)
-    objective = Objective(policy.settings.weight, "nats", policy.settings.discount)
-    has = {**vars(objective), "utility": DEFAULT_UTILITY, "horizon": asked["horizon"] and saved_horizon(path)}
+    objective = Objective(policy.settings.weight, discount=policy.settings.discount)
+    has = {word: getattr(objective, field) for word, field in WORDS.items()}
+    has |= {"utility": DEFAULT_UTILITY, "horizon": asked["horizon"] and saved_horizon(path)}
     vain = unlike(has, asked)
-    made = f"solved does what its policy says, which has weight {objective.weight:g} and discount {objective.discount}"
+    solved = policy.settings
+    made = f"solved does what its policy says, which has weight {solved.weight:g} and discount {solved.discount}"
     notes = (f"{made}; {', '.join(vain)} {'is' if len(vain) == 1 else 'are'} not used",) if vain else ()
     return BoundAgent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
 
@@ -294,6 +326,6 @@ def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -
         )
     try:
         aimed: Utility = row.load()(target=target)
-    except ValueError as error:
+    except AgentError as error:
         raise AgentError(f"target is not sound: {error}", field=("target",)) from None
     return aimed

@@ -13,7 +13,6 @@ from dataclasses import is_dataclass, replace
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS
@@ -24,6 +23,7 @@ from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
 from rhoplan.model.sparse import numbers
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.objective import Objective
 
 MOST_NODES = 40
 """Situations that are looked at in each problem, the nearest to the start first."""
@@ -32,7 +32,7 @@ OBJECTIVES = {
     "reward": Objective(),
     "reward and information": Objective(1.0),
     "discounted reward": Objective(discount=0.9),
-    "information without commits": Objective(1.0, commits_count=False),
+    "information without commits": Objective(1.0, terminal_rewards=False),
 }
 
 
@@ -97,7 +97,7 @@ def _check_on(planner: GraphPlanner, problem: Problem, objective: Objective, whe
         _check_same(planner, graph, nodes, first, (backwards[0], backwards[1]), where)
         _check_explained(planner, graph, chooser, nodes, first, where)
     if planner.is_exact:
-        plan = Plan(graph, objective.rho, discount=objective.discount, commits_count=objective.commits_count)
+        plan = Plan(graph, objective.rho, discount=objective.discount_factor, commits_count=objective.terminal_rewards)
         exact = plan.choices(nodes, planner.horizon), plan.best_ending(nodes)[1]
         for place in _differing(first, exact)[:1]:
             raise _broken(

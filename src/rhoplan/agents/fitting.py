@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Exact, GraphPlanner
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent

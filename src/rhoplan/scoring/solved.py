@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
@@ -24,6 +23,7 @@ from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.solved import SolvedPolicy
+from rhoplan.planning.objective import Objective
 from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.side_by_side import COLUMNS, followed
 from rhoplan.scoring.simulate import simulate_episodes
@@ -92,7 +92,7 @@ def score_solved(
     problem = replace(policy.origin, discount=policy.settings.discount)
     agent = BoundAgent(
         "solved",
-        objective=Objective(policy.settings.weight, "nats", policy.settings.discount),
+        objective=Objective(policy.settings.weight, discount=policy.settings.discount),
         planner=FollowRule(rule=policy),
     )
     try:

@@ -19,7 +19,6 @@ from typing import ClassVar
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner
 from rhoplan.agents.policy import UNDECIDED, GraphPolicy
 from rhoplan.belief.information import per_nat
@@ -27,6 +26,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.objective import Objective
 from rhoplan.planning.weights import Chart, ChartedPlan
 from rhoplan.scoring.evaluate import ExactScore, score_policy
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.errands.anytime import deepen, derived_leaf
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.objective import Objective
 
 SHORT_HORIZON = 2
 """Look-ahead on factored problems when nobody asks for another: the leaf sees the rest."""
@@ -34,8 +34,8 @@ class Deepening(Chooser):
             self.graph.problem,
             self.graph.situation(node),
             self.objective.rho,
-            discount=self.objective.discount,
-            commits_count=self.objective.commits_count,
+            discount=self.objective.discount_factor,
+            commits_count=self.objective.terminal_rewards,
             leaf=self.leaf,
             seconds=self.seconds,
         )
@@ -67,18 +67,18 @@ class AnytimePlanner(GraphPlanner):
     seconds: float | None = None
 
     def check(self, objective: Objective) -> None:
-        if self.is_timed and math.isfinite(objective.precision):
+        if self.is_timed and math.isfinite(objective.inverse_temperature):
             raise AgentError(
                 "time and precision do not go together: a plan that deepens takes the best action", field=("precision",)
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         problem = graph.problem
-        leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount)
+        leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount_factor)
         if leaf is not None and not objective.is_information:
             raise AgentError(
                 f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
-                f"information; utility {objective.utility.name} does not count there: use planner exact",
+                f"information; utility {objective.belief_utility.name} does not count there: use planner exact",
                 field=("utility",),
             )
         if self.seconds is None:

@@ -1,8 +1,6 @@
-"""What a planner is: a value with one method, `on`, that gives what to do on a graph, and that answers for itself.
+"""Planners on the belief graph: `GraphPlanner` holds the settings, `Chooser` selects actions at many nodes at once.
 
-`GraphPlanner` holds the settings, `Chooser` is what it becomes on a graph for an objective. A planner of your own is one
-subclass of each, or of the first alone where exact look-ahead over another leaf is what it does; `check_planner` says
-which promise it breaks.
+The engine works with these. Users see `planning.planner.Planner`, whose method `solve` returns a policy.
 
 Shapes: n nodes, M actions that go on.
 """
@@ -15,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -36,7 +34,11 @@ class Chooser:
     def __init__(self, graph: Graph, objective: Objective, depth: int, leaf: Leaf | None = None) -> None:
         self.graph, self.objective, self.depth, self.leaf = graph, objective, depth, leaf
         self.plan = Plan(
-            graph, objective.rho, discount=objective.discount, commits_count=objective.commits_count, leaf=leaf
+            graph,
+            objective.rho,
+            discount=objective.discount_factor,
+            commits_count=objective.terminal_rewards,
+            leaf=leaf,
         )
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:

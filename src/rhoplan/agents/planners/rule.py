@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Ids, Rule
+from rhoplan.planning.objective import Objective
 
 
 class Follower(Chooser):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.planning.search.tree import SearchResult, TreeSearch
@@ -37,7 +37,7 @@ class Searching(Chooser):
             method=self.planner.name,
             depth=self.depth + self.planner.deeper,
             weight=self.objective.weight_per_nat,
-            discount=self.objective.discount,
+            discount=self.objective.discount_factor,
             exploration=self.planner.exploration,
         )
 
@@ -56,7 +56,9 @@ class Searching(Chooser):
         slots = len(found.going_values)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
         later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
-        takes_time = float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount  # of a first look none
+        takes_time = (
+            float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount_factor
+        )  # of a first look none
         return takes_time * later, found.choice, found.ending
 
 
@@ -77,7 +79,11 @@ class Search(GraphPlanner):
         super().__post_init__()
 
     def check(self, objective: Objective) -> None:
-        if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
+        if (
+            math.isfinite(objective.inverse_temperature)
+            or not objective.is_information
+            or not objective.terminal_rewards
+        ):
             raise AgentError(
                 f"planner {self.name} takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact or anytime",
