@@ -144,7 +144,7 @@ NAMES = {
     "MOST_OUTCOMES": "rhoplan.model.panels:MOST_OUTCOMES",
     "Array": "rhoplan.model.problem:Array",
     "FixedMenu": "rhoplan.model.problem:FixedMenu",
-    "Tally": "rhoplan.model.problem:Tally",
+    "Tally": "rhoplan.model.tally:Tally",
     "Visible": "rhoplan.model.problem:Visible",
     "cut_off_worth": "rhoplan.model.reach:cut_off_worth",
     "has_commits": "rhoplan.model.reach:has_commits",

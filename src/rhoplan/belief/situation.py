@@ -101,6 +101,17 @@ def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
     return () if situation.visible is END else problem.menu(situation.visible)
 
 
+def find_action(problem: Problem, situation: Situation, name: str) -> Action:
+    """The action called `name` among those available in `situation`; EvidenceError where it is not."""
+    actions = {action.name: action for action in available(problem, situation)}
+    if name in actions:
+        return actions[name]
+    if problem.listed is not None and any(known.name == name for known in problem.listed.tests):
+        raise EvidenceError(_why_not(problem, situation, name), field=("action",))
+    where = "the episode has ended" if situation.visible is END else f"there are {_some(list(actions)) or 'none'}"
+    raise EvidenceError(f"'{problem.name}' has no action '{name}' here; {where}", field=("action",))
+
+
 def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> Situation:
     """The situation after `test` came out as `outcome`."""
     actions = {action.name: action for action in available(problem, situation)}
