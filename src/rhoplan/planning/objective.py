@@ -70,15 +70,7 @@ class Objective:
             raise AgentError(
                 f"inverse_temperature must be above 0; it is {self.inverse_temperature:g}", field=("precision",)
             )
-        utility = Information() if self.utility is None else self.utility
-        if not hasattr(utility, "going"):
-            if not callable(utility):
-                raise AgentError(
-                    "utility must be NegativeEntropy(), TargetBelief({...}) or a function (beliefs, action) -> array; "
-                    f"it is {utility!r}",
-                    field=("utility",),
-                )
-            utility = FunctionUtility(utility)
+        utility = _utility(self.utility)
         object.__setattr__(self, "utility", utility)
         if self.information_weight == 0 and not isinstance(utility, Information):
             object.__setattr__(self, "information_weight", utility.weight / per_nat(1.0, self.information_unit))
@@ -124,7 +116,27 @@ class Objective:
         return per_nat(self.information_weight, self.information_unit) if self.is_information else 0.0
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is reward and weighted information, and the best action is taken."""
+        return self.is_information and self.terminal_rewards and math.isinf(self.inverse_temperature)
+
+    @property
     def target(self) -> tuple[float, ...] | None:
         """The belief that the utility aims at, if it does."""
         found = getattr(self.utility, "target", None)
         return None if found is None else tuple(map(float, found))
+
+
+def _utility(given: BeliefUtility | None) -> Utility:
+    """What is given as a utility; a function becomes one."""
+    if given is None:
+        return Information()
+    if hasattr(given, "going"):
+        return cast(Utility, given)
+    if not callable(given):
+        raise AgentError(
+            "utility must be NegativeEntropy(), TargetBelief({...}) or a function (beliefs, action) -> array; "
+            f"it is {given!r}",
+            field=("utility",),
+        )
+    return FunctionUtility(given, name=getattr(given, "__name__", "own"))

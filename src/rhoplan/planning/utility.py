@@ -181,7 +181,7 @@ class TargetBelief(FunctionUtility):
                 field=("target",),
             )
         given = dict(zip(self.names, self.target.tolist(), strict=True))
-        return TargetBelief([given[state] for state in problem.states], weight=self.weight)
+        return TargetBelief([given[state] for state in problem.factors[0].states], weight=self.weight)
 
     @property
     def _given(self) -> Mapping[str, float] | Array:

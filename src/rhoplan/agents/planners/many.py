@@ -123,11 +123,7 @@ class Many(GraphPlanner):
         return replace(self, memory=SHARE * memory)
 
     def check(self, objective: Objective) -> None:
-        if (
-            math.isfinite(objective.inverse_temperature)
-            or not objective.is_information
-            or not objective.terminal_rewards
-        ):
+        if not objective.is_plain:
             raise AgentError(
                 "planner many takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact",

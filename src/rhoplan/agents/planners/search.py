@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,11 +78,7 @@ class Search(GraphPlanner):
         super().__post_init__()
 
     def check(self, objective: Objective) -> None:
-        if (
-            math.isfinite(objective.inverse_temperature)
-            or not objective.is_information
-            or not objective.terminal_rewards
-        ):
+        if not objective.is_plain:
             raise AgentError(
                 f"planner {self.name} takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact or anytime",
