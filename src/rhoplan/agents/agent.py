@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from rhoplan.agents.fitting import chosen as chosen_planner
+from rhoplan.agents.planners.external import ExternalPlanner
 from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
@@ -22,10 +23,12 @@ from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.problem import Problem
-from rhoplan.planning.objective import Objective
+from rhoplan.planning.objective import BeliefUtility, Objective
+from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility
+from rhoplan.work.plugins import Registry
 
-Named: TypeAlias = "str | Utility | None"
+Named: TypeAlias = "str | BeliefUtility | None"
 Value = TypeVar("Value")
 
 
@@ -49,6 +52,9 @@ AGENTS: dict[str, AgentKind] = {
 }
 
 DEFAULT_PLANNER = "exact"
+
+OTHER_AGENTS: Registry[Any] = Registry("agents", {}, lambda _, agent: agent)
+"""Agents of other distributions: what `rhoplan.agent` returns, by name."""
 
 
 WORDS = {
@@ -105,7 +111,7 @@ class BoundAgent:
         _check_objective(weight, wants.get("information_unit"), wants.get("discount"), wants.get("inverse_temperature"))
         aim = replace(objective or Objective(), **wants)
         aim = aim if weight is None else aim.weighted(weight)
-        how = _loaded(planner)(**given) if isinstance(planner, str) else replace(planner, **given)
+        how = _made(planner, given) if isinstance(planner, str) else planner.with_settings(**given)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "objective", replace(aim, discount=aim.discount_factor))
         object.__setattr__(self, "planner", how)
@@ -158,7 +164,7 @@ def make_agent(
     precision: float = math.inf,
     utility: Named = None,
     target: Sequence[float] | None = None,
-    planner: GraphPlanner | str | None = None,
+    planner: GraphPlanner | Planner | str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
@@ -191,8 +197,13 @@ def make_agent(
         said = {"precision": precision, "weight": wanted, "unit": unit, "discount": discount}
         asked = {**given, **said, "planner": planner, "utility": utility, "target": target}
         return _solved(name, problem, near, asked)
+    if name in OTHER_AGENTS and name not in AGENTS:
+        asked = {**given, "weight": weight, "discount": discount, "utility": utility, "target": target}
+        found: BoundAgent = OTHER_AGENTS[name].bind(problem)
+        changed = {word: value for word, value in asked.items() if value is not None}
+        return replace(found.changed(**changed), name=name, near=near) if changed else replace(found, name=name)
     if name not in AGENTS:
-        known = ", ".join([*AGENTS, *problem.rules])
+        known = ", ".join([*AGENTS, *OTHER_AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
     kind, notes = AGENTS[name], list[str]()
     if kind.one_step and horizon not in (None, 1):
@@ -219,7 +230,7 @@ def make_agent(
         inverse_temperature=precision,
         terminal_rewards=kind.commits_count,
     ).weighted(chosen if kind.weight is None else kind.weight)
-    how = replace(how, horizon=1) if kind.one_step else how
+    how = how.with_settings(horizon=1) if kind.one_step else how
     if planner is None:
         fit = chosen_planner(problem, how, objective)
         how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
@@ -291,25 +302,38 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
 DEFAULT_UTILITY = "information"
 
 
-def _loaded(name: str) -> type[GraphPlanner]:
-    found: type[GraphPlanner] = row_of(PLANNERS, name, "planner").load()  # type: ignore[assignment]
-    return found
+def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> GraphPlanner:
+    """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
+    found: Any = row_of(PLANNERS, name, "planner").load()
+    if isinstance(found, type) and issubclass(found, GraphPlanner):
+        return found(**settings) if problem is None else found.for_problem(problem, **settings)
+    return ExternalPlanner(planner=found(**settings))
 
 
-def _planner(planner: GraphPlanner | str, problem: Problem, given: dict[str, Any]) -> GraphPlanner:
+@runtime_checkable
+class OnGraph(Protocol):
+    """A public planner that the engine runs itself."""
+
+    def on_graph(self, problem: Problem) -> GraphPlanner:
+        """The planner as the engine runs it."""
+
+
+def _planner(planner: GraphPlanner | Planner | str, problem: Problem, given: dict[str, Any]) -> GraphPlanner:
     """The planner asked for with the settings in `given` that it takes."""
+    if isinstance(planner, Planner):
+        planner = planner.on_graph(problem) if isinstance(planner, OnGraph) else ExternalPlanner(planner=planner)
     takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
     for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used
         if given.get(setting.word) is not None:
             SETTINGS[name].check(given[setting.word])
     used = {SETTINGS[name].word: given[SETTINGS[name].word] for name in takes if given[SETTINGS[name].word] is not None}
-    return _loaded(planner).for_problem(problem, **used) if isinstance(planner, str) else replace(planner, **used)
+    return _made(planner, used, problem) if isinstance(planner, str) else planner.with_settings(**used)
 
 
 def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -> Utility:
     """The utility asked for, with its target where it takes one."""
     if utility is not None and not isinstance(utility, str):
-        return utility
+        return Objective(utility=utility).for_problem(problem).belief_utility
     name = DEFAULT_UTILITY if utility is None else utility
     row = row_of(UTILITIES, name, "utility")
     if "target" not in row.takes:

@@ -59,7 +59,7 @@ class Setting:
     @property
     def users(self) -> tuple[str, ...]:
         """The planners that take this setting, where some do not."""
-        return tuple(name for name, row in PLANNERS.items() if self.name in row.takes)
+        return tuple(name for name in PLANNERS.built_in if self.name in PLANNERS[name].takes)
 
     @property
     def choices(self) -> tuple[str, ...]:

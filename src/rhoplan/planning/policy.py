@@ -69,7 +69,7 @@ class ActionValues(Mapping[str, ValueTerms]):
         return len(self.rows)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per action: reward, information, weighted_information, continuation, value."""
+        """A pandas DataFrame with one row per action and a column for each term and the value."""
         return frame([_cells(row) for row in self.rows], COLUMNS, "action")
 
     def __repr__(self) -> str:
@@ -87,8 +87,8 @@ def _cells(row: ValueTerms) -> list[Any]:
 class Policy(ABC):
     """What to do at each belief of `problem`.
 
-    value_kind: what `value` returns: `exact` (of following the policy), `lower bound` (of following it), `lookahead` (of
-    the plan of H steps), or None where there is no value.
+    value_kind: what `value` returns: `exact` or `lower bound` (of the value of following the policy), `lookahead` (the
+    value of the plan of H steps), or None where there is no value.
     """
 
     problem: Problem
@@ -129,13 +129,17 @@ class Policy(ABC):
 
         With a horizon, a belief of the problem without one is taken to be at the first step.
         """
-        if isinstance(belief, Belief):
-            here = belief.observable
-            if isinstance(self.problem.start, Left) and here is not END and not isinstance(here, Left):
-                if names_of(belief.problem) == names_of(self.problem):
-                    moved = Left(self.problem.start.actions, here)
-                    held = belief.situation
-                    belief = Belief(self.problem, Situation(moved, held.beliefs, held.logs))
+        start = self.problem.start
+        if (
+            isinstance(belief, Belief)
+            and isinstance(start, Left)
+            and not isinstance(belief.observable, Left)
+            and belief.observable is not END
+            and names_of(belief.problem) == names_of(self.problem)
+        ):
+            held = belief.situation
+            moved = Situation(Left(start.actions, held.visible), held.beliefs, held.logs)
+            belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)
         if found.observable is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to decide")

@@ -8,7 +8,7 @@ Shapes: n nodes, M actions that go on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -94,6 +94,15 @@ class GraphPlanner:
     def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:
         """This planner with `settings`, and what suits `problem` where they do not say."""
         return cls(**{"horizon": problem.horizon, **settings})
+
+    def with_settings(self, **settings: Any) -> GraphPlanner:
+        """This planner with other settings, by their Python names."""
+        return replace(self, **settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its fields by name, as JSON can hold them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def within(self, memory: float) -> GraphPlanner:
         """This planner where planning one case may take `memory` bytes."""
