@@ -212,7 +212,7 @@ def test_the_command_writes_the_model_that_differs(capsys, tmp_path, monkeypatch
     monkeypatch.setitem(CHECKS, "decide", (wrong, 1))
     assert main(["--models", "1", "--seed", "7", "--kinds", "decide", "--out", str(tmp_path)]) == 1
     assert "--seed 7 --models 1 --kinds decide" in capsys.readouterr().out
-    again = rhoplan.read_model(tmp_path / "adversary-7.yaml")
+    again = rhoplan.load(tmp_path / "adversary-7.yaml")
     assert again.states == parsed(draw_file(7)).states
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import oracle
 import rhoplan
+from bridge import observe_all
 from oracle import Goal, Model
 from strategies import Case, Limits, built, dice, other_world, random_case, symmetric_case
 
@@ -59,7 +60,7 @@ def test_values_and_choice_are_those_of_plain_recursion(seed):
     case, draw = random_case(seed), random.Random(seed)
     agent, goal = random_agent(case, draw, draw.randint(1, case.depth(4, budget=5000)))
     evidence, belief, used = random_evidence(case.model, draw, draw.randint(0, 3))
-    situation = rhoplan.observe_all(case.problem, [(f"test-{k}", f"outcome-{o}") for k, o in evidence])
+    situation = observe_all(case.problem, [(f"test-{k}", f"outcome-{o}") for k, o in evidence])
 
     decision = rhoplan.decide(case.problem, agent, situation)
 

@@ -26,7 +26,9 @@ LAYERS = (
     ("planning",),
     ("agents",),
     ("scoring",),
-    ("io", "problems", "gym", "learning"),
+    ("io", "problems", "gym"),
+    ("api",),
+    ("learning",),
     ("advice",),
     ("present",),
     ("app",),
@@ -93,6 +95,12 @@ def test_module_says_what_it_is_and_stays_small(path: Path) -> None:
     text = (ROOT / path).read_text()
     assert path.name == "version.py" or ast.get_docstring(tree_of(path))
     assert len(text.splitlines()) <= 400
+
+
+def test_the_table_of_public_names_is_what_type_checkers_read() -> None:
+    body = ast.parse((ROOT / "__init__.pyi").read_text()).body
+    stub = {name.asname: node.module for node in body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert stub == {**rhoplan.PUBLIC, "__version__": "rhoplan.version"}
 
 
 def test_public_names_exist_and_are_documented() -> None:

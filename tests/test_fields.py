@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import ModelReader, dotted, parse_tree, path_of
+from bridge import ModelReader, dotted, observe_all, parse_model, parse_tree, path_of
 from rhoplan import (
     Agent,
     AgentError,
@@ -27,7 +27,6 @@ from rhoplan import (
     check_problem,
     evaluate,
     observe_then_commit,
-    parse_model,
     simulate,
 )
 from test_check import LOOK, walk
@@ -334,7 +333,7 @@ def test_evidence_that_does_not_fit_has_its_place(name: str, given: list[tuple[s
     if name == "chest-pain":
         given = [("age", model.flat.tests[0].outcomes[0])] * 2
     with pytest.raises(EvidenceError) as caught:
-        rhoplan.observe_all(model, given)
+        observe_all(model, given)
     assert told(caught.value) == field
 
 

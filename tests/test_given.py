@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
+from bridge import write_pomdp
 
 TIGER = rhoplan.make("tiger")
 EFE = rhoplan.make_agent("efe", TIGER)
@@ -42,5 +43,5 @@ def test_a_problem_is_named_or_the_path_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(rhoplan.ProblemError, match=r"must be named, or be the path of a file; it is 5$"):
         rhoplan.make(5)  # type: ignore[arg-type]
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(TIGER))
+    path.write_text(write_pomdp(TIGER))
     assert rhoplan.make(path).name == rhoplan.make(str(path)).name == "tiger"

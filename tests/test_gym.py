@@ -13,7 +13,17 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import rhoplan
-from bridge import draw_outcome, draw_state, environment_id, outcome_for, outcome_order, path_of, register_environments
+from bridge import (
+    draw_outcome,
+    draw_state,
+    environment_id,
+    initial,
+    observe,
+    outcome_for,
+    outcome_order,
+    path_of,
+    register_environments,
+)
 from rhoplan import END, Action, Factor, Problem, Test, simulate_episodes
 from rhoplan.gym import ProblemEnv, make_env
 
@@ -342,7 +352,7 @@ def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[l
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
-        situation, total, terminated = rhoplan.initial(problem), 0.0, False
+        situation, total, terminated = initial(problem), 0.0, False
         while not terminated:
             here = situation.visible, *(belief.tobytes() for belief in situation.beliefs)
             if here not in decided:
@@ -352,7 +362,7 @@ def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[l
             assert not truncated
             total += reward
             if not terminated:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
         rewards.append(total)
         last.add(choice)
     return rewards, last

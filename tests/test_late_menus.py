@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import Commit, Problem, Situation, Test, make_agent
+from rhoplan import Commit, Problem, Test, make_agent
 from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
+from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
@@ -80,7 +81,7 @@ def followed(
         for name, test in tests.items():
             found[name] += np.array([-test.cost, 1.0]) * share[name].sum()
         for place, outcome in enumerate(next(iter(tests.values())).outcomes):
-            after = rhoplan.observe(problem, situation, action.name, outcome)
+            after = observe(problem, situation, action.name, outcome)
             left = {name: share[name] * test.likelihood[:, place] for name, test in tests.items()}
             for name, more in followed(problem, agent, worlds, after, left).items():
                 found[name] += more
@@ -94,7 +95,7 @@ def test_the_score_is_that_of_decision_after_decision(shape: tuple[int, int, int
     agent = make_agent("efe", known, **settings)  # type: ignore[arg-type]
     worlds = {"known": known, "other": other}
     start = {name: world.prior for name, world in worlds.items()}
-    wanted = followed(known, agent, worlds, rhoplan.initial(known), start)
+    wanted = followed(known, agent, worlds, initial(known), start)
     for name, world in (("known", None), ("other", other)):
         found = rhoplan.evaluate(late(shape), agent, world=world)
         assert (found.reward, found.tests) == pytest.approx(tuple(wanted[name]), abs=1000 * CLOSE), name
@@ -168,14 +169,14 @@ def test_an_environment_plays_the_plan_to_its_end(shape: tuple[int, int, int]) -
     env = ProblemEnv(problem, strict=True)
     for seed in range(10):
         _, info = env.reset(seed=seed)
-        situation, over = rhoplan.initial(problem), False
+        situation, over = initial(problem), False
         while not over:
             choice = rhoplan.decide(problem, agent, situation).choice
             observation, _, over, cut, info = env.step(env.action_names.index(choice))
             assert env.observation_space.contains(observation)
             assert not cut
             if not over:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
 
 
 @shapes
@@ -247,10 +248,10 @@ def test_places_with_longer_menus_further_on(steps: int, planner: str) -> None:
         paid = float(situation.beliefs[action.factor] @ action.reward)
         if action.ends_episode:
             return paid
-        return paid + sum(b.probability * expected(b.situation) for b in rhoplan.branch(known, situation, action))
+        return paid + sum(b.probability * expected(b.situation) for b in branch(known, situation, action))
 
     score = rhoplan.evaluate(problem, agent)
     assert score.tests > 1
-    assert score.reward == pytest.approx(expected(rhoplan.initial(known)), abs=CLOSE)
+    assert score.reward == pytest.approx(expected(initial(known)), abs=CLOSE)
     rows = rhoplan.simulate_episodes(doors(steps), agent, seeds=[42], episodes=20)
     assert rows.tests.max() == 2

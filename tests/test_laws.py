@@ -12,7 +12,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import NATS_PER_BIT, Graph, Plan, entropy, information, lookahead_value, per_nat, predict, update
+from bridge import (
+    NATS_PER_BIT,
+    Graph,
+    Plan,
+    branch,
+    entropy,
+    information,
+    initial,
+    lookahead_value,
+    observe_all,
+    per_nat,
+    predict,
+    update,
+)
 from oracle import Model
 from strategies import Case, Limits, built, cases, laws
 
@@ -103,17 +116,17 @@ def test_information_of_the_tiger_is_ln_2_minus_the_entropy_of_its_accuracy():
 @given(cases(), st.data())
 @laws
 def test_order_of_evidence_does_not_matter(case, data):
-    seen, situation = [], rhoplan.initial(case.problem)
+    seen, situation = [], initial(case.problem)
     for _ in range(data.draw(st.integers(1, 6))):
         actions = [action for action in case.problem.menu(situation.visible) if action.kind == "test"]
         if not actions:
             break
         action = data.draw(st.sampled_from(actions))
-        seen_branch = data.draw(st.sampled_from(rhoplan.branch(case.problem, situation, action)))
+        seen_branch = data.draw(st.sampled_from(branch(case.problem, situation, action)))
         situation = seen_branch.situation
         seen.append((action.name, seen_branch.outcome))
 
-    shuffled = rhoplan.observe_all(case.problem, data.draw(st.permutations(seen)))
+    shuffled = observe_all(case.problem, data.draw(st.permutations(seen)))
 
     assert shuffled.belief == pytest.approx(situation.belief, abs=1e-14)
     graph = Graph(case.problem)
@@ -156,7 +169,7 @@ def test_graph_that_hit_its_limit_still_answers_what_fits():
 def test_impossible_evidence_is_refused_by_name():
     case = built(Model([0.5, 0.5], [(1.0, [[1.0, 0.0], [1.0, 0.0]], True)], [[1.0, 0.0]]))
     with pytest.raises(rhoplan.ImpossibleEvidence, match=r"'outcome-1' of 'test-0' .*state-0 0\.5, state-1 0\.5"):
-        rhoplan.observe_all(case.problem, [("test-0", "outcome-1")])
+        observe_all(case.problem, [("test-0", "outcome-1")])
 
 
 # Proposition 1: minimising expected free energy is planning with information at weight 1 per nat

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of
+from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of, write_pomdp
 from rhoplan import ModelFileError
 from test_pomdp_files import TIGER, line_of, value
 
@@ -137,7 +137,7 @@ def test_what_is_written_as_pomdp_is_worth_the_same():
     problem = parse_pomdpx(whole())
 
     for depth in (1, 2, 3, 4):
-        assert value(parse_pomdp(rhoplan.write_pomdp(problem)), depth) == pytest.approx(value(problem, depth), abs=1e-9)
+        assert value(parse_pomdp(write_pomdp(problem)), depth) == pytest.approx(value(problem, depth), abs=1e-9)
 
 
 def test_rewards_of_several_functions_add_up_and_may_depend_on_what_follows():

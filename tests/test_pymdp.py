@@ -35,7 +35,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Array, entropy, information
+from bridge import Array, Situation, entropy, information, observe
 from rhoplan import Decision, Problem
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
@@ -70,7 +70,7 @@ def belief_grid() -> Array:
 
 def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Decision]:
     agent = rhoplan.make_agent(name, problem, horizon=horizon)
-    return [rhoplan.decide(problem, agent, rhoplan.Situation(problem.start, (belief,))) for belief in beliefs]
+    return [rhoplan.decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
 
 
 def immediate(decision: Decision) -> list[float]:
@@ -247,8 +247,8 @@ def test_beliefs_after_a_test_agree(spec: str) -> None:
         for o, outcome in enumerate(test.outcomes):
             seen = jax.numpy.full((len(beliefs), 1), model.first[k] + o)
             theirs = compiled("infer_states")(agent, [seen], prior)[0][:, 0]
-            situations = (rhoplan.Situation(problem.start, (belief,)) for belief in beliefs)
-            ours = [rhoplan.observe(problem, situation, test.name, outcome).belief for situation in situations]
+            situations = (Situation(problem.start, (belief,)) for belief in beliefs)
+            ours = [observe(problem, situation, test.name, outcome).belief for situation in situations]
             np.testing.assert_allclose(ours, theirs, atol=1e-9, rtol=0)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import rhoplan
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs
+from rhoplan.belief.situation import branch, initial
 from rhoplan.following.worlds import in_names_of
 from rhoplan.model import sparse
 from rhoplan.model.joint import Ways
@@ -127,7 +128,7 @@ def test_outcomes_seen_after_the_change_have_the_joint_of_both(seed):
         shows[:] = shows[0]
 
     for moved in (moves, as_sparse(moves)):
-        likelihood, transition = rhoplan.seen_after(moved, shows)
+        likelihood, transition = rhoplan.from_transition_observation(moved, shows)
         per_outcome = sparse.as_dense(np.eye(states) if transition is None else transition, outcomes)
         for s, o, t in itertools.product(range(states), range(outcomes), range(states)):
             assert likelihood[s, o] * per_outcome[o, s, t] == pytest.approx(moves[s, t] * shows[t, o], abs=CLOSE)
@@ -141,8 +142,8 @@ def test_a_small_change_is_dense_and_a_large_one_sparse():
     shift = np.roll(np.eye(states), 1, axis=1)
     shows = np.eye(states)[:, :3] + np.outer(np.arange(states) > 2, [0.0, 0.0, 1.0])
 
-    assert isinstance(rhoplan.seen_after(shift, shows)[1], sparse.Sparse)
-    assert isinstance(rhoplan.seen_after(np.full((2, 2), 0.5), np.eye(2))[1], np.ndarray)
+    assert isinstance(rhoplan.from_transition_observation(shift, shows)[1], sparse.Sparse)
+    assert isinstance(rhoplan.from_transition_observation(np.full((2, 2), 0.5), np.eye(2))[1], np.ndarray)
 
 
 def test_small_numbers_are_not_taken_for_equal():
@@ -156,7 +157,7 @@ def test_small_numbers_are_not_taken_for_equal():
 
     rare = np.array([[1 - 3e-13, 1e-13, 2e-13], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     shows = np.array([[1.0, 0.0], [0.25, 0.75], [0.75, 0.25]])
-    likelihood, transition = rhoplan.seen_after(rare, shows)
+    likelihood, transition = rhoplan.from_transition_observation(rare, shows)
     found = likelihood[0] * sparse.as_dense(transition, 2)[:, 0, 1]
     assert found == pytest.approx([0.25e-13, 0.75e-13], rel=1e-9)
 
@@ -209,18 +210,18 @@ def brute(problem: rhoplan.Problem, agent: rhoplan.Agent) -> tuple[float, float,
             np.eye(len(factor.states)) if action.transition is None else action.transition, len(action.outcomes)
         )
         pays = action.pays.dense() if isinstance(action.pays, sparse.Sparse) else action.pays
-        for branch in rhoplan.branch(problem, situation, action):
-            o = action.outcomes.index(branch.outcome)
+        for one in branch(problem, situation, action):
+            o = action.outcomes.index(one.outcome)
             for after in range(len(factor.states)):
                 share = chance * action.likelihood[state, o] * per_outcome[o, state, after]
                 if share > 0:
                     pay = action.reward[state] if pays is None else (
                         pays[state, o] if pays.ndim == 2 else pays[o, state, after])  # fmt: skip
                     worth = problem.discount**step * pay
-                    follow(branch.situation, after, share, paid + pay, discounted + worth, step + 1)
+                    follow(one.situation, after, share, paid + pay, discounted + worth, step + 1)
 
     for state in np.flatnonzero(factor.prior).tolist():
-        follow(rhoplan.initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
+        follow(initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
     chance, paid, discounted = (np.array(column) for column in zip(*found, strict=True))
     mean = float(chance @ paid)
     return mean, float(np.sqrt(max(chance @ (paid - mean) ** 2, 0.0))), float(chance @ discounted)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rhoplan
+from rhoplan.belief.situation import initial, observe
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
 from rhoplan_paper.claims.numbers import rows
@@ -366,7 +367,7 @@ def test_decisions_from_within_are_those_of_decide() -> None:
     problem = rhoplan.make(spec)
     agent = rhoplan.make_agent("efe", problem, horizon=3)
     taken = informed = 0.0
-    waiting = deque([(rhoplan.initial(problem), 1.0, 0)])
+    waiting = deque([(initial(problem), 1.0, 0)])
     while waiting:
         situation, chance, depth = waiting.popleft()
         decision = rhoplan.decide(problem, agent, situation)
@@ -378,7 +379,7 @@ def test_decisions_from_within_are_those_of_decide() -> None:
         informed += chance * (tests[decision.choice].information >= best - 1e-9)
         test = next(action for action in problem.menu(problem.start) if action.name == decision.choice)
         for outcome, share in zip(test.outcomes, situation.belief @ test.likelihood, strict=True):
-            after = rhoplan.observe(problem, situation, test.name, outcome)
+            after = observe(problem, situation, test.name, outcome)
             waiting.append((after, chance * float(share), depth + 1))
     found = from_within(spec, "efe", steps=steps, horizon=3, weight=1.0)
     assert 0 < found["most_informative"] < 1

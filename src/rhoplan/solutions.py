@@ -1,7 +1,7 @@
 """Results of the certified solver as policies: bounds on the optimal value, and what to do at every belief.
 
-Every solution has a policy. Where the method keeps none, one is derived whose own lower bound is known: receding-horizon
-look-ahead where observations are followed by one terminal action, else a blind policy.
+Every solution has a policy. Where the method keeps none, one is derived whose own lower bound is known: look-ahead with
+a receding horizon where observations are followed by one terminal action, else a blind policy.
 """
 
 from __future__ import annotations

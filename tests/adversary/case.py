@@ -9,6 +9,7 @@ import rhoplan
 from adversary.files import Record, as_json, as_yaml, draw_file
 from adversary.oracle import Evidence, Goal, Places, TooLarge
 from adversary.plain import PlainModel, read
+from bridge import parse_model
 
 DEEPEST = 4
 
@@ -103,7 +104,7 @@ def draw_case(seed: int) -> Case:
 
 def parsed(record: Record, language: str = "json") -> rhoplan.Problem:
     text = as_json(record) if language == "json" else as_yaml(record)
-    return rhoplan.parse_model(text, file=record["name"], language=language)
+    return parse_model(text, file=record["name"], language=language)
 
 
 def action_name(model: PlainModel, action: tuple[str, int]) -> str:

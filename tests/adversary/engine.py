@@ -10,6 +10,7 @@ from adversary.ledger import LOG_NOISE, Ledger
 from adversary.oracle import Evidence, Goal, ImpossibleOutcome, Oracle, Places
 from adversary.plain import read
 from adversary.scores import Account, follow
+from bridge import observe_all
 
 SQUARES = 1e-3
 """Squares may be apart by this times what numbers may: a spread is the root of a difference of squares."""
@@ -37,7 +38,7 @@ def check_decide(case: Case, ledger: Ledger) -> None:
         given, evidence = case.contradictions(rng)
         agent, goal = rhoplan.make_agent("myopic", problem), Goal(1)
     oracle = Oracle(case.places, goal)
-    situation = rhoplan.observe_all(problem, given)
+    situation = observe_all(problem, given)
     compare_decision(case, ledger, oracle, rhoplan.decide(problem, agent, situation), evidence)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.policy import GraphPolicy, action_values, in_order
+from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 
 TIGER = rhoplan.make("tiger")
@@ -18,7 +19,7 @@ def test_of_commits_that_count_nothing_only_the_best_is_taken() -> None:
     """Without a commit a test is worth 1 less than ending; precision 2 takes it exp(2) times less often."""
     graph = Graph(TIGER)
     agent = rhoplan.make_agent("epistemic-only", TIGER, weight=0.0, horizon=1, precision=2.0)
-    heard = graph.node(rhoplan.observe_all(TIGER, [("listen", "hear-left")]))
+    heard = graph.node(observe_all(TIGER, [("listen", "hear-left")]))
     ending, going = GraphPolicy(graph, agent).probabilities(np.array([heard]))
     ends = 1 / (1 + np.exp(-2.0))
     assert ending[0] == pytest.approx([0.0, ends])  # the tiger is on the left

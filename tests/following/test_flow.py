@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import END, Action, Agent, Factor, Problem, Situation
+from rhoplan import END, Action, Agent, Factor, Problem
 from rhoplan.agents.policy import GraphPolicy
+from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
 from rhoplan.present.content import make_report
@@ -59,7 +60,7 @@ def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterat
                 if mine.leads_to[place] is END:
                     yield Episode(weight, now, later, counted, steps + 1, False)
                     continue
-                after = {b.outcome: b.situation for b in rhoplan.branch(problem, situation, mine)}[mine.outcomes[place]]
+                after = {b.outcome: b.situation for b in branch(problem, situation, mine)}[mine.outcomes[place]]
                 moves = [(1.0, state)]
                 if action.transition is not None:
                     rows = np.broadcast_to(action.transition, (len(action.outcomes), *action.transition.shape[-2:]))
@@ -71,7 +72,7 @@ def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterat
     for states in product(*(range(len(factor.states)) for factor in world.factors)):
         chance = math.prod(float(f.prior[s]) for f, s in zip(world.factors, states, strict=True))
         if chance > 0:
-            yield from follow(rhoplan.initial(problem), states, chance, 0.0, 0.0, 0, 0)
+            yield from follow(initial(problem), states, chance, 0.0, 0.0, 0, 0)
 
 
 def assert_alike(problem: Problem, agent: Agent, cap: int, world: Problem | None = None) -> rhoplan.Score:

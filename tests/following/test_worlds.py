@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import check_menu, check_world, main
-from rhoplan import Action, Agent, Problem, ProblemError, Situation, observe, simulate
+from bridge import Situation, check_menu, check_world, initial, main, observe
+from rhoplan import Action, Agent, Problem, ProblemError, simulate
 
 SEEDS = (42, 123)
 
@@ -33,7 +33,7 @@ def worth(problem: Problem, agent: Agent, world: Problem, cap: int) -> float:
                 total += rest(observe(problem, here, choice, outcome), after, steps - 1)
         return total
 
-    return rest(rhoplan.initial(problem), world.factors[0].prior, cap)
+    return rest(initial(problem), world.factors[0].prior, cap)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.policy import GraphPolicy, action_values, in_order
+from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.scoring.steps import policy_steps
@@ -240,8 +241,8 @@ def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -
     outcomes = problem.flat.tests[0].outcomes
     evidence = [(names[int(test[-1]) % len(names)], outcomes[outcome == "positive"]) for test, outcome in given]
 
-    soft = rhoplan.decide(problem, agent, rhoplan.observe_all(problem, evidence))
-    sharp = rhoplan.decide(problem, rhoplan.make_agent("planning", problem), rhoplan.observe_all(problem, evidence))
+    soft = rhoplan.decide(problem, agent, observe_all(problem, evidence))
+    sharp = rhoplan.decide(problem, rhoplan.make_agent("planning", problem), observe_all(problem, evidence))
 
     assert soft.choice == sharp.choice
 

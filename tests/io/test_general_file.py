@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import Array, FixedMenu, Visible, as_dense, model_record, path_of
+from bridge import Array, FixedMenu, Visible, as_dense, branch, initial, model_record, parse_model, path_of, write_model
 from parted import drawn
-from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem, parse_model, write_model
+from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yaml"
 
@@ -252,7 +252,7 @@ def test_joint_priors_and_passive_changes() -> None:
     assert dict(zip(block.states, block.prior.tolist(), strict=True)) == {
         "x, u": 0.4, "x, v": 0.0, "y, u": 0.1, "y, v": 0.5,
     }  # fmt: skip
-    after = rhoplan.branch(problem, rhoplan.initial(problem), problem.menu("q")[0])[0].situation
+    after = branch(problem, initial(problem), problem.menu("q")[0])[0].situation
     assert after.belief.tolist() == [0, 0, 0.5, 0.5]
 
 

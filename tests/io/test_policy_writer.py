@@ -14,6 +14,7 @@ from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import available, branch, initial
 from rhoplan.io.policy_writer import undominated
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import END, Array
 from rhoplan.planning.certified.solved import SolvedPolicy
 from test_pomdpx_files import table, whole
@@ -140,7 +141,7 @@ def test_vectors_of_other_problems_are_over_the_written_file(spec: str) -> None:
     problem = rhoplan.make(spec)
     policy = solved(problem, gap=1e-2)
     vectors, actions = read_back(rhoplan.write_policy(policy))
-    written = parse_pomdp(rhoplan.write_pomdp(problem), file="written.pomdp")
+    written = parse_pomdp(write_pomdp(problem), file="written.pomdp")
     names = [action.name for action in written.menu(written.start)]
 
     assert vectors.shape[1] == len(written.states)
@@ -174,7 +175,7 @@ def test_a_first_look_counts_as_a_step_and_a_note_says_so(tmp_path: Path, capsys
         assert _guarded(["solve", str(tmp_path / file), "--gap", "1e-6", "--save", str(out)]) == 0
         told[file] = capsys.readouterr().err
     problem = rhoplan.make(str(tmp_path / "lamp.pomdpx"))
-    written = parse_pomdp(rhoplan.write_pomdp(problem), file="written.pomdp")
+    written = parse_pomdp(write_pomdp(problem), file="written.pomdp")
     vectors, _ = read_back((tmp_path / "lamp.pomdpx.policyx").read_text())
     value = rhoplan.solve(problem, gap=1e-6).lower
     assert (vectors @ initial(written).belief).max() == pytest.approx(problem.discount * value, abs=1e-5)

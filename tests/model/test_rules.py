@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bridge import Done, FlatMenu, flips
+from bridge import Done, FlatMenu, flips, observe_all
 from rhoplan import (
     Commit,
     EvidenceError,
@@ -17,7 +17,6 @@ from rhoplan import (
     decide,
     evaluate,
     make_agent,
-    observe_all,
     observe_then_commit,
     simulate,
     solve,

@@ -18,6 +18,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.policy import GraphPolicy
+from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
@@ -1036,13 +1037,13 @@ def test_discounted_column_is_that_of_a_plain_loop():
     env = ProblemEnv(problem)
     for episode in range(6):
         env.reset(seed=42 * 10000 + episode)
-        situation, rewards, terminated = rhoplan.initial(problem), [], False
+        situation, rewards, terminated = initial(problem), [], False
         while not terminated:
             choice = rhoplan.decide(problem, agent, situation).choice
             _, reward, terminated, _, info = env.step(env.action_names.index(choice))
             rewards.append(reward)
             if not terminated:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
         assert rows.reward[episode] == sum(rewards)
         assert rows.steps[episode] == len(rewards)
         wanted = sum(0.95**step * reward for step, reward in enumerate(rewards))

@@ -9,12 +9,11 @@ import pytest
 
 import rhoplan
 from bridge import ErrandPlan, ErrandPolicy, path_of
-from rhoplan import Situation
 from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-from bridge import check_errands
+from bridge import Situation, check_errands
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from rhoplan.belief.information import information
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
 from rhoplan.io.writer import write_model
 from rhoplan.model.check import check_problem
@@ -178,7 +179,7 @@ def test_a_model_file_says_so_and_is_read_back(drawn, tmp_path):
 
 
 def test_a_pomdp_file_says_that_it_cannot_say_so(drawn):
-    text = rhoplan.write_pomdp(drawn)
+    text = write_pomdp(drawn)
 
     assert "# The first look takes no time" in text
     assert f"# values are {drawn.discount!r} times what they are." in text

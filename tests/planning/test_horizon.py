@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import FixedMenu, FollowRule, _guarded
-from rhoplan import END, Action, Factor, Problem, Situation, branch, initial, with_horizon
+from bridge import FixedMenu, FollowRule, Situation, _guarded, branch, initial
+from rhoplan import END, Action, Factor, Problem, with_horizon
 
 WEIGHTS = (0.0, 1.0)
 
@@ -24,7 +24,7 @@ def drawn(seed: int) -> Problem:
     actions = []
     for number in range(2):
         moves, shows = rng.dirichlet(np.ones(states), states), rng.dirichlet(np.full(outcomes, 0.5), states)
-        likelihood, change = rhoplan.seen_after(moves, shows)
+        likelihood, change = rhoplan.from_transition_observation(moves, shows)
         reward = rng.normal(size=states)
         names = tuple(f"o{one}" for one in range(outcomes))
         actions.append(Action(f"a{number}", reward, likelihood, names, ("here",) * outcomes, transition=change))

@@ -8,6 +8,7 @@ import pytest
 
 import rhoplan
 from rhoplan.belief.information import information, update
+from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.check import checked
@@ -135,7 +136,7 @@ def test_the_smallest_published_rover_is_solved():
     rover = replace(problem, rules={**problem.rules, "solved": policy})
     estimate = rhoplan.simulate(rover, rhoplan.make_agent("solved", rover), episodes=100)
     assert abs(estimate.reward - 16.75) < 5 * estimate.reward_se
-    assert policy.value(rhoplan.observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
+    assert policy.value(observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
 
 
 def test_more_rocks_than_fit_as_one_factor_are_bounded():
@@ -149,7 +150,7 @@ def test_bounds_in_situations_contain_those_of_points():
     problem = rhoplan.make("rocksample:n=3,k=2")
     grids = search(problem).policy()
     points = rhoplan.solve(problem, gap=1e-2, seconds=20, method="points").policy
-    situation = rhoplan.observe_all(problem, [])
+    situation = observe_all(problem, [])
     rng = np.random.default_rng(0)
     for _ in range(8):
         low, high = grids.value(situation)
@@ -158,9 +159,7 @@ def test_bounds_in_situations_contain_those_of_points():
         assert other_low <= high + 1e-6
         actions = [a for a in problem.menu(situation.visible) if not a.ends_episode]
         action = actions[rng.integers(len(actions))]
-        situation = rhoplan.observe(
-            problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))]
-        )
+        situation = observe(problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))])
 
 
 def test_points_that_make_no_difference_share_a_place():

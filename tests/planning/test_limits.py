@@ -22,6 +22,7 @@ from rhoplan.planning.certified.crude import crude_bounds
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.planning.certified.pointbased.compiled import BYTES_PER_ENTRY
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.idle import with_stops
@@ -393,7 +394,7 @@ def test_a_problem_larger_than_the_memory_is_refused_where_no_bound_is_known():
 def test_reading_counts_against_the_time(tmp_path, monkeypatch, capsys):
     """A file that takes longer to read than there is gets bounds all the same, and a line says why they are wide."""
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     ticks = iter(range(0, 10**9, 3600))
     monkeypatch.setattr("rhoplan.app.cli.solve.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     monkeypatch.setattr(clock, "loading", lambda: pytest.fail("there is no time to load anything"))

@@ -12,7 +12,7 @@ import rhoplan
 from rhoplan.advice.case import advise
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import information
-from rhoplan.belief.situation import branch, initial
+from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
@@ -214,7 +214,7 @@ def test_policy_is_worth_the_lower_bound(seed: int) -> None:
     found, problem = solved(model), model.problem
     steps = 0
 
-    def worth(situation: rhoplan.Situation) -> float:
+    def worth(situation: Situation) -> float:
         nonlocal steps
         steps += 1
         name = found.policy.action(situation)

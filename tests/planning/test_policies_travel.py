@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import _guarded
-from rhoplan import initial
+from bridge import _guarded, initial
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("tiger", {"method": "points"}),

@@ -12,6 +12,7 @@ import rhoplan
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -263,7 +264,7 @@ def test_what_has_no_certificate_is_refused() -> None:
 
 def test_the_command_solves_saves_checks_and_says_how(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, policy = tmp_path / "tiger.pomdp", tmp_path / "out.policy"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
 
     def told(*arguments: str) -> str:
         assert _guarded(list(arguments)) == 0
@@ -346,7 +347,7 @@ def test_bounds_that_do_not_hold_end_the_command_with_1(
     from rhoplan.planning.certified.pointbased.check import Certificate
 
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     monkeypatch.setattr(Certificate, "holds", False)
 
     assert _guarded(["solve", str(path), "--check", "--gap", "0.1"]) == 1
@@ -407,7 +408,7 @@ def test_who_does_not_wait_for_the_score_has_the_bounds(
 
     monkeypatch.setattr(scoring, "score_solved", stopped)
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     assert _guarded(["solve", str(path), "--score", "--gap", "0.1"]) == 0
     said = capsys.readouterr().out
     assert "value    between 19." in said

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.belief.situation import branch, initial
 from rhoplan.planning.certified.pointbased import supports
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.records import compile_problem
@@ -121,13 +122,13 @@ def test_policies_are_followed_saved_and_loaded(
     earned = score_solved(loaded)
     assert earned.kind == "exact"
     assert earned.value >= found.lower - 1e-9  # nothing pays: what was cut off can only cost
-    ahead = [rhoplan.initial(problem)]
+    ahead = [initial(problem)]
     for situation in ahead[:30]:
         low, high = found.policy.value(situation)
         assert low <= high + 1e-9
         assert loaded.value(situation) == (low, high)
         action = next(one for one in problem.menu(situation.visible) if one.name == loaded.action(situation))
-        ahead += [each.situation for each in rhoplan.branch(problem, situation, action)]
+        ahead += [each.situation for each in branch(problem, situation, action)]
 
 
 def noisy(rng: np.random.Generator) -> rhoplan.Problem:
@@ -170,11 +171,11 @@ def test_all_states_of_a_part_are_possible(seed: int) -> None:
     assert (parts.start > 0).all()
     for pair in range(parts.pairs):
         size = int(parts.sizes[model.pair_class[pair]])
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            begin = model.branch_row[branch]
+        for number in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            begin = model.branch_row[number]
             columns = model.column[model.row[begin] : model.row[begin + size]].tolist()
-            held[model.branch_target[branch]] |= set(columns)
-            assert set(columns) == set(range(int(parts.sizes[model.branch_target[branch]])))
+            held[model.branch_target[number]] |= set(columns)
+            assert set(columns) == set(range(int(parts.sizes[model.branch_target[number]])))
     reached = [home for home in range(parts.classes) if held[home]]
     assert set(range(parts.classes)) - set(reached) <= {parts.start_class}
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import PUBLISHED_SEEDS, available, coupling
-from rhoplan import END, Problem, ProblemError, Situation, branch
+from bridge import PUBLISHED_SEEDS, Situation, available, branch, coupling, initial
+from rhoplan import END, Problem, ProblemError
 from rhoplan.gym import ProblemEnv
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
@@ -180,7 +180,7 @@ def test_planner_agrees_with_the_plain_recursion(spec: str, depth: int, weight: 
     agent = rhoplan.Agent("mine", horizon=depth, weight=weight)
     decision = rhoplan.decide(problem, agent)
     best = max(action.value for action in decision.actions)
-    assert best == pytest.approx(plain_value(problem, rhoplan.initial(problem), depth, weight), abs=1e-9)
+    assert best == pytest.approx(plain_value(problem, initial(problem), depth, weight), abs=1e-9)
 
 
 def test_moves_tell_nothing_and_only_sampling_changes_a_rock() -> None:
@@ -283,7 +283,7 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
     for number in range(20):
         env = ProblemEnv(problem, cap=40)
         env.reset(seed=420000 + number)
-        situation, total, over = rhoplan.initial(problem), 0.0, False
+        situation, total, over = initial(problem), 0.0, False
         while not over:
             choice = rhoplan.decide(problem, agent, situation).choice
             _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import ENDED, Graph, Plan, information, predict
+from bridge import ENDED, Graph, Plan, Situation, branch, information, initial, observe_all, predict
 from rhoplan import Information
 from strategies import laws
 
@@ -135,7 +135,7 @@ def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, wei
     problem = toy(hopeful_leaf if hopeful else None)
     agent = rhoplan.make_agent("planning-ig", problem, horizon=horizon, weight=weight, discount=discount)
 
-    decision = rhoplan.decide(problem, agent, rhoplan.Situation(place, tuple(map(np.array, rocks))))
+    decision = rhoplan.decide(problem, agent, Situation(place, tuple(map(np.array, rocks))))
 
     wanted = plain_values(place, rocks, horizon, weight, discount, hopeful)
     assert {a.name: a.value for a in decision.actions} == pytest.approx(wanted, abs=CLOSE)
@@ -167,7 +167,7 @@ def test_equal_situations_are_one_node():
     roundabout = [("move", "done"), ("check", "looks-bad"), ("move", "done"), ("check", "looks-good")]
     direct = [("check", "looks-good"), ("move", "done"), ("check", "looks-bad"), ("move", "done")]
     cancelling = [*direct, ("check", "looks-bad"), ("check", "looks-good")]
-    nodes = [graph.node(rhoplan.observe_all(problem, evidence)) for evidence in (roundabout, direct, cancelling)]
+    nodes = [graph.node(observe_all(problem, evidence)) for evidence in (roundabout, direct, cancelling)]
     assert len(set(nodes)) == 1
 
 
@@ -175,7 +175,7 @@ def test_sampling_erases_what_was_known_about_the_rock():
     problem = toy()
     graph = Graph(problem)
     sampled = [
-        graph.node(rhoplan.observe_all(problem, [*checks, ("sample", "done")]))
+        graph.node(observe_all(problem, [*checks, ("sample", "done")]))
         for checks in ([], [("check", "looks-good")], [("check", "looks-bad")] * 2)
     ]
     assert len(set(sampled)) == 1
@@ -208,7 +208,7 @@ def test_branch_agrees_with_the_graph():
             )
             chance = dict(zip(action.outcomes, graph.probability[node, slot], strict=False))
             after = dict(zip(action.outcomes, graph.next[node, slot], strict=False))
-            branches = rhoplan.branch(problem, situation, action)
+            branches = branch(problem, situation, action)
             assert {b.outcome for b in branches} == {outcome for outcome in chance if chance[outcome] > 0}
             for seen in branches:
                 assert chance[seen.outcome] == pytest.approx(seen.probability, abs=1e-14)
@@ -300,7 +300,7 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     graph = Graph(rhoplan.Problem("part", (factor,), "here", lambda place: (action,)))
     graph.expand(np.array([graph.root]))
     assert graph.information[graph.root, 0] == pytest.approx(shared, abs=1e-12)
-    branches = rhoplan.branch(graph.problem, rhoplan.initial(graph.problem), action)
+    branches = branch(graph.problem, initial(graph.problem), action)
     for seen in branches:
         o = action.outcomes.index(seen.outcome)
         assert seen.situation.belief == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)

@@ -9,8 +9,8 @@ import re
 import pytest
 
 import rhoplan
-from bridge import WORKED_MODELS, _guarded, model_record
-from rhoplan import PROBLEMS, Problem, ProblemError, Situation, parse_model, write_model
+from bridge import WORKED_MODELS, Situation, _guarded, branch, initial, model_record, parse_model, write_model
+from rhoplan import PROBLEMS, Problem, ProblemError
 from serving import PATIENCE
 from test_model_file import assert_same
 
@@ -119,7 +119,7 @@ def test_other_money_changes_no_advice(name: str, weight: float) -> None:
         other = in_other_money(problem, factor)
         versions.append((other, rhoplan.make_agent("planning-ig", other, weight=weight * factor)))
     seen: set[tuple[object, ...]] = set()
-    todo: list[tuple[float, list[Situation]]] = [(1.0, [rhoplan.initial(p) for p, _ in versions])]
+    todo: list[tuple[float, list[Situation]]] = [(1.0, [initial(p) for p, _ in versions])]
     while todo:
         share, situations = todo.pop()
         belief = situations[0].belief
@@ -130,7 +130,7 @@ def test_other_money_changes_no_advice(name: str, weight: float) -> None:
         decisions = [rhoplan.decide(*version, at) for version, at in zip(versions, situations, strict=True)]
         assert len({decision.choice for decision in decisions}) == 1, (belief, [d.choice for d in decisions])
         ways = [
-            rhoplan.branch(p, at, next(action for action in p.menu(at.visible) if action.name == decisions[0].choice))
+            branch(p, at, next(action for action in p.menu(at.visible) if action.name == decisions[0].choice))
             for (p, _), at in zip(versions, situations, strict=True)
         ]
         if decisions[0].choice not in {commit.name for commit in problem.flat.commits}:

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import BLOCK, LARGEST_SEED, PUBLISHED_SEEDS, Graph, Streams, Walk, draw_state, outcome_for, path_of
+from bridge import (
+    BLOCK,
+    LARGEST_SEED,
+    PUBLISHED_SEEDS,
+    Graph,
+    Streams,
+    Walk,
+    draw_state,
+    initial,
+    observe,
+    outcome_for,
+    path_of,
+)
 from rhoplan import END, Action, AgentError, ImpossibleEvidence, simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
@@ -75,7 +87,7 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
         for number in range(20):
             rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
             state = draw_state(rng, problem.prior)
-            situation, paid, steps = rhoplan.initial(problem), 0.0, 0
+            situation, paid, steps = initial(problem), 0.0, 0
             while True:
                 actions = {action.name: action for action in problem.menu(situation.visible)}
                 action = actions[rhoplan.decide(problem, agent, situation).choice]
@@ -83,7 +95,7 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
                 if action.ends_episode:
                     break
                 outcome = action.outcomes[outcome_for(rng.random(), action.likelihood[state])]
-                situation = rhoplan.observe(problem, situation, action.name, outcome)
+                situation = observe(problem, situation, action.name, outcome)
                 steps += 1
             assert (rows.reward[place], rows.tests[place]) == (pytest.approx(paid, abs=1e-9), steps)
             assert rows.log_score[place] == pytest.approx(math.log(situation.belief[state]), abs=1e-9)

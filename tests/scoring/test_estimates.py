@@ -20,6 +20,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import cut_off
 from rhoplan.app.cli import _guarded
 from rhoplan.app.records import advice_record
+from rhoplan.io.model_file import write_model
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 from rhoplan.present.telling import as_text
@@ -254,7 +255,7 @@ def test_commands_say_what_cases_cut_off_do_to_the_mean(
     command: str, tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "free.yaml"
-    file.write_text(rhoplan.write_model(free()))
+    file.write_text(write_model(free()))
     given = {"simulate": ["--episodes", "20"], "solve": ["--time-limit", "2"], "advise": ["--agent", "efe"]}
     settings = given.get(command, [])
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, outcome_for
+from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, initial, observe, outcome_for
 from rhoplan import END, Action, Factor, Problem, simulate_episodes
 
 SEED, EPISODES = 42, 30
@@ -77,7 +77,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
     own = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(1,))))
     states = [draw_state(rng, factor.prior) for factor in world.factors]
-    situation = rhoplan.initial(problem)
+    situation = initial(problem)
     told: dict[str, Any] = {
         "reward": 0.0, "discounted": 0.0, "information": 0.0, "tests": 0, "steps": 0, "success": math.nan,
         "truncated": False, "worst_paid": math.inf, "worst_possible": math.inf, "worst_chance": 0.0,
@@ -127,7 +127,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
             told["success"] = float(action.reward[before] == best)
         if action.leads_to[outcome] is END:
             break
-        situation = rhoplan.observe(problem, situation, name, action.outcomes[outcome])
+        situation = observe(problem, situation, name, action.outcomes[outcome])
     else:
         told["truncated"] = True
     if "success" in world.tallies:

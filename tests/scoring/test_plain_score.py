@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan import END, parse_model
+from bridge import initial, observe, parse_model
+from rhoplan import END
 from test_plain_episodes import YARD
 
 
@@ -36,9 +37,9 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
             if leads is END:
                 tests[run] += share * chance
             elif chance > 0:
-                follow(rhoplan.observe(YARD, situation, name, outcome), share * chance, step + 1, run)
+                follow(observe(YARD, situation, name, outcome), share * chance, step + 1, run)
 
-    follow(rhoplan.initial(YARD), 1.0, 0, 0)
+    follow(initial(YARD), 1.0, 0, 0)
     found = rhoplan.evaluate(YARD, agent, cap=cap)
     for name in ("reward", "discounted", "steps", "truncated"):
         assert getattr(found, name) == pytest.approx(total[name], abs=1e-9), name

@@ -17,6 +17,7 @@ from rhoplan.scoring.followed import Followed
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.scoring.solved import FEWEST, score_solved
 
 
@@ -141,7 +142,7 @@ def test_a_solved_file_that_never_ends_earns_what_its_bounds_say():
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "door.pomdp"
-    path.write_text(rhoplan.write_pomdp(door()))
+    path.write_text(write_pomdp(door()))
     return str(path)
 
 
@@ -157,7 +158,7 @@ def test_with_a_weight_solve_tells_what_the_plan_is_worth_with_information_paid(
     shows = np.array([[[0.9, 0.1], [0.1, 0.9]]])
     problem = rhoplan.from_arrays(np.eye(2)[None], shows, np.zeros((1, 2, 2)), discount=0.5)
     path = tmp_path / "look.pomdp"
-    path.write_text(rhoplan.write_pomdp(problem))
+    path.write_text(write_pomdp(problem))
     told = CliRunner().invoke(solve_command, [str(path), "--weight", "2", "--horizon", "1", "--score"]).output
     assert "following it earns +0.0000 (+0.0000 discounted) and 0.3681 nats discounted in 1.0 steps; exact" in told
     assert "which is worth +0.7361 with information paid" in told

@@ -1,4 +1,4 @@
-"""The names of states, actions and observations of a problem."""
+"""The names of states, actions and observations of a problem, and its short description."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 MOST_MENUS_LISTED = 100_000
 """Observable states that are visited to list names."""
+
+
+def short_repr(problem: Problem) -> str:
+    """Name and number of hidden states, for one line."""
+    sizes = " x ".join(str(len(factor.states)) for factor in problem.factors)
+    return f"Problem({problem.name!r}, {sizes} hidden states)"
 
 
 def state_names(problem: Problem) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 A problem has independent hidden factors, an observable state, and in each observable state a menu of actions. The
 reward and the observation of an action depend on the hidden state of one factor, which the action may change; the
-observation determines the next observable state, or END. This is the factored observation POMDP of the paper
-(Definition 1); an observe-then-commit problem has one hidden factor and one observable state.
+observation determines the next observable state, or END (the factored observation POMDP, Definition 1 of the paper).
 
 Shapes: S hidden states of the action's factor, O outcomes.
 """
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.names import action_and_observation_names, state_names
+from rhoplan.model.names import action_and_observation_names, short_repr, state_names
 from rhoplan.model.payments import Payments, payments
 from rhoplan.model.sparse import Change, is_identity, numbers
 
@@ -240,7 +239,7 @@ Rule: TypeAlias = Callable[..., str]
 Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """A decision problem under partial observability whose tests can be planned.
 
@@ -269,6 +268,7 @@ class Problem:
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    __repr__ = short_repr
 
     @cached_property
     def observes_then_commits(self) -> bool:

@@ -23,6 +23,7 @@ from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import with_values
 from rhoplan.agents.agent import BoundAgent, make_adviser
+from rhoplan.api import ProblemLike, resolve_problem
 from rhoplan.app import sweep as sweeping
 from rhoplan.app.notebook.views import (
     CaseAdvice,
@@ -34,15 +35,13 @@ from rhoplan.app.notebook.views import (
     Sweep,
     WhatIf,
 )
+from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Problem
 from rhoplan.present.content import make_report
-from rhoplan.problems.registry import make
-
-Named = Problem | Path | str
 
 
 def advise(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
     prior: Mapping[str, float] | None = None,
@@ -62,7 +61,7 @@ def advise(
 
 
 def pathway(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
     agent: BoundAgent | str | None = None,
@@ -84,7 +83,7 @@ def pathway(
 
 
 def report(
-    problem: Named,
+    problem: ProblemLike,
     path: Path | str | None = None,
     *,
     agent: BoundAgent | str | None = None,
@@ -101,7 +100,7 @@ def report(
 
 
 def compare(
-    problem: Named,
+    problem: ProblemLike,
     *,
     agent: BoundAgent | str | None = None,
     seconds: float = 5.0,
@@ -119,7 +118,7 @@ def compare(
 
 
 def what_if(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
     prior: Mapping[str, float] | Sequence[float] | None = None,
@@ -171,8 +170,16 @@ def learn(cases: Any, plan: Any, **settings: Any) -> LearnedModel:
     return LearnedModel(learn_from(table, wanted, **settings))
 
 
-def _problem(named: Named) -> Problem:
-    return named if isinstance(named, Problem) else make(str(named))
+def _problem(problem: ProblemLike) -> Problem:
+    """The problem of tests and commits that is meant; ProblemError for any other kind."""
+    found = resolve_problem(problem)
+    if found.listed is None:
+        raise ProblemError(
+            f"the advisor takes a problem of tests and commits, such as a model file or observe_then_commit gives; "
+            f"'{found.name}' is a POMDP in general form: use rhoplan.evaluate, solve or decide",
+            field=("problem",),
+        )
+    return found
 
 
 def _adviser(problem: Problem, agent: BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
