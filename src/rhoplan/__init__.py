@@ -2,11 +2,10 @@
 
     >>> import rhoplan
     >>> tiger = rhoplan.make("tiger")
-    >>> efe = rhoplan.make_agent("efe", tiger)
-    >>> rhoplan.decide(tiger, efe).choice
+    >>> rhoplan.decide(tiger, "efe").choice
     'listen'
-    >>> round(rhoplan.evaluate(tiger, efe).reward, 4)
-    5.1599
+    >>> rhoplan.evaluate(tiger, "efe")
+    Score(reward 5.15993, tests 2.55034, success 97.0%; exact)
 
 `PUBLIC` lists the public names. They are loaded when first used, so that importing rhoplan, or asking the command line
 for help, does not wait for the engine.
@@ -20,23 +19,30 @@ from typing import Any
 from rhoplan.version import __version__ as __version__
 
 PUBLIC = {
-    "Agent": "rhoplan.agents.agent",
-    "AGENTS": "rhoplan.agents.agent",
-    "make_agent": "rhoplan.agents.agent",
     "check_planner": "rhoplan.agents.check",
-    "Objective": "rhoplan.agents.objective",
-    "Chooser": "rhoplan.agents.planners.planner",
-    "Planner": "rhoplan.agents.planners.planner",
-    "ActionValue": "rhoplan.agents.policy",
-    "decide": "rhoplan.agents.policy",
-    "Decision": "rhoplan.agents.policy",
-    "PLANNERS": "rhoplan.agents.registry",
-    "Registered": "rhoplan.agents.registry",
-    "UTILITIES": "rhoplan.agents.registry",
+    "Agent": "rhoplan.agents.named",
+    "agent": "rhoplan.agents.named",
+    "Anytime": "rhoplan.agents.named",
+    "list_agents": "rhoplan.agents.named",
+    "list_planners": "rhoplan.agents.named",
+    "Lookahead": "rhoplan.agents.named",
+    "MCTS": "rhoplan.agents.named",
+    "POMCP": "rhoplan.agents.named",
+    "RunOnce": "rhoplan.agents.named",
+    "Recommendation": "rhoplan.agents.policy",
     "check_problem": "rhoplan.api",
+    "decide": "rhoplan.api",
+    "episode": "rhoplan.api",
+    "episodes": "rhoplan.api",
+    "evaluate": "rhoplan.api",
+    "list_problems": "rhoplan.api",
     "load": "rhoplan.api",
+    "load_policy": "rhoplan.api",
     "loads": "rhoplan.api",
+    "register": "rhoplan.api",
     "save": "rhoplan.api",
+    "simulate": "rhoplan.api",
+    "solve": "rhoplan.api",
     "with_horizon": "rhoplan.api",
     "advise": "rhoplan.app.notebook.verbs",
     "compare": "rhoplan.app.notebook.verbs",
@@ -52,13 +58,13 @@ PUBLIC = {
     "LimitError": "rhoplan.errors",
     "MissingExtra": "rhoplan.errors",
     "ModelFileError": "rhoplan.errors",
+    "NotAvailable": "rhoplan.errors",
     "ProblemError": "rhoplan.errors",
     "RhoplanError": "rhoplan.errors",
     "TableError": "rhoplan.errors",
     "WrongKind": "rhoplan.errors",
     "from_arrays": "rhoplan.io.arrays",
     "from_pymdp": "rhoplan.io.arrays",
-    "write_policy": "rhoplan.io.policy_writer",
     "joined_problem": "rhoplan.model.blocks",
     "from_transition_observation": "rhoplan.model.joint",
     "Commit": "rhoplan.model.observe_then_commit",
@@ -73,24 +79,21 @@ PUBLIC = {
     "Factor": "rhoplan.model.problem",
     "Problem": "rhoplan.model.problem",
     "Sparse": "rhoplan.model.sparse",
-    "load_policy": "rhoplan.planning.certified.saved",
-    "Solution": "rhoplan.planning.certified.solve",
-    "solve": "rhoplan.planning.certified.solve",
+    "Objective": "rhoplan.planning.objective",
+    "Planner": "rhoplan.planning.planner",
+    "ActionValues": "rhoplan.planning.policy",
+    "FunctionPolicy": "rhoplan.planning.policy",
+    "Policy": "rhoplan.planning.policy",
     "Information": "rhoplan.planning.utility",
     "NegativeEntropy": "rhoplan.planning.utility",
-    "OwnUtility": "rhoplan.planning.utility",
     "TargetBelief": "rhoplan.planning.utility",
     "Utility": "rhoplan.planning.utility",
     "Picture": "rhoplan.present.picture",
     "plot_policy": "rhoplan.present.policy_plot",
     "make": "rhoplan.problems.registry",
-    "PROBLEMS": "rhoplan.problems.registry",
-    "Episodes": "rhoplan.scoring.episodes",
-    "evaluate": "rhoplan.scoring.evaluate",
-    "Score": "rhoplan.scoring.evaluate",
-    "Estimate": "rhoplan.scoring.simulate",
-    "simulate": "rhoplan.scoring.simulate",
-    "simulate_episodes": "rhoplan.scoring.simulate",
+    "Score": "rhoplan.scoring.score",
+    "HSVI": "rhoplan.solutions",
+    "Solution": "rhoplan.solutions",
 }
 """The module of each public name. `__init__.pyi` says the same to type checkers."""
 

@@ -136,7 +136,8 @@ class BlindPolicy(Policy):
         return worst * weight * (1 + ROUNDING) if worst else 0.0
 
     def save(self, path: Path | str) -> None:
-        told = {"format": BLIND_FORMAT, "problem": self.problem.spec or self.problem.name, "always": self.always}
+        told: dict[str, Any] = {"format": BLIND_FORMAT, "problem": self.problem.spec or self.problem.name}
+        told |= {"always": self.always}
         told |= {"digest": digest_of_problem(self.problem), "horizon": horizon_of(self.problem)}
         write_policy_file(path, {**told, "discount": self.discount}, {})
 

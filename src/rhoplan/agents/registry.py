@@ -49,8 +49,9 @@ def planner_row(name: str, planner: Any) -> Registered:
         raise AgentError(
             f"planner '{name}' must be a class with the method solve(problem, objective); it is {planner!r}"
         )
-    if getattr(planner, "name", name) != name:
-        raise AgentError(f"planner '{name}' must have that name as its attribute `name`; it has {planner.name!r}")
+    called: object = getattr(planner, "name", name)
+    if called != name:
+        raise AgentError(f"planner '{name}' must have that name as its attribute `name`; it has {called!r}")
     own = [one.name for one in fields(planner)] if is_dataclass(planner) else []
     takes = tuple(setting for field, setting in PLANNER_SETTINGS.items() if field in own)
     return Registered(about_of(planner), planner, takes, bool(getattr(planner, "samples", False)))

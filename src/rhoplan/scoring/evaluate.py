@@ -57,9 +57,16 @@ class ExactScore:
 
 
 def evaluate(
-    problem: Problem, agent: BoundAgent, *, world: Problem | None = None, cap: int | None = None
+    problem: Problem,
+    agent: BoundAgent,
+    *,
+    world: Problem | None = None,
+    cap: int | None = None,
+    graph: Graph | None = None,
 ) -> ExactScore:
     """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default).
+
+    graph: of the problem, to use again.
 
     Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
@@ -75,7 +82,7 @@ def evaluate(
             field=("planner",) if agent.planner.samples else ("time",),
         )
     other = world if world is not problem else None
-    graph = shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
+    graph = graph_for(problem) if graph is None else graph
     truth = World(graph, other)
     try:
         return score_policy(GraphPolicy(graph, agent), truth, cap=steps)
@@ -86,6 +93,11 @@ def evaluate(
             f"'{problem.name}' has more than {graph.node_limit:,} situations within reach: score it by "
             "`rhoplan simulate`"
         ) from None
+
+
+def graph_for(problem: Problem) -> Graph:
+    """The graph on which agents of `problem` are evaluated."""
+    return shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
 
 
 def score_policy(policy: GraphPolicy, world: World, *, cap: int) -> ExactScore:

@@ -23,6 +23,7 @@ from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import with_values
 from rhoplan.agents.agent import BoundAgent, make_adviser
+from rhoplan.agents.named import Agent
 from rhoplan.api import ProblemLike, resolve_problem
 from rhoplan.app import sweep as sweeping
 from rhoplan.app.notebook.views import (
@@ -46,7 +47,7 @@ def advise(
     *,
     prior: Mapping[str, float] | None = None,
     known: Given = (),
-    agent: BoundAgent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     seconds: float = 20.0,
     **settings: Any,
@@ -64,7 +65,7 @@ def pathway(
     problem: ProblemLike,
     given: Given = (),
     *,
-    agent: BoundAgent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     smallest: float = pathways.SMALLEST,
     most_nodes: int = pathways.MOST_NODES,
@@ -86,7 +87,7 @@ def report(
     problem: ProblemLike,
     path: Path | str | None = None,
     *,
-    agent: BoundAgent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     seconds: float = 5.0,
     budget: float | None = None,
     **settings: Any,
@@ -102,7 +103,7 @@ def report(
 def compare(
     problem: ProblemLike,
     *,
-    agent: BoundAgent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     seconds: float = 5.0,
     high: float | None = None,
     **settings: Any,
@@ -126,7 +127,7 @@ def what_if(
     rewards: Mapping[str, Mapping[str, float]] | None = None,
     first_prices: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
-    agent: BoundAgent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     budget: float | None = None,
     **settings: Any,
@@ -182,7 +183,9 @@ def _problem(problem: ProblemLike) -> Problem:
     return found
 
 
-def _adviser(problem: Problem, agent: BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
+def _adviser(problem: Problem, agent: Agent | BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
+    if isinstance(agent, Agent):
+        agent = agent.bind(problem)
     if isinstance(agent, BoundAgent):
         return agent.changed(**settings) if settings else agent
     return make_adviser(problem, agent, **settings)
