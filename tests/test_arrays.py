@@ -148,7 +148,7 @@ def test_lists_of_pymdp_are_one_block():
 @pytest.mark.parametrize(
     ("place", "part", "words"),
     [
-        ("A", [np.full((2, 3), 0.5)], "A[0] must have the shape (outcomes, 2)"),
+        ("A", [np.full((2, 3), 0.5)], "A[0] must have the shape (observations, 2)"),
         ("A", [np.full((2, 2), 0.4)], "A[0] must hold probabilities"),
         ("B", [np.eye(2)], "B[0] must have the shape (2, 2, controls)"),
         ("B", [np.zeros((2, 2, 1))], "B[0] must hold probabilities"),
