@@ -25,6 +25,7 @@ from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
 from bridge import Step, bands, flips, make_pathway, path_of, policy_steps
+from rhoplan.planning.certified.solve import solve
 
 MODELS = 200
 
@@ -280,7 +281,7 @@ def test_steps_that_are_too_few_are_found(monkeypatch):
 
 
 def test_a_bound_that_is_too_tight_is_found(monkeypatch):
-    solve = rhoplan.solve
+    solve = solve
 
     def tight(*arguments, **settings):
         found = solve(*arguments, **settings)

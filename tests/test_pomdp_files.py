@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import rhoplan
 from bridge import RESERVED, _guarded, as_dense, lookahead_value, parse_pomdp, write_pomdp
 from rhoplan import ModelFileError
+from rhoplan.agents.agent import make_agent
 from strategies import Draw, dice, distribution, laws, random_case
 
 TIGER = """# Cassandra's tiger
@@ -230,7 +231,7 @@ def test_a_state_that_is_never_left_ends_the_episode_where_it_is_seen():
 
     assert take.ends_episode
     assert look.leads_to == ("here", "here", rhoplan.END)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem))
     assert score.truncated == pytest.approx(0, abs=1e-9)
 
 
@@ -531,7 +532,7 @@ def test_classics_are_scored_alike_as_files(name):
     problem = rhoplan.make(name)
     again = parse_pomdp(write_pomdp(problem))
 
-    scores = [rhoplan.evaluate(one, rhoplan.make_agent("efe", one, horizon=2)) for one in (problem, again)]
+    scores = [rhoplan.evaluate(one, make_agent("efe", one, horizon=2)) for one in (problem, again)]
 
     assert scores[0].reward == pytest.approx(scores[1].reward, abs=1e-9)
     assert scores[0].reward_sd == pytest.approx(scores[1].reward_sd, abs=1e-7)
@@ -578,9 +579,9 @@ def test_files_of_others_are_read_decided_and_simulated(path):
     problem = rhoplan.make(str(path))
 
     rhoplan.check_problem(problem)
-    agent = rhoplan.make_agent("efe", problem, horizon=1)
+    agent = make_agent("efe", problem, horizon=1)
     assert rhoplan.decide(problem, agent).choice in {action.name for action in problem.menu(problem.start)}
-    assert np.isfinite(rhoplan.simulate(problem, agent, seeds=(1,), episodes=20, cap=5).reward)
+    assert np.isfinite(rhoplan.simulate(problem, agent, seeds=(1,), episodes=20, max_steps=5).reward)
 
 
 def test_a_word_that_is_not_values_is_told_where_it_stands():

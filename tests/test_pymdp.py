@@ -36,7 +36,9 @@ import pytest
 
 import rhoplan
 from bridge import Array, Situation, entropy, information, observe
-from rhoplan import Decision, Problem
+from rhoplan import Problem
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Recommendation, decide
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)
@@ -68,12 +70,12 @@ def belief_grid() -> Array:
     return np.array([[p, 1 - p] for p in one_side] + [[1 - p, p] for p in one_side[1:]])
 
 
-def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Decision]:
-    agent = rhoplan.make_agent(name, problem, horizon=horizon)
-    return [rhoplan.decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
+def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Recommendation]:
+    agent = make_agent(name, problem, horizon=horizon)
+    return [decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
 
 
-def immediate(decision: Decision) -> list[float]:
+def immediate(decision: Recommendation) -> list[float]:
     """Reward plus information of every action: what is left of its value without the continuation."""
     return [action.reward + action.weighted_information for action in decision.actions]
 

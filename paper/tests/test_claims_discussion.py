@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import initial, observe
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
@@ -365,12 +367,12 @@ def test_decisions_from_within_are_those_of_decide() -> None:
     """The same shares by following every path of `decide`, without the merged graph."""
     spec, steps = "diagnosis:n=8", 6
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("efe", problem, horizon=3)
+    agent = make_agent("efe", problem, horizon=3)
     taken = informed = 0.0
     waiting = deque([(initial(problem), 1.0, 0)])
     while waiting:
         situation, chance, depth = waiting.popleft()
-        decision = rhoplan.decide(problem, agent, situation)
+        decision = decide(problem, agent, situation)
         tests = {value.name: value for value in decision.actions if value.kind == "test"}
         if decision.choice not in tests or depth > steps:
             continue

@@ -44,7 +44,10 @@ from bridge import (  # noqa: E402
     write_model,
 )
 from bridge import WorkerJob as Job  # noqa: E402
-from rhoplan import PROBLEMS, ProblemError, RhoplanError, decide, make, make_agent  # noqa: E402
+from rhoplan import ProblemError, RhoplanError, make  # noqa: E402
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.problems.registry import PROBLEMS
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.belief.information import update, update_logs
 from rhoplan.belief.situation import Situation, initial, observe, observe_all
 from rhoplan.graph.graph import Graph
@@ -34,7 +36,7 @@ def test_tiger_after_430_left_and_430_right_is_undecided() -> None:
     situation = seen(tiger, (outcomes[0], 430), (outcomes[1], 430))
 
     assert situation.belief == pytest.approx([0.5, 0.5], abs=1e-9)
-    assert rhoplan.decide(tiger, rhoplan.make_agent("efe", tiger), situation).choice == "listen"
+    assert decide(tiger, make_agent("efe", tiger), situation).choice == "listen"
 
 
 @pytest.mark.parametrize(("error", "count"), [(1e-12, 27), (1e-12, 60), (1e-3, 400), (1e-150, 3), (1e-300, 2)])
@@ -182,10 +184,10 @@ def test_a_world_that_the_model_all_but_excludes() -> None:
         prior=np.array([0.0, 1.0]),
         **parts,
     )
-    agent = rhoplan.make_agent("planning", model, horizon=1, precision=1e-9)  # does anything, each equally often
+    agent = make_agent("planning", model, horizon=1, precision=1e-9)  # does anything, each equally often
 
-    score = rhoplan.evaluate(model, agent, world=world, cap=3)
-    drawn = rhoplan.simulate(model, agent, world=world, episodes=200, seeds=(1,), cap=3)
+    score = rhoplan.evaluate(model, agent, world=world, max_steps=3)
+    drawn = rhoplan.simulate(model, agent, world=world, episodes=200, seeds=(1,), max_steps=3)
 
     assert score.tests > 0.3
     assert drawn.reward == pytest.approx(score.reward, abs=5 * score.reward_sd / 200**0.5)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import END, Action, Agent, Factor, Problem
+from rhoplan import END, Action, Factor, Problem
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.following.worlds import in_names_of
@@ -30,7 +31,7 @@ class Episode:
     cut: bool
 
 
-def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterator[Episode]:
+def episodes(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> Iterator[Episode]:
     """Every episode with its probability: hidden states, outcomes and changes of state are listed one by one."""
     graph = Graph(problem)
     policy = GraphPolicy(graph, agent)
@@ -75,9 +76,9 @@ def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterat
             yield from follow(initial(problem), states, chance, 0.0, 0.0, 0, 0)
 
 
-def assert_alike(problem: Problem, agent: Agent, cap: int, world: Problem | None = None) -> rhoplan.Score:
+def assert_alike(problem: Problem, agent: BoundAgent, cap: int, world: Problem | None = None) -> rhoplan.Score:
     listed = list(episodes(problem, agent, in_names_of(problem, world) if world else problem, cap))
-    score = rhoplan.evaluate(problem, agent, world=world, cap=cap)
+    score = rhoplan.evaluate(problem, agent, world=world, max_steps=cap)
     mean = math.fsum(e.probability * e.reward for e in listed)
     spread = math.fsum(e.probability * (e.reward - mean) ** 2 for e in listed)
     assert math.fsum(e.probability for e in listed) == pytest.approx(1)
@@ -105,7 +106,7 @@ SMALL = [
 @pytest.mark.parametrize(("spec", "name", "settings", "cap"), SMALL)
 def test_scores_are_those_of_all_episodes(spec: str, name: str, settings: dict[str, float], cap: int) -> None:
     problem = rhoplan.make(spec)
-    assert_alike(problem, rhoplan.make_agent(name, problem, **settings), cap)
+    assert_alike(problem, make_agent(name, problem, **settings), cap)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +124,8 @@ def test_another_world_pays_and_answers(spec: str, world: str, cap: int) -> None
         other = rhoplan.make(world)
     except rhoplan.RhoplanError:
         other = changed(problem)
-    mine = rhoplan.evaluate(problem, rhoplan.make_agent("efe", problem, horizon=2), cap=cap)
-    assert assert_alike(problem, rhoplan.make_agent("efe", problem, horizon=2), cap, other).reward != mine.reward
+    mine = rhoplan.evaluate(problem, make_agent("efe", problem, horizon=2), max_steps=cap)
+    assert assert_alike(problem, make_agent("efe", problem, horizon=2), cap, other).reward != mine.reward
 
 
 def changed(problem: Problem) -> Problem:
@@ -157,9 +158,9 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
 def test_a_problem_without_an_end_has_a_discounted_value() -> None:
     """Its optimum is 19.371368; 400 steps leave less than 1e-5 of it out."""
     problem = restarting_tiger()
-    agent = rhoplan.make_agent("planning", problem, horizon=10)
+    agent = make_agent("planning", problem, horizon=10)
 
-    score = rhoplan.evaluate(problem, agent, cap=400)
+    score = rhoplan.evaluate(problem, agent, max_steps=400)
 
     assert score.discounted == pytest.approx(19.371368, abs=2e-3)
     assert score.steps == pytest.approx(400)
@@ -175,7 +176,7 @@ def test_what_was_paid_tells_about_the_state() -> None:
     menus = {"start": (stake,), "again": (last,)}
     problem = Problem("twice", (coin,), "start", menus.__getitem__)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=2))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=2))
 
     assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
 
@@ -189,14 +190,14 @@ def test_a_result_whose_chance_is_too_small_for_floats_leaves_the_spread_as_it_i
     menus = {"start": (look,), "again": (replace(last, leads_to=("end", END)),), "end": (last,)}
     problem = Problem("rare", (hidden,), "start", menus.__getitem__)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=3))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=3))
 
     assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
 
 
 def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = rhoplan.make("chest-pain")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     graphs, plans = [], []
     grow, begin = Graph.__init__, followed.Followed.__init__
 

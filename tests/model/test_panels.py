@@ -18,7 +18,10 @@ from bridge import (
     write_model,
 )
 from bridge import case_advice as advise
-from rhoplan import EvidenceError, ModelFileError, Problem, ProblemError, decide, make_agent, panel, solve
+from rhoplan import EvidenceError, ModelFileError, Problem, ProblemError, panel
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.planning.certified.solve import solve
 from test_model_file import assert_same
 
 WARD = """\

@@ -16,6 +16,7 @@ from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import solve_general
 from rhoplan.planning.certified.pointbased.supports import by_supports, is_free_in_some, split
 from rhoplan.planning.certified.saved import load_policy
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.solved import score_solved
 
 END = 1e-5
@@ -101,7 +102,7 @@ def test_there_are_such_problems() -> None:
 def test_bounds_meet_where_one_must_know_where_staying_is_free(seed: int) -> None:
     given = moved(np.random.default_rng(seed))
     problem = problem_of(*given)
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=60, check=True)
+    found = solve(problem, method="points", gap=END, seconds=60, check=True)
     value = best(*given)
     assert found.lower - 1e-9 <= value <= found.upper + 1e-9
     assert found.converged
@@ -116,7 +117,7 @@ def test_policies_are_followed_saved_and_loaded(
 ) -> None:
     monkeypatch.setattr(supports, "LARGEST", (largest,))
     problem = problem_of(*moved(np.random.default_rng(seed)))
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=1)
+    found = solve(problem, method="points", gap=END, seconds=1)
     found.policy.save(tmp_path / "plan.policy")
     loaded = load_policy(tmp_path / "plan.policy", problem)
     earned = score_solved(loaded)

@@ -13,6 +13,7 @@ import numpy as np
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.turnover import turnover
+from rhoplan.belief.belief import Belief
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import Situation, initial, named_beliefs
 from rhoplan.errors import EvidenceError, expect
@@ -168,15 +169,17 @@ class Recommendation:
         return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
 
 
-def decide(problem: Problem, agent: BoundAgent, situation: Situation | None = None, *, seed: int = 0) -> Recommendation:
-    """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
+def decide(
+    problem: Problem, agent: BoundAgent, situation: Situation | Belief | None = None, *, seed: int = 0
+) -> Recommendation:
+    """What `agent` does at a belief (the initial one by default), and why. Ties are settled by the one tie rule.
 
     With a finite precision the choice is the most probable action. `seed` is for planners that sample.
     """
     expect(problem, Problem, "make")
     expect(agent, BoundAgent, "make_agent")
     graph = shared_graph(problem)
-    situation = situation or initial(problem)
+    situation = situation.situation if isinstance(situation, Belief) else situation or initial(problem)
     if situation.visible is END:
         raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
     policy = GraphPolicy(graph, agent)
