@@ -281,11 +281,9 @@ def test_steps_that_are_too_few_are_found(monkeypatch):
 
 
 def test_a_bound_that_is_too_tight_is_found(monkeypatch):
-    solve = solve
-
     def tight(*arguments, **settings):
         found = solve(*arguments, **settings)
         return replace(found, upper=found.upper - 1e-6 * abs(found.upper))
 
-    monkeypatch.setattr(rhoplan, "solve", tight)
+    monkeypatch.setattr("adversary.engine.solve", tight)
     assert any(examine(seed, ("solve",)).differences for seed in range(20))

@@ -45,9 +45,9 @@ from bridge import (  # noqa: E402
 )
 from bridge import WorkerJob as Job  # noqa: E402
 from rhoplan import ProblemError, RhoplanError, make  # noqa: E402
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.problems.registry import PROBLEMS
+from rhoplan.agents.agent import make_agent  # noqa: E402
+from rhoplan.agents.policy import decide  # noqa: E402
+from rhoplan.problems.registry import PROBLEMS  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402
