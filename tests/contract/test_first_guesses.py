@@ -65,7 +65,9 @@ GUESSES = (
     Guess("save-policy", 'rp.solve(tiger).policy.save("p") or Path("p").exists()', bool, needs="Lookahead"),
     Guess("load-policy", '(rp.solve(tiger).policy.save("p"), rp.load_policy("p", tiger))[1].action([.5, .5])',
           "listen".__eq__, needs="Lookahead"),
-    Guess("plot-policy", "rp.plot_policy(policy)", lambda found: found is not None, needs="Lookahead"),
+    Guess("plot-policy", "rp.plot_policy(policy)", refused=("rhoplan.solve",), needs="Lookahead"),
+    Guess("plot-solution", 'rp.plot_policy(rp.solve(tiger, method="points"))', lambda found: found is not None,
+          needs="Lookahead"),
     Guess("print-solution", "print(rp.solve(tiger))", lambda found: found is None),
     Guess("html-solution", "rp.solve(tiger)._repr_html_()", lambda found: "<table" in found, needs="Lookahead"),
     Guess("from-arrays", 'rp.from_arrays(T, Z, R, discount=.95, states=["left", "right"], '
