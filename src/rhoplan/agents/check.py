@@ -13,6 +13,8 @@ from dataclasses import is_dataclass, replace
 
 import numpy as np
 
+from rhoplan.agents.agent import OnGraph
+from rhoplan.agents.planners.external import ExternalPlanner
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS
@@ -24,6 +26,8 @@ from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visi
 from rhoplan.model.sparse import numbers
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.planner import Planner
+from rhoplan.planning.policy import Policy
 
 MOST_NODES = 40
 """Situations that are looked at in each problem, the nearest to the start first."""
@@ -36,15 +40,27 @@ OBJECTIVES = {
 }
 
 
-def check_planner(planner: GraphPlanner, *, problems: Iterable[Problem] | None = None) -> None:
+def check_planner(planner: Planner | GraphPlanner, *, problems: Iterable[Problem] | None = None) -> None:
     """Raise AgentError, with the promise in plain words, unless `planner` keeps its promises on `problems`.
 
     problems: small ones of its own by default: tests that tie, tests that run once and wait, places and hidden states
     that change. Not covered: whether its choices are good; compare scores for that.
     """
+    asked = PROBLEMS if problems is None else tuple(problems)
+    if isinstance(planner, Planner):
+        _check_named(planner)
+        for problem in asked:
+            _check_policy(planner, problem)
+            own = planner.on_graph(problem) if isinstance(planner, OnGraph) else ExternalPlanner(planner=planner)
+            _check_planner(own, [problem])
+        return
+    _check_planner(planner, asked)
+
+
+def _check_planner(planner: GraphPlanner, problems: Iterable[Problem]) -> None:
     _check_value(planner)
     planner.check(OBJECTIVES["reward"])
-    for problem in PROBLEMS if problems is None else problems:
+    for problem in problems:
         for what, objective in OBJECTIVES.items():
             try:
                 planner.check(objective)
@@ -56,16 +72,35 @@ def check_planner(planner: GraphPlanner, *, problems: Iterable[Problem] | None =
             _check_tie(planner, problem, expected)
 
 
-def _broken(planner: GraphPlanner, promise: str, came: str) -> AgentError:
+def _check_policy(planner: Planner, problem: Problem) -> None:
+    """`solve` gives a policy that reads beliefs as it should, and whose probabilities sum to 1."""
+    where = f"on '{problem.name}'"
+    policy = planner.solve(problem, None)
+    if not isinstance(policy, Policy):
+        raise _broken(planner, "return a Policy by `solve`", f"{where} it returns {type(policy).__name__}")
+    belief = problem.belief()
+    if policy.action(belief) not in belief.actions:
+        raise _broken(planner, "select an available action", f"{where} it selects {policy.action(belief)!r}")
+    shares = policy.probabilities(belief)
+    if set(shares) != set(belief.actions) or abs(sum(shares.values()) - 1) > RELATIVE_TOLERANCE:
+        raise _broken(planner, "give every available action a probability, 1 in all", f"{where} it gives {shares}")
+
+
+def _broken(planner: Planner | GraphPlanner, promise: str, came: str) -> AgentError:
     return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}")
+
+
+def _check_named(planner: Planner | GraphPlanner) -> None:
+    """It has a name, and is a dataclass that equals its copy."""
+    if not isinstance(getattr(planner, "name", None), str) or not planner.name:
+        raise _broken(planner, "have a name that records and logs can call it by", "it has none")
+    if not is_dataclass(planner) or replace(planner) != planner:  # type: ignore[type-var]
+        raise _broken(planner, "be a value: a frozen dataclass that equals its copy", "it does not")
 
 
 def _check_value(planner: GraphPlanner) -> None:
     """It is a value: named, with settings of the table, equal to its copy, and what the registry says of it."""
-    if not isinstance(getattr(planner, "name", None), str) or not planner.name:
-        raise _broken(planner, "have a name that records and logs can call it by", "it has none")
-    if not is_dataclass(planner) or replace(planner) != planner:
-        raise _broken(planner, "be a value: a frozen dataclass that equals its copy", "it does not")
+    _check_named(planner)
     row = PLANNERS.get(planner.name)
     if row is not None and set(row.takes) != set(planner.takes):
         said, has = ", ".join(row.takes), ", ".join(planner.takes)

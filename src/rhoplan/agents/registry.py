@@ -86,7 +86,7 @@ _PLANNERS = {
     ),
     "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
-        f"{HERE}.anytime:Anytime",
+        f"{HERE}.anytime:AnytimePlanner",
         ("horizon", "time"),
     ),
     "many": Registered(
