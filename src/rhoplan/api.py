@@ -9,7 +9,7 @@ from reprlib import repr as shortened
 from typing import Any, TypeAlias, overload
 
 from rhoplan.agents import policy as recommending
-from rhoplan.agents.agent import OTHER_AGENTS
+from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
 from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence, as_belief
@@ -26,7 +26,7 @@ from rhoplan.planning.policy import Policy
 from rhoplan.policies import Evaluation, PolicyLike, followed, names, policy_of, with_horizon_of
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.scoring import simulate as simulation
-from rhoplan.scoring.episodes import Episodes
+from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.score import Score, Scores, score_from_estimate, score_from_exact
 from rhoplan.scoring.stepping import EpisodeStep, episode_steps
 from rhoplan.solutions import Solution, load_policy_file, solved
@@ -298,6 +298,8 @@ def register(kind: str, name: str, thing: Any) -> None:
     }  # fmt: skip
     if kind not in tables:
         raise AgentError(f"kind must be one of {in_a_row(tables)}; it is {kind!r}", field=("kind",))
+    if name in {"agent": list(AGENTS), "problem": list(WORKED_MODELS)}.get(kind, ()):
+        raise AgentError(f"'{name}' is built in; register it under another name", field=("name",))
     tables[kind].add(name, thing)
 
 

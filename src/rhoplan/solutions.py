@@ -26,7 +26,7 @@ from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.problem import Action, Problem
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified import saved
-from rhoplan.planning.certified.solution import Progress, SolveResult
+from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
 from rhoplan.planning.certified.solve import solve as solve_with_bounds
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.planning.exact import Plan
@@ -303,14 +303,14 @@ def solved(
 
 
 def derived_policy(problem: Problem, objective: Objective, found: SolveResult) -> Policy:
-    """A policy for a solution that has none.
+    """A policy for a solution that has none: a blind one where the range of rewards is all that is known.
 
     Where a problem observes and then commits, the value of look-ahead never falls with its horizon; so following it
     with a receding horizon is worth at least that value (`value` says how much), and longer horizons come closer to
     the optimum.
     """
     blind = BlindPolicy(problem, found.first, objective.discount_factor)
-    if not problem.observes_then_commits or problem.leaf is not None:
+    if found.method == RANGE or not problem.observes_then_commits or problem.leaf is not None:
         return blind
     best, horizon = 0, 1
     graph = Graph(problem, node_limit=MOST_NODES)

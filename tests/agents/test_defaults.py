@@ -145,7 +145,9 @@ def test_planners_are_checked_on_the_same_problems_as_ever() -> None:
         nodes = check._reachable(graph)
         worth = []
         for objective in check.OBJECTIVES.values():
-            plan = Plan(graph, objective.rho, discount=objective.discount_factor, commits_count=objective.terminal_rewards)
+            plan = Plan(
+                graph, objective.rho, discount=objective.discount_factor, commits_count=objective.terminal_rewards
+            )
             ending, going, _ = plan.action_values(nodes, 2)
             going = np.where(graph.known[nodes], going, -np.inf).max(axis=1)
             worth.append(float(np.maximum(ending, going).mean()))

@@ -6,7 +6,6 @@ import pytest
 
 import rhoplan
 
-POLICIES = "replaced together with the policy protocol"
 MODELS = "renamed with the rebuild of the engine"
 FRONT_ENDS = "renamed with the rebuild of the front ends"
 
@@ -33,19 +32,19 @@ REPLACED = {
     "write_model": ("save", ""),
     "write_pomdp": ("save", ""),
     "seen_after": ("from_transition_observation", ""),
-    "make_agent": ("agent", POLICIES),
-    "AGENTS": ("list_agents", POLICIES),
-    "ActionValue": ("ActionValues", POLICIES),
-    "Chooser": ("Policy", POLICIES),
-    "OwnUtility": ("Objective", POLICIES),
-    "PROBLEMS": ("list_problems", POLICIES),
-    "PLANNERS": ("list_planners", POLICIES),
-    "UTILITIES": ("register", POLICIES),
-    "Registered": ("register", POLICIES),
-    "Estimate": ("Score", POLICIES),
-    "simulate_episodes": ("episodes", POLICIES),
-    "Episodes": ("episodes", POLICIES),
-    "write_policy": ("Policy.save", POLICIES),
+    "make_agent": ("agent", ""),
+    "AGENTS": ("list_agents", ""),
+    "ActionValue": ("ActionValues", ""),
+    "Chooser": ("Policy", ""),
+    "OwnUtility": ("Objective", ""),
+    "PROBLEMS": ("list_problems", ""),
+    "PLANNERS": ("list_planners", ""),
+    "UTILITIES": ("register", ""),
+    "Registered": ("register", ""),
+    "Estimate": ("Score", ""),
+    "simulate_episodes": ("episodes", ""),
+    "Episodes": ("episodes", ""),
+    "write_policy": ("Policy.save", ""),
     "Problem": ("POMDP", MODELS),
     "observe_then_commit": ("DiagnosticProblem", MODELS),
     "Commit": ("Decision", MODELS),
@@ -57,7 +56,7 @@ REPLACED = {
 }
 """Name before: the name that replaces it, and the reason if it is not replaced yet."""
 
-REUSED = {"Decision": ("Recommendation", POLICIES)}
+REUSED = {"Decision": ("Recommendation", "")}
 """Names that later mean something else: `Decision` is to be what `Commit` is."""
 
 OUTSIDE = {"Sparse": ("scipy.sparse", "csr_array", MODELS)}

@@ -10,7 +10,6 @@ Shapes: n episodes, F factors, M slots, S states (the most any factor has), O ou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
+from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.streams import Streams
 
 LARGEST_GRAPH = 400_000
@@ -44,33 +44,6 @@ HALF = 2
 
 NEGLIGIBLE = 1e-12
 """Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
-
-
-@dataclass(frozen=True)
-class Episodes:
-    """One row per episode, in order of seed and number; each array (n,).
-
-    discounted is the reward as the world discounts it, and information, in nats, what the agent's beliefs expected of
-    its actions when it took them, discounted alike.
-    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
-    whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
-    log_score: log of the probability that the final belief gave the true diagnosis (NaN with more factors or places).
-    worst_paid: the least that one action paid. worst_possible: the least that one of the actions taken could have paid,
-    by what the agent believed then; worst_chance: how often it was to be expected (see NEGLIGIBLE).
-    """
-
-    reward: Array
-    discounted: Array
-    information: Array
-    tests: Ids
-    steps: Ids
-    success: Array
-    truncated: NDArray[np.bool_]
-    log_score: Array
-    worst_paid: Array
-    worst_possible: Array
-    worst_chance: Array
-    tallies: dict[str, Array] = field(default_factory=dict)
 
 
 class Walk:

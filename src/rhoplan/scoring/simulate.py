@@ -35,7 +35,8 @@ from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Episodes, Walk
+from rhoplan.scoring.episode_table import Episodes
+from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Walk
 from rhoplan.scoring.evaluate import ExactScore, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.work.processes import process_pool, quiet_start

@@ -1,6 +1,7 @@
 """A utility of beliefs: the probability of the most probable state."""
 
 import numpy as np
+
 import rhoplan as rp
 
 
