@@ -75,6 +75,14 @@ class SolverPolicy(Policy):
         """Lower and upper bound on the optimal value at `belief`."""
         return self.solved.value(self.belief(belief).situation)
 
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]]:
+        """Lower and upper bound on the value of each action, with the best plan afterwards."""
+        return self.solved.actions(self.belief(belief).situation)
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        """The action that the bounds prove to be optimal at `belief`, if they prove one."""
+        return self.solved.proven(self.belief(belief).situation)
+
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """Lower bounds on the value of each action, with the best known plan afterwards."""
         held = self.belief(belief)

@@ -94,7 +94,7 @@ def _check_named(planner: Planner | GraphPlanner) -> None:
     """It has a name, and is a dataclass that equals its copy."""
     if not isinstance(getattr(planner, "name", None), str) or not planner.name:
         raise _broken(planner, "have a name that records and logs can call it by", "it has none")
-    if not is_dataclass(planner) or replace(planner) != planner:  # type: ignore[type-var]
+    if not is_dataclass(planner) or replace(planner) != planner:
         raise _broken(planner, "be a value: a frozen dataclass that equals its copy", "it does not")
 
 
